@@ -1,0 +1,73 @@
+# make demo   builds pgclinic and runs its main job: one published claim, on a real server, with a verdict
+# make test   everything that must hold before a change lands
+# make lint   formatting, types, layers
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export UV_PYTHON_DOWNLOADS := never
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
+
+.PHONY: reference build demo test lint rust-test rust-lint python-lint test-tools lock clean
+
+build: $(VENV)/.built
+
+demo: build
+	$(BIN)/pgclinic study run global-counters --quick
+
+test: lint rust-test test-tools
+	$(BIN)/python -m pytest
+
+lint: rust-lint python-lint
+
+rust-lint: $(VENV)/.dev
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+
+rust-test: $(VENV)/.dev
+	cargo test --quiet --workspace --locked
+
+python-lint: $(VENV)/.dev
+	$(BIN)/ruff format --check --quiet python tests
+	$(BIN)/ruff check --quiet python tests
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/lint-imports --no-cache --verbose >/dev/null || $(BIN)/lint-imports --no-cache
+	$(BIN)/python -m mypy.stubtest --concise pgclinic._load
+
+# Write the published schemas anew from the records.
+reference: $(VENV)/.dev
+	$(BIN)/python tools/write-reference docs/reference
+
+# The browser and the terminal that tests need: installed where that is possible, named where it is not.
+test-tools: $(VENV)/.dev
+	@tools/test-tools
+
+$(VENV)/.tools: requirements/build.txt tools/bootstrap
+	@tools/bootstrap $(PYTHON) $(VENV)
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.tools requirements/core.txt
+	$(BIN)/uv pip install --quiet --require-hashes -r requirements/build.txt -r requirements/core.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.core $(RUST_SOURCES) pyproject.toml
+	$(BIN)/maturin develop --uv --release --locked --quiet
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.built requirements/dev.txt
+	$(BIN)/uv pip install --quiet --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# Pin anew what requirements/*.in and pyproject.toml ask for.
+lock: $(VENV)/.tools
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 requirements/build.in -o requirements/build.txt
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements/core.txt
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 requirements/dev.in -o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) target

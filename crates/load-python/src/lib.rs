@@ -1,0 +1,171 @@
+//! `pgclinic._load`: the Python door of the load engine. JSON in, JSON out, and nothing of the engine's own types.
+//!
+//! A load runs without the GIL. The calling thread takes it once a second for `on_progress` and often enough to notice
+//! signals; whatever Python raises there ends the load, lets it drain, and is raised again.
+
+use pgclinic_load::script::ScriptError as ScriptFault;
+use pgclinic_load::spec::Protocol;
+use pgclinic_load::{LoadError, LoadSpec, Observer, Progress};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+create_exception!(
+    pgclinic._load,
+    SpecError,
+    PyValueError,
+    "The spec is not one that can be run."
+);
+create_exception!(
+    pgclinic._load,
+    ScriptError,
+    SpecError,
+    "A script that cannot be parsed; has the attributes file, line, column, token and problem."
+);
+create_exception!(
+    pgclinic._load,
+    RunError,
+    PyRuntimeError,
+    "The engine could not do its work."
+);
+
+/// Ends a load from another thread.
+#[pyclass(frozen, module = "pgclinic._load")]
+struct Stopper {
+    inner: pgclinic_load::Stopper,
+}
+
+#[pymethods]
+impl Stopper {
+    #[new]
+    fn new() -> Self {
+        Self {
+            inner: pgclinic_load::Stopper::default(),
+        }
+    }
+
+    /// The first call ends measuring and drains, the second ends at once.
+    fn stop(&self) {
+        self.inner.stop();
+    }
+
+    /// Whether stop was called.
+    #[getter]
+    fn stopped(&self) -> bool {
+        self.inner.is_stopped()
+    }
+}
+
+/// Hands progress to Python and keeps what it raises.
+struct Caller {
+    on_progress: Option<Py<PyAny>>,
+    stopper: pgclinic_load::Stopper,
+    raised: Option<PyErr>,
+}
+
+impl Caller {
+    fn call(&mut self, call: impl FnOnce(Python<'_>, Option<&Py<PyAny>>) -> PyResult<()>) {
+        let outcome = Python::attach(|py| call(py, self.on_progress.as_ref()));
+        if let Err(error) = outcome {
+            self.raised.get_or_insert(error);
+            self.stopper.stop();
+        }
+    }
+}
+
+impl Observer for Caller {
+    fn progress(&mut self, progress: &Progress) {
+        let Ok(text) = serde_json::to_string(progress) else {
+            return;
+        };
+        if self.raised.is_some() {
+            return;
+        }
+        self.call(|py, on_progress| match on_progress {
+            Some(on_progress) => on_progress.call1(py, (text,)).map(drop),
+            None => Ok(()),
+        });
+    }
+
+    fn wants_stop(&mut self) -> bool {
+        self.call(|py, _| py.check_signals());
+        self.raised.is_some()
+    }
+}
+
+/// Runs the load that `spec_json` describes and returns its result as JSON.
+#[pyfunction]
+#[pyo3(signature = (spec_json, on_progress=None, stopper=None))]
+fn run(py: Python<'_>, spec_json: &str, on_progress: Option<Py<PyAny>>, stopper: Option<&Stopper>) -> PyResult<String> {
+    let spec = LoadSpec::from_json(spec_json).map_err(|error| to_python(py, &error))?;
+    let stopper = stopper.map_or_else(pgclinic_load::Stopper::default, |stopper| stopper.inner.clone());
+    let mut caller = Caller {
+        on_progress,
+        stopper: stopper.clone(),
+        raised: None,
+    };
+    let result = py.detach(|| pgclinic_load::run(&spec, &stopper, &mut caller));
+    if let Some(error) = caller.raised {
+        return Err(error);
+    }
+    let result = result.map_err(|error| to_python(py, &error))?;
+    serde_json::to_string(&result).map_err(|error| RunError::new_err(error.to_string()))
+}
+
+/// Which engine this is: version, profile (release or debug), io (what it can use, best first).
+#[pyfunction]
+fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let info = PyDict::new(py);
+    info.set_item("version", pgclinic_load::VERSION)?;
+    info.set_item("profile", pgclinic_load::PROFILE)?;
+    info.set_item("io", pgclinic_load::IO)?;
+    Ok(info)
+}
+
+/// Raises ScriptError unless `text` is a script that can be run with this protocol.
+#[pyfunction]
+fn check_script(py: Python<'_>, name: &str, text: &str, protocol: &str) -> PyResult<()> {
+    let protocol = match protocol {
+        "simple" => Protocol::Simple,
+        "extended" => Protocol::Extended,
+        "prepared" => Protocol::Prepared,
+        other => return Err(PyValueError::new_err(format!("unknown protocol {other:?}"))),
+    };
+    pgclinic_load::check_script(name, text, protocol).map_err(|error| to_python(py, &error))
+}
+
+fn to_python(py: Python<'_>, error: &LoadError) -> PyErr {
+    match error {
+        LoadError::Script(fault) => script_error(py, fault).unwrap_or_else(|error| error),
+        LoadError::Unsupported { script, line, what } => {
+            let fault = ScriptFault {
+                file: script.clone(),
+                line: *line,
+                column: 1,
+                token: (*what).to_owned(),
+                message: "not supported by this engine".to_owned(),
+            };
+            script_error(py, &fault).unwrap_or_else(|error| error)
+        }
+        _ if error.is_usage() => SpecError::new_err(error.to_string()),
+        _ => RunError::new_err(error.to_string()),
+    }
+}
+
+fn script_error(py: Python<'_>, fault: &ScriptFault) -> PyResult<PyErr> {
+    let error = ScriptError::new_err(fault.to_string());
+    let value = error.value(py);
+    value.setattr("file", &fault.file)?;
+    value.setattr("line", fault.line)?;
+    value.setattr("column", fault.column)?;
+    value.setattr("token", &fault.token)?;
+    value.setattr("problem", &fault.message)?;
+    Ok(error)
+}
+
+#[pymodule]
+mod _load {
+    #[pymodule_export]
+    use super::{build_info, check_script, run, RunError, ScriptError, SpecError, Stopper};
+}

@@ -1,0 +1,296 @@
+//! One virtual client, without its socket: bytes of the server go in, requests come out in [`Work::out`], and
+//! [`Next`] tells the thread what the client waits for.
+//!
+//! ```text
+//! connected() ──> login ──> prepare ──> Ready                       session.rs
+//! begin()     ──> commands until one needs the server or a rest ──> Answer | At      run.rs
+//! receive()   ──> replies; the last one of a command leads on                        reply.rs
+//!             ──> end of the script: success, retry, failure ──> Free                outcome.rs
+//! ```
+
+mod outcome;
+mod reply;
+mod rows;
+mod run;
+mod session;
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::clock::Nanos;
+use crate::program::Program;
+use crate::record::{Code, Recorder};
+use crate::script::{Prng, Variables};
+use crate::spec::OnError;
+use crate::wire::backend::CancelKey;
+use crate::wire::{Framer, Identity, Login};
+
+use rows::{Columns, Rows};
+
+/// What a client needs next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The server's answer.
+    Answer,
+    /// Nothing: its session has just begun.
+    Ready,
+    /// Its next transaction.
+    Free,
+    /// To be woken at this time.
+    At(Nanos),
+    /// A new connection instead of this one.
+    Reconnect,
+    /// Nothing any more: it has done all that it should.
+    Finished,
+    /// Nothing any more: it failed and must not go on.
+    GivenUp,
+    /// The server did not let it in.
+    Refused { code: Code, message: String },
+    /// The stream cannot be understood; the connection is of no use.
+    Broken { message: String },
+}
+
+/// The rules of the load that concern a client.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// 0 is without limit.
+    pub max_tries: u32,
+    pub on_error: OnError,
+    pub latency_limit: Option<Nanos>,
+    pub transactions_per_client: Option<u64>,
+    pub reconnect: bool,
+}
+
+/// What all clients of a thread share.
+pub struct Work<'a> {
+    pub program: &'a Program,
+    pub identity: &'a Identity,
+    pub rules: Rules,
+    pub recorder: Recorder,
+    /// Requests of the client that is being served; the thread sends them.
+    pub out: Vec<u8>,
+    /// The load is over and statements are being cancelled: begin nothing new.
+    pub ending: bool,
+    /// What the columns of `\gset` and `\aset` mean, by script and command.
+    columns: HashMap<(u16, u16), Columns>,
+}
+
+impl<'a> Work<'a> {
+    /// An empty share.
+    pub fn new(program: &'a Program, identity: &'a Identity, rules: Rules, recorder: Recorder) -> Self {
+        let out = Vec::with_capacity(4096);
+        Self {
+            program,
+            identity,
+            rules,
+            recorder,
+            out,
+            ending: false,
+            columns: HashMap::new(),
+        }
+    }
+}
+
+enum State {
+    /// No connection, or one that is not established.
+    Closed,
+    Login(Box<Login>),
+    /// The n-th statement is being prepared.
+    Preparing(u16),
+    /// In a session, without a transaction.
+    Free,
+    /// The answer to a command is awaited.
+    Busy,
+    /// The answer to ROLLBACK is awaited.
+    Rollback,
+    /// In `\sleep`.
+    Asleep,
+}
+
+/// The transaction that a client is in.
+struct Transaction {
+    script: u16,
+    /// The command that runs, or is to run.
+    command: u16,
+    tries: u32,
+    /// When it should have begun; latency counts from here.
+    due: Nanos,
+    statement_began: Nanos,
+    /// The random state at its beginning, for retries.
+    prng: Prng,
+    error: Option<Fault>,
+}
+
+/// Why the transaction fails.
+#[derive(Clone, Copy)]
+struct Fault {
+    code: Code,
+    statement: Option<u16>,
+}
+
+/// A transaction that was running when measuring ended.
+#[derive(Clone, Copy, Debug)]
+pub struct InFlight {
+    pub script: u16,
+    pub statement: Option<u16>,
+    pub due: Nanos,
+}
+
+/// One virtual client. See the module.
+pub struct Client {
+    framer: Framer,
+    session: Session,
+}
+
+struct Session {
+    state: State,
+    /// The server's word: `I` idle, `T` in a transaction, `E` in a failed one.
+    status: u8,
+    key: Option<CancelKey>,
+    /// Which of the program's statements this session has prepared, as bits.
+    prepared: Box<[u64]>,
+    variables: Variables,
+    prng: Prng,
+    transaction: Transaction,
+    /// How many `ReadyForQuery` are still to come.
+    syncs: u32,
+    in_pipeline: bool,
+    /// Statements sent in a pipeline and not yet answered, with the time of sending.
+    sent: VecDeque<(Option<u16>, Nanos)>,
+    /// Statements whose Parse was sent with their first use and not yet answered.
+    parsing: VecDeque<u16>,
+    /// The rows of a command that captures them.
+    rows: Option<Box<Rows>>,
+    /// Transactions ended while measuring.
+    done: u64,
+}
+
+impl Client {
+    /// A client that has never been connected.
+    pub fn new(program: &Program, variables: Variables, prng: Prng) -> Self {
+        let transaction = Transaction {
+            script: 0,
+            command: 0,
+            tries: 0,
+            due: 0,
+            statement_began: 0,
+            prng,
+            error: None,
+        };
+        let session = Session {
+            state: State::Closed,
+            status: b'I',
+            key: None,
+            prepared: vec![0; program.prepared.len().div_ceil(64)].into_boxed_slice(),
+            variables,
+            prng,
+            transaction,
+            syncs: 0,
+            in_pipeline: false,
+            sent: VecDeque::new(),
+            parsing: VecDeque::new(),
+            rows: None,
+            done: 0,
+        };
+        Self {
+            framer: Framer::default(),
+            session,
+        }
+    }
+
+    /// A connection stands: asks the server for a session.
+    pub fn connected(&mut self, work: &mut Work<'_>) -> Next {
+        self.framer.reset();
+        self.session.connected(work)
+    }
+
+    /// The connection is gone, or was taken away: whatever ran has failed.
+    pub fn lost(&mut self, code: Code, message: &str, now: Nanos, work: &mut Work<'_>) {
+        self.session.lost(code, message, now, work);
+    }
+
+    /// The connection was closed on purpose, or never stood.
+    pub fn close(&mut self) {
+        self.session.reset();
+    }
+
+    /// Bytes of the server.
+    pub fn receive(&mut self, bytes: &[u8], now: Nanos, work: &mut Work<'_>) -> Next {
+        let Self { framer, session } = self;
+        let mut chunk = bytes;
+        let mut next = Next::Answer;
+        loop {
+            match framer.next(&mut chunk, session.rows_wanted()) {
+                Ok(Some(message)) => {
+                    if let Some(changed) = session.message(message, now, work) {
+                        next = changed;
+                    }
+                }
+                Ok(None) => return next,
+                Err(error) => {
+                    return Next::Broken {
+                        message: error.to_string(),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Begins a transaction of this script that was due at this time.
+    pub fn begin(&mut self, script: u16, due: Nanos, now: Nanos, work: &mut Work<'_>) -> Next {
+        self.session.begin(script, due, now, work)
+    }
+
+    /// The time that the client asked for has come.
+    pub fn wake(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
+        self.session.wake(now, work)
+    }
+
+    /// Whether the client has done all the transactions that it should.
+    pub fn is_done(&self, rules: &Rules) -> bool {
+        rules
+            .transactions_per_client
+            .is_some_and(|limit| self.session.done >= limit)
+    }
+
+    /// In a session, without a transaction.
+    pub fn is_free(&self) -> bool {
+        matches!(self.session.state, State::Free)
+    }
+
+    /// In a session, or on the way to one.
+    pub fn is_session(&self) -> bool {
+        matches!(
+            self.session.state,
+            State::Free | State::Busy | State::Rollback | State::Asleep
+        )
+    }
+
+    /// In `\sleep`: nothing is running on the server.
+    pub fn is_asleep(&self) -> bool {
+        matches!(self.session.state, State::Asleep)
+    }
+
+    /// When the statement that the server has not answered was sent.
+    pub fn waiting_since(&self) -> Option<Nanos> {
+        matches!(self.session.state, State::Busy | State::Rollback).then_some(self.session.transaction.statement_began)
+    }
+
+    /// The transaction that is running.
+    pub fn in_flight(&self, work: &Work<'_>) -> Option<InFlight> {
+        if !matches!(self.session.state, State::Busy | State::Rollback | State::Asleep) {
+            return None;
+        }
+        let transaction = &self.session.transaction;
+        let statement = self.session.place(work).statement;
+        Some(InFlight {
+            script: transaction.script,
+            statement,
+            due: transaction.due,
+        })
+    }
+
+    /// The key to cancel what the session runs.
+    pub fn cancel_key(&self) -> Option<CancelKey> {
+        self.session.key
+    }
+}

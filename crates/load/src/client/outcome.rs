@@ -1,0 +1,115 @@
+//! How a transaction ends: it succeeded, it is tried again, or it has failed.
+
+use super::{Next, Session, State, Work};
+use crate::clock::Nanos;
+use crate::spec::OnError;
+use crate::wire::frontend;
+
+impl Session {
+    /// All commands are done.
+    pub(super) fn end_of_script(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
+        if self.in_pipeline {
+            return self.fail_script(self.last_line(work), "the script ends within a pipeline", now, work);
+        }
+        if self.status != b'I' {
+            return self.fail_script(
+                self.last_line(work),
+                "the script ends within a transaction block",
+                now,
+                work,
+            );
+        }
+        let transaction = &self.transaction;
+        let latency = now.saturating_sub(transaction.due);
+        work.recorder
+            .transaction(transaction.script, now, latency, transaction.tries);
+        self.ended(now, work)
+    }
+
+    fn last_line(&self, work: &Work<'_>) -> u32 {
+        let routine = work.program.routines.get(usize::from(self.transaction.script));
+        routine
+            .and_then(|routine| routine.commands.last())
+            .map_or(0, crate::script::Command::line)
+    }
+
+    /// Something went wrong, `transaction.error` says what: leave the transaction block, if there is one.
+    pub(super) fn failed(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
+        self.in_pipeline = false;
+        self.sent.clear();
+        if let Some(rows) = &mut self.rows {
+            rows.wanted = false;
+        }
+        if let Some(fault) = self.transaction.error {
+            work.recorder
+                .statement_failed(self.transaction.script, fault.statement, now);
+        }
+        if self.status != b'I' && !work.ending {
+            self.transaction.statement_began = now;
+            frontend::plain_query("ROLLBACK", &mut work.out);
+            self.syncs = 1;
+            self.state = State::Rollback;
+            return Next::Answer;
+        }
+        self.after_failure(now, work)
+    }
+
+    pub(super) fn rolled_back(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
+        let next = self.after_failure(now, work);
+        if self.status != b'I' && next == Next::Free {
+            return Next::Reconnect;
+        }
+        next
+    }
+
+    /// The session is out of the failed transaction: try again, or count it.
+    fn after_failure(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
+        let Some(fault) = self.transaction.error.take() else {
+            return self.ended(now, work);
+        };
+        if fault.code.is_retryable() && self.may_retry(now, work) {
+            self.transaction.tries += 1;
+            self.transaction.command = 0;
+            // The same numbers again; the variables stay as they are.
+            self.prng = self.transaction.prng;
+            return self.step(now, work);
+        }
+        let (script, tries) = (self.transaction.script, self.transaction.tries);
+        work.recorder
+            .transaction_failed(script, fault.statement, fault.code, now, tries);
+        let next = self.ended(now, work);
+        match work.rules.on_error {
+            OnError::AbortClient | OnError::AbortLoad if !fault.code.is_retryable() => Next::GivenUp,
+            _ => next,
+        }
+    }
+
+    fn may_retry(&self, now: Nanos, work: &Work<'_>) -> bool {
+        let rules = &work.rules;
+        let tries_left = rules.max_tries == 0 || self.transaction.tries < rules.max_tries;
+        let in_time = rules
+            .latency_limit
+            .is_none_or(|limit| now.saturating_sub(self.transaction.due) <= limit);
+        tries_left && in_time && !work.recorder.is_over(now)
+    }
+
+    fn ended(&mut self, now: Nanos, work: &Work<'_>) -> Next {
+        self.state = State::Free;
+        self.count_done(now, work);
+        if work
+            .rules
+            .transactions_per_client
+            .is_some_and(|limit| self.done >= limit)
+        {
+            Next::Finished
+        } else if work.rules.reconnect {
+            Next::Reconnect
+        } else {
+            Next::Free
+        }
+    }
+
+    pub(super) fn count_done(&mut self, now: Nanos, work: &Work<'_>) {
+        self.done += u64::from(work.recorder.is_measuring(now));
+    }
+}

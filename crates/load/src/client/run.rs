@@ -1,0 +1,207 @@
+//! The commands of a script, one after another, until one needs the server or a rest.
+
+use super::{Fault, Next, Session, State, Work};
+use crate::clock::Nanos;
+use crate::program::Place;
+use crate::record::{Code, FailureKey};
+use crate::script::{Command, SqlCommand};
+use crate::spec::Protocol;
+use crate::wire::frontend;
+
+impl Session {
+    pub(super) fn begin(&mut self, script: u16, due: Nanos, now: Nanos, work: &mut Work<'_>) -> Next {
+        let transaction = &mut self.transaction;
+        transaction.script = script;
+        transaction.command = 0;
+        transaction.tries = 1;
+        transaction.due = due;
+        transaction.prng = self.prng;
+        transaction.error = None;
+        self.step(now, work)
+    }
+
+    pub(super) fn wake(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
+        if !matches!(self.state, State::Asleep) {
+            return Next::Answer;
+        }
+        let statement = self.place(work).statement;
+        let latency = now.saturating_sub(self.transaction.statement_began);
+        work.recorder
+            .statement(self.transaction.script, statement, now, latency);
+        self.transaction.command += 1;
+        self.step(now, work)
+    }
+
+    /// The place of the command that runs.
+    pub(super) fn place(&self, work: &Work<'_>) -> Place {
+        let routine = work.program.routines.get(usize::from(self.transaction.script));
+        let place = routine.and_then(|routine| routine.places.get(usize::from(self.transaction.command)));
+        place.copied().unwrap_or_default()
+    }
+
+    /// The command that runs.
+    pub(super) fn command<'a>(&self, work: &Work<'a>) -> Option<&'a Command> {
+        let routine = work.program.routines.get(usize::from(self.transaction.script))?;
+        routine.commands.get(usize::from(self.transaction.command))
+    }
+
+    /// Runs commands until the client has to wait.
+    pub(super) fn step(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
+        loop {
+            if work.ending {
+                self.state = State::Free;
+                return Next::Free;
+            }
+            let Some(command) = self.command(work) else {
+                return self.end_of_script(now, work);
+            };
+            let outcome = match command {
+                Command::Sql(sql) => Ok(self.send(sql, now, work)),
+                Command::Sleep { sleep, .. } => {
+                    let micros = sleep.microseconds(&self.variables);
+                    micros
+                        .map(|micros| self.rest(micros, now))
+                        .map_err(|error| error.describe(&work.program.names))
+                }
+                Command::StartPipeline { .. } | Command::SyncPipeline { .. } | Command::EndPipeline { .. } => {
+                    self.pipeline(command, now, work).map_err(str::to_owned)
+                }
+                _ => self.compute(command, work).map(|()| None),
+            };
+            match outcome {
+                Ok(None) => {}
+                Ok(Some(next)) => return next,
+                Err(message) => return self.fail_script(command.line(), &message, now, work),
+            }
+        }
+    }
+
+    /// Commands that only compute.
+    fn compute(&mut self, command: &Command, work: &Work<'_>) -> Result<(), String> {
+        let describe = |error: crate::script::EvalError| error.describe(&work.program.names);
+        let mut following = usize::from(self.transaction.command) + 1;
+        match command {
+            Command::Set { slot, expr, .. } => {
+                let value = expr.eval(&mut self.variables, &mut self.prng).map_err(describe)?;
+                self.variables.set(*slot, value);
+            }
+            Command::If {
+                condition, otherwise, ..
+            } => {
+                if !condition
+                    .is_true(&mut self.variables, &mut self.prng)
+                    .map_err(describe)?
+                {
+                    following = *otherwise;
+                }
+            }
+            Command::Jump { target, .. } => following = *target,
+            _ => return Err("this command is not supported".to_owned()),
+        }
+        self.transaction.command = u16::try_from(following).unwrap_or(u16::MAX);
+        Ok(())
+    }
+
+    fn send(&mut self, sql: &SqlCommand, now: Nanos, work: &mut Work<'_>) -> Option<Next> {
+        let place = self.place(work);
+        self.transaction.statement_began = now;
+        match work.program.protocol {
+            Protocol::Simple => frontend::query(sql, &self.variables, &mut work.out),
+            Protocol::Extended => {
+                frontend::parse("", sql.prepared_text(), &mut work.out);
+                frontend::bind_describe_execute("", sql, &self.variables, &mut work.out);
+            }
+            Protocol::Prepared => self.send_prepared(place.prepared, sql, work),
+        }
+        if self.in_pipeline {
+            self.sent.push_back((place.statement, now));
+            self.transaction.command += 1;
+            return None;
+        }
+        if work.program.protocol != Protocol::Simple {
+            frontend::sync(&mut work.out);
+        }
+        if sql.capture().is_some() {
+            self.rows.get_or_insert_default().begin();
+        }
+        self.syncs = 1;
+        self.state = State::Busy;
+        Some(Next::Answer)
+    }
+
+    fn send_prepared(&mut self, prepared: Option<u16>, sql: &SqlCommand, work: &mut Work<'_>) {
+        let Some(index) = prepared else { return };
+        let Some(statement) = work.program.prepared.get(usize::from(index)) else {
+            return;
+        };
+        if !self.is_prepared(index) && !self.parsing.contains(&index) {
+            frontend::parse(&statement.name, &statement.sql, &mut work.out);
+            self.parsing.push_back(index);
+        }
+        frontend::bind_describe_execute(&statement.name, sql, &self.variables, &mut work.out);
+    }
+
+    fn rest(&mut self, micros: i64, now: Nanos) -> Option<Next> {
+        self.transaction.statement_began = now;
+        let Some(micros) = u64::try_from(micros).ok().filter(|micros| *micros > 0) else {
+            self.transaction.command += 1;
+            return None;
+        };
+        self.state = State::Asleep;
+        Some(Next::At(now.saturating_add(micros.saturating_mul(1_000))))
+    }
+
+    fn pipeline(&mut self, command: &Command, now: Nanos, work: &mut Work<'_>) -> Result<Option<Next>, &'static str> {
+        match command {
+            Command::StartPipeline { .. } => {
+                if work.program.protocol == Protocol::Simple {
+                    return Err("a pipeline needs the extended or the prepared protocol");
+                }
+                if self.in_pipeline {
+                    return Err("already in a pipeline");
+                }
+                self.in_pipeline = true;
+            }
+            _ if !self.in_pipeline => return Err("not in a pipeline"),
+            Command::SyncPipeline { .. } => {
+                frontend::sync(&mut work.out);
+                self.syncs += 1;
+            }
+            _ => {
+                self.transaction.statement_began = now;
+                frontend::sync(&mut work.out);
+                self.syncs += 1;
+                self.state = State::Busy;
+                return Ok(Some(Next::Answer));
+            }
+        }
+        self.transaction.command += 1;
+        Ok(None)
+    }
+
+    /// The script itself is at fault.
+    pub(super) fn fail_script(&mut self, line: u32, problem: &str, now: Nanos, work: &mut Work<'_>) -> Next {
+        let statement = self.place(work).statement;
+        let key = FailureKey {
+            script: Some(self.transaction.script),
+            statement,
+            code: Code::Script,
+        };
+        work.recorder
+            .failures
+            .note(key, format!("line {line}: {problem}").as_bytes());
+        self.transaction.error = Some(Fault {
+            code: Code::Script,
+            statement,
+        });
+        if self.in_pipeline {
+            // What was sent must be answered before anything else.
+            self.transaction.statement_began = now;
+            frontend::sync(&mut work.out);
+            self.syncs += 1;
+            self.state = State::Busy;
+            return Next::Answer;
+        }
+        self.failed(now, work)
+    }
+}

@@ -1,0 +1,127 @@
+//! From a connection to a session that has prepared its statements.
+
+use super::{Next, Session, State, Work};
+use crate::clock::Nanos;
+use crate::record::{Code, FailureKey};
+use crate::wire::{backend, frontend, Login, Message};
+
+impl Session {
+    pub(super) fn connected(&mut self, work: &mut Work<'_>) -> Next {
+        self.reset();
+        match Login::start(work.identity, &mut work.out) {
+            Ok(login) => {
+                self.state = State::Login(Box::new(login));
+                Next::Answer
+            }
+            Err(error) => Next::Refused {
+                code: Code::Protocol,
+                message: error.to_string(),
+            },
+        }
+    }
+
+    /// Forgets what belonged to the old connection.
+    pub(super) fn reset(&mut self) {
+        self.state = State::Closed;
+        self.status = b'I';
+        self.key = None;
+        self.prepared.fill(0);
+        self.syncs = 0;
+        self.in_pipeline = false;
+        self.sent.clear();
+        self.parsing.clear();
+        self.transaction.error = None;
+    }
+
+    pub(super) fn lost(&mut self, code: Code, message: &str, now: Nanos, work: &mut Work<'_>) {
+        if matches!(self.state, State::Busy | State::Rollback | State::Asleep) {
+            let known = self.transaction.error;
+            let statement = self.place(work).statement;
+            let (code, statement) = known.map_or((code, statement), |fault| (fault.code, fault.statement));
+            let script = self.transaction.script;
+            if known.is_none() {
+                let key = FailureKey {
+                    script: Some(script),
+                    statement,
+                    code,
+                };
+                work.recorder.failures.note(key, message.as_bytes());
+            }
+            work.recorder.statement_failed(script, statement, now);
+            work.recorder
+                .transaction_failed(script, statement, code, now, self.transaction.tries);
+            self.count_done(now, work);
+        }
+        self.reset();
+    }
+
+    pub(super) fn login_message(&mut self, message: Message<'_>, work: &mut Work<'_>) -> Option<Next> {
+        match message.tag {
+            b'R' => {
+                let State::Login(login) = &mut self.state else {
+                    return None;
+                };
+                let answered = login.answer(message.body, work.identity, &mut work.out);
+                answered.err().map(|error| Next::Refused {
+                    code: Code::Protocol,
+                    message: error.to_string(),
+                })
+            }
+            b'K' => {
+                self.key = backend::cancel_key(message.body);
+                None
+            }
+            b'E' => {
+                let error = backend::server_error(message.body);
+                let message = String::from_utf8_lossy(error.message).into_owned();
+                Some(Next::Refused {
+                    code: Code::State(error.sqlstate),
+                    message,
+                })
+            }
+            b'Z' => Some(self.prepare_all(work)),
+            _ => None,
+        }
+    }
+
+    /// Sends one Parse for every statement, each with its own Sync: what cannot be prepared yet, because the script
+    /// creates its table first, is prepared when it is used.
+    fn prepare_all(&mut self, work: &mut Work<'_>) -> Next {
+        // A session for a single transaction prepares only what that transaction uses.
+        if work.program.prepared.is_empty() || work.rules.reconnect {
+            self.state = State::Free;
+            return Next::Ready;
+        }
+        for statement in &work.program.prepared {
+            frontend::parse(&statement.name, &statement.sql, &mut work.out);
+            frontend::sync(&mut work.out);
+        }
+        self.state = State::Preparing(0);
+        Next::Answer
+    }
+
+    pub(super) fn preparing_message(&mut self, message: Message<'_>, at: u16, work: &Work<'_>) -> Option<Next> {
+        match message.tag {
+            b'1' => self.set_prepared(at),
+            b'Z' if usize::from(at) + 1 < work.program.prepared.len() => self.state = State::Preparing(at + 1),
+            b'Z' => {
+                self.state = State::Free;
+                return Some(Next::Ready);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    pub(super) fn set_prepared(&mut self, index: u16) {
+        if let Some(bits) = self.prepared.get_mut(usize::from(index / 64)) {
+            *bits |= 1 << (index % 64);
+        }
+    }
+
+    pub(super) fn is_prepared(&self, index: u16) -> bool {
+        self.prepared
+            .get(usize::from(index / 64))
+            .is_some_and(|bits| bits & (1 << (index % 64)) != 0)
+    }
+}

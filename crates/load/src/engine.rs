@@ -1,0 +1,206 @@
+//! From a spec to a result: parse, resolve, start the threads, follow them, add up what they have to say.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::client::{Client, Rules, Work};
+use crate::clock::{nanos_from_s, Nanos};
+use crate::error::LoadError;
+use crate::follow::Follower;
+use crate::io::{Address, Epoll, Io};
+use crate::os;
+use crate::pace::{Closed, Open, Pace};
+use crate::program::Program;
+use crate::progress::{Observer, Stopper};
+use crate::record::{Recorder, SecondReport};
+use crate::result::LoadResult;
+use crate::script::{Prng, SeedPlan};
+use crate::spec::{IoChoice, LoadSpec};
+use crate::stage::Stage;
+use crate::summary;
+use crate::wire::Identity;
+use crate::worker::{ConnectPlan, Outcome, Parts, Worker};
+
+/// How many connections of all threads together may be on their way at once.
+const CONNECTS_AT_ONCE: usize = 64;
+/// How often the observer and the stopper are asked.
+const FOLLOW_EVERY: Duration = Duration::from_millis(50);
+/// Slots for clients are followed by as many for requests to cancel.
+const SLOTS_PER_CLIENT: usize = 2;
+
+/// What all threads read and none changes.
+struct Frame<'a> {
+    spec: &'a LoadSpec,
+    program: &'a Program,
+    identity: &'a Identity,
+    addresses: &'a [Address],
+    seeds: &'a SeedPlan,
+    stage: &'a Stage,
+    threads: usize,
+}
+
+/// Runs one load. Blocks until it is over; `observer` is called by this thread.
+pub fn run(spec: &LoadSpec, stopper: &Stopper, observer: &mut dyn Observer) -> Result<LoadResult, LoadError> {
+    spec.validate()?;
+    if spec.io == IoChoice::IoUring {
+        return Err(LoadError::spec("io", "io_uring is not available"));
+    }
+    let program = Program::compile(spec)?;
+    let addresses = Address::resolve(&spec.target, Duration::from_secs_f64(spec.connect_timeout_s))?;
+    let identity = Identity::new(&spec.target);
+    let threads = spec.threads.min(spec.clients);
+    let seeds = SeedPlan::draw(
+        spec.seed,
+        spec.clients,
+        threads,
+        !spec.variables.contains_key("default_seed"),
+    );
+    os::allow_many_files();
+    let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let stage = Stage::new(spec, threads, stopper.clone());
+    let frame = Frame {
+        spec,
+        program: &program,
+        identity: &identity,
+        addresses: &addresses,
+        seeds: &seeds,
+        stage: &stage,
+        threads,
+    };
+    let mut follower = Follower::new(spec, &program, &stage, threads);
+    let outcomes = std::thread::scope(|scope| run_threads(scope, &frame, &mut follower, observer))?;
+    let created_epoch_us = u64::try_from(created.as_micros()).unwrap_or(u64::MAX);
+    let series = follower.into_seconds();
+    summary::summarize(spec, &program, &stage, created_epoch_us, series, outcomes).ok_or(LoadError::ThreadDied)
+}
+
+fn run_threads<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    frame: &'scope Frame<'_>,
+    follower: &mut Follower<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Outcome>, LoadError> {
+    let (sender, receiver) = mpsc::channel();
+    let mut handles = Vec::with_capacity(frame.threads);
+    let mut first_client = 0;
+    for thread in 0..frame.threads {
+        // As pgbench deals clients to threads.
+        let clients = (frame.spec.clients - first_client).div_ceil(frame.threads - thread);
+        let reports = sender.clone();
+        let builder = std::thread::Builder::new().name(format!("load-{thread}"));
+        let body = move || run_thread(frame, thread, first_client, clients, reports);
+        match builder.spawn_scoped(scope, body) {
+            Ok(handle) => handles.push(handle),
+            Err(error) => {
+                frame.stage.end(frame.stage.clock.now());
+                return Err(LoadError::system("starting a thread")(error));
+            }
+        }
+        first_client += clients;
+    }
+    drop(sender);
+    follow(&receiver, frame.stage, follower, observer);
+    join(handles)
+}
+
+/// Until the threads have ended: passes the seconds on, and the wish to stop.
+fn follow(reports: &Receiver<SecondReport>, stage: &Stage, follower: &mut Follower<'_>, observer: &mut dyn Observer) {
+    loop {
+        match reports.recv_timeout(FOLLOW_EVERY) {
+            Ok(report) => follower.report(report, observer),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        follower.look(observer);
+        if observer.wants_stop() && !stage.stopper.is_stopped() {
+            stage.stopper.stop();
+        }
+        if stage.stopper.is_stopped() {
+            stage.end(stage.clock.now());
+        }
+    }
+    follower.close(observer);
+}
+
+fn join(handles: Vec<ScopedJoinHandle<'_, Result<Outcome, LoadError>>>) -> Result<Vec<Outcome>, LoadError> {
+    let ended: Vec<_> = handles.into_iter().map(ScopedJoinHandle::join).collect();
+    ended
+        .into_iter()
+        .map(|end| end.map_err(|_| LoadError::ThreadDied)?)
+        .collect()
+}
+
+fn run_thread(
+    frame: &Frame<'_>,
+    thread: usize,
+    first_client: usize,
+    clients: usize,
+    reports: Sender<SecondReport>,
+) -> Result<Outcome, LoadError> {
+    os::punctual_timers();
+    let io = Epoll::new(clients * SLOTS_PER_CLIENT).map_err(LoadError::system("creating the epoll instance"));
+    let outcome = io.and_then(|io| Worker::new(parts(frame, io, thread, first_client, clients, reports)).run());
+    if outcome.is_err() {
+        frame.stage.end(frame.stage.clock.now());
+    }
+    outcome
+}
+
+fn parts<'a, I: Io>(
+    frame: &'a Frame<'_>,
+    io: I,
+    thread: usize,
+    first_client: usize,
+    clients: usize,
+    reports: Sender<SecondReport>,
+) -> Parts<'a, I> {
+    let spec = frame.spec;
+    let limit_us = spec.pace.latency_limit_us;
+    let latency_limit = limit_us.map(|limit| limit.saturating_mul(1_000));
+    let recorder = Recorder::new(thread, &frame.program.statement_counts(), limit_us, reports);
+    let streams = frame.seeds.threads.get(thread);
+    let stream = |pick: fn(&crate::script::ThreadStreams) -> Prng| streams.map_or_else(|| Prng::seeded(0), pick);
+    let client = |number: usize| {
+        let prng = frame
+            .seeds
+            .clients
+            .get(number)
+            .copied()
+            .unwrap_or_else(|| Prng::seeded(0));
+        Client::new(frame.program, frame.program.variables(spec, frame.seeds, number), prng)
+    };
+    let pace = match spec.pace.rate_tps {
+        Some(rate) => {
+            let share = rate / frame.threads as f64;
+            Pace::Open(Open::new(stream(|streams| streams.throttle), share, latency_limit))
+        }
+        None => Pace::Closed(Closed),
+    };
+    Parts {
+        io,
+        stage: frame.stage,
+        work: Work::new(frame.program, frame.identity, rules(spec, latency_limit), recorder),
+        pace,
+        choice: stream(|streams| streams.choice),
+        clients: (first_client..first_client + clients).map(client).collect(),
+        first_client,
+        connect: ConnectPlan {
+            addresses: frame.addresses,
+            window: CONNECTS_AT_ONCE.div_ceil(frame.threads),
+            patience: nanos_from_s(spec.connect_timeout_s),
+        },
+        drain: nanos_from_s(spec.drain_s),
+        statement_timeout: spec.statement_timeout_s.map(nanos_from_s),
+    }
+}
+
+fn rules(spec: &LoadSpec, latency_limit: Option<Nanos>) -> Rules {
+    Rules {
+        max_tries: spec.max_tries,
+        on_error: spec.on_error,
+        latency_limit,
+        transactions_per_client: spec.transactions_per_client,
+        reconnect: spec.reconnect,
+    }
+}

@@ -1,0 +1,44 @@
+//! The load engine of pgclinic: pgbench scripts against PostgreSQL, measured without fooling oneself.
+//!
+//! ```text
+//! LoadSpec ──> Program (scripts parsed once)                                      spec.rs, program.rs, script/
+//!     └──> threads, each an event loop over its clients                           engine.rs, worker/
+//!              Pace says when the next transaction is due                         pace/
+//!              Client runs commands; bytes in, requests out, no socket            client/
+//!              wire cuts and writes messages; io is the only door to the kernel   wire/, io/
+//!              Recorder counts; owned by its thread                               record/
+//!          the calling thread follows: a second at a time to the Observer         follow.rs, progress.rs
+//!     └──> recorders merged ──> LoadResult                                        summary.rs, result.rs
+//! ```
+//!
+//! Invariants: nothing blocks but the one wait of each event loop, and that has a limit. Latency counts from the time
+//! at which a transaction was due. What happens counts in the second in which it ended. Connecting, warm-up and
+//! draining are never part of a figure. In a steady state no transaction allocates memory.
+
+mod build;
+mod client;
+mod clock;
+mod engine;
+mod error;
+mod follow;
+mod io;
+mod os;
+mod pace;
+mod program;
+mod progress;
+mod record;
+pub mod result;
+pub mod script;
+pub mod spec;
+mod stage;
+mod summary;
+pub mod wire;
+mod worker;
+
+pub use build::{IO, PROFILE, VERSION};
+pub use engine::run;
+pub use error::LoadError;
+pub use program::check_script;
+pub use progress::{Observer, Progress, Stopper};
+pub use result::LoadResult;
+pub use spec::LoadSpec;

@@ -1,0 +1,173 @@
+//! What the clients of a load execute: the scripts, parsed once and shared by all threads.
+
+use crate::error::LoadError;
+use crate::script::{self, Command, Names, Script, SeedPlan, Variables};
+use crate::spec::{LoadSpec, Protocol};
+
+/// A command that takes time and has a record of its own.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The line of the script, from 1.
+    pub line: u32,
+    pub text: String,
+}
+
+/// A statement of the prepared protocol.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// Its name in every session.
+    pub name: String,
+    pub sql: String,
+}
+
+/// What the engine knows about one command besides what the language says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// The index among the script's statements.
+    pub statement: Option<u16>,
+    /// The index among the program's prepared statements.
+    pub prepared: Option<u16>,
+}
+
+/// One script, ready to run.
+#[derive(Clone, Debug)]
+pub struct Routine {
+    pub name: String,
+    pub weight: u32,
+    pub commands: Vec<Command>,
+    /// One for each command.
+    pub places: Vec<Place>,
+    pub statements: Vec<Statement>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Program {
+    pub protocol: Protocol,
+    pub routines: Vec<Routine>,
+    pub weights: Vec<i64>,
+    pub prepared: Vec<Prepared>,
+    pub names: Names,
+}
+
+impl Program {
+    /// Parses all scripts of the spec.
+    pub fn compile(spec: &LoadSpec) -> Result<Self, LoadError> {
+        let mut program = Self {
+            protocol: spec.protocol,
+            routines: Vec::new(),
+            weights: Vec::new(),
+            prepared: Vec::new(),
+            names: Names::new(),
+        };
+        for source in &spec.scripts {
+            let script = Script::parse(&source.name, &source.text, language(spec.protocol), &mut program.names)?;
+            let routine = program.routine(&source.name, source.weight, script)?;
+            program.weights.push(i64::from(source.weight));
+            program.routines.push(routine);
+        }
+        for name in spec.variables.keys() {
+            if !Names::is_valid(name) {
+                return Err(LoadError::spec(
+                    format!("variables.{name}"),
+                    "is no name that a variable can have",
+                ));
+            }
+            program.names.intern(name);
+        }
+        Ok(program)
+    }
+
+    fn routine(&mut self, name: &str, weight: u32, script: Script) -> Result<Routine, LoadError> {
+        let mut statements = Vec::new();
+        let mut places = Vec::with_capacity(script.commands.len());
+        for command in &script.commands {
+            if let Command::Shell { line, .. } | Command::SetShell { line, .. } = command {
+                let what = "\\shell and \\setshell";
+                return Err(LoadError::Unsupported {
+                    script: name.to_owned(),
+                    line: *line,
+                    what,
+                });
+            }
+            let mut place = Place::default();
+            if let Some(text) = timed_text(command) {
+                place.statement = u16::try_from(statements.len()).ok();
+                statements.push(Statement {
+                    line: command.line(),
+                    text,
+                });
+            }
+            if let (Command::Sql(sql), Protocol::Prepared) = (command, self.protocol) {
+                place.prepared = u16::try_from(self.prepared.len()).ok();
+                let name = format!("P_{}", self.prepared.len());
+                self.prepared.push(Prepared {
+                    name,
+                    sql: sql.prepared_text().to_owned(),
+                });
+            }
+            places.push(place);
+        }
+        Ok(Routine {
+            name: name.to_owned(),
+            weight,
+            commands: script.commands,
+            places,
+            statements,
+        })
+    }
+
+    /// The variables of one client before its first transaction.
+    pub fn variables(&self, spec: &LoadSpec, plan: &SeedPlan, client: usize) -> Variables {
+        use script::Value::Int;
+        let mut variables = Variables::new(&self.names);
+        variables.set(Names::SCALE, Int(1));
+        variables.set(Names::CLIENT_ID, Int(i64::try_from(client).unwrap_or(i64::MAX)));
+        variables.set(Names::RANDOM_SEED, Int(spec.seed as i64));
+        if let Some(seed) = plan.default_seed {
+            variables.set(Names::DEFAULT_SEED, Int(seed));
+        }
+        for (name, text) in &spec.variables {
+            if let Some(slot) = self.names.get(name) {
+                variables.set_text(slot, text.as_bytes());
+            }
+        }
+        variables
+    }
+
+    /// The name of a script.
+    pub fn script_name(&self, script: u16) -> String {
+        self.routines
+            .get(usize::from(script))
+            .map_or_else(String::new, |routine| routine.name.clone())
+    }
+
+    /// How many statements each script has.
+    pub fn statement_counts(&self) -> Vec<usize> {
+        self.routines.iter().map(|routine| routine.statements.len()).collect()
+    }
+}
+
+/// Checks one script without running it.
+pub fn check_script(name: &str, text: &str, protocol: Protocol) -> Result<(), LoadError> {
+    Script::parse(name, text, language(protocol), &mut Names::new())?;
+    Ok(())
+}
+
+fn language(protocol: Protocol) -> script::Protocol {
+    match protocol {
+        Protocol::Simple => script::Protocol::Simple,
+        Protocol::Extended => script::Protocol::Extended,
+        Protocol::Prepared => script::Protocol::Prepared,
+    }
+}
+
+/// The text of a command that waits for something; none for those that only compute.
+fn timed_text(command: &Command) -> Option<String> {
+    match command {
+        Command::Sql(sql) => Some(sql.text().to_owned()),
+        Command::Sleep { .. } => Some("\\sleep".to_owned()),
+        Command::EndPipeline { .. } => Some("\\endpipeline".to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,107 @@
+//! What went wrong, by kind, script and statement.
+
+use std::collections::HashMap;
+
+use crate::result::FailureResult;
+
+/// Messages beyond this are cut.
+const MESSAGE_MAX: usize = 1000;
+
+/// A kind of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Code {
+    /// The server refused, under its SQLSTATE.
+    State([u8; 5]),
+    /// The connection was lost, or could not be made.
+    Connection,
+    /// No answer within the time allowed.
+    Timeout,
+    /// The script itself is at fault: a division by zero, an open transaction at its end.
+    Script,
+    /// The server said something that is not PostgreSQL's protocol.
+    Protocol,
+}
+
+impl Code {
+    /// Serialization failure.
+    pub const SERIALIZATION: Self = Self::State(*b"40001");
+    /// Deadlock.
+    pub const DEADLOCK: Self = Self::State(*b"40P01");
+
+    /// Whether the same transaction may succeed when it is tried again.
+    pub fn is_retryable(self) -> bool {
+        self == Self::SERIALIZATION || self == Self::DEADLOCK
+    }
+
+    /// The name under which results report it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::State(state) => String::from_utf8_lossy(state).into_owned(),
+            Self::Connection => "connection".to_owned(),
+            Self::Timeout => "timeout".to_owned(),
+            Self::Script => "script".to_owned(),
+            Self::Protocol => "protocol".to_owned(),
+        }
+    }
+}
+
+/// Where it went wrong: a script (none while connecting) and a statement (none if no statement is at fault).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FailureKey {
+    pub script: Option<u16>,
+    pub statement: Option<u16>,
+    pub code: Code,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    count: u64,
+    message: String,
+}
+
+/// The failures of one thread, or of all.
+#[derive(Clone, Debug, Default)]
+pub struct Failures {
+    entries: HashMap<FailureKey, Entry>,
+}
+
+impl Failures {
+    /// Keeps the first message of a kind. Whether a transaction really failed of it is counted apart.
+    pub fn note(&mut self, key: FailureKey, message: &[u8]) {
+        let entry = self.entries.entry(key).or_default();
+        if entry.message.is_empty() {
+            let text = String::from_utf8_lossy(message.get(..MESSAGE_MAX).unwrap_or(message));
+            entry.message.push_str(&text);
+        }
+    }
+
+    /// Counts a transaction, or a connection, that failed.
+    pub fn count(&mut self, key: FailureKey) {
+        self.entries.entry(key).or_default().count += 1;
+    }
+
+    /// Adds the failures of another thread.
+    pub fn add(&mut self, other: Self) {
+        for (key, theirs) in other.entries {
+            let ours = self.entries.entry(key).or_default();
+            ours.count += theirs.count;
+            if ours.message.is_empty() {
+                ours.message = theirs.message;
+            }
+        }
+    }
+
+    /// In a fixed order, without those that a retry has cured. `name` names the scripts.
+    pub fn to_result(&self, name: impl Fn(u16) -> String) -> Vec<FailureResult> {
+        let mut entries: Vec<_> = self.entries.iter().filter(|(_, entry)| entry.count > 0).collect();
+        entries.sort_by_key(|(key, _)| **key);
+        let result = entries.into_iter().map(|(key, entry)| FailureResult {
+            sqlstate: key.code.name(),
+            script: key.script.map_or_else(String::new, &name),
+            statement: key.statement.map_or(-1, i32::from),
+            count: entry.count,
+            message: entry.message.clone(),
+        });
+        result.collect()
+    }
+}

@@ -1,0 +1,274 @@
+//! The recorder of one thread.
+
+use std::sync::mpsc::Sender;
+
+use super::failures::{Code, FailureKey, Failures};
+use super::histogram::{Histogram, Precision};
+use super::seconds::{Phase, SecondReport, Seconds, Window};
+use crate::clock::{micros, Nanos};
+
+/// With more histograms than this each thread keeps statements in two digits, so that memory stays small.
+const FINE_HISTOGRAMS_MAX: usize = 64;
+
+/// What one statement did.
+#[derive(Clone, Debug)]
+pub struct StatementRecord {
+    pub executions: u64,
+    pub failures: u64,
+    pub latency: Histogram,
+}
+
+/// What one script did.
+#[derive(Clone, Debug)]
+pub struct ScriptRecord {
+    pub transactions: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub late: u64,
+    pub retried: u64,
+    pub retries: u64,
+    pub latency: Histogram,
+    pub statements: Vec<StatementRecord>,
+}
+
+/// Counts what happens between the start and the end of measuring; the warm-up only for progress.
+pub struct Recorder {
+    window: Window,
+    seconds: Seconds,
+    latency_limit_us: Option<u64>,
+    /// One for each script.
+    pub scripts: Vec<ScriptRecord>,
+    pub failures: Failures,
+    pub lag: Histogram,
+    pub offered: u64,
+    pub warm_up_transactions: u64,
+    pub reconnects: u64,
+    /// Whether a client was given up.
+    pub clients_lost: usize,
+}
+
+impl Recorder {
+    /// An empty recorder for scripts with these numbers of statements.
+    pub fn new(
+        thread: usize,
+        statements: &[usize],
+        latency_limit_us: Option<u64>,
+        reports: Sender<SecondReport>,
+    ) -> Self {
+        let histograms: usize = statements.len() + statements.iter().sum::<usize>();
+        let precision = if histograms <= FINE_HISTOGRAMS_MAX {
+            Precision::Fine
+        } else {
+            Precision::Coarse
+        };
+        let statement = || StatementRecord {
+            executions: 0,
+            failures: 0,
+            latency: Histogram::new(precision),
+        };
+        let script = |count: &usize| ScriptRecord {
+            transactions: 0,
+            failed: 0,
+            skipped: 0,
+            late: 0,
+            retried: 0,
+            retries: 0,
+            latency: Histogram::new(Precision::Fine),
+            statements: std::iter::repeat_with(statement).take(*count).collect(),
+        };
+        Self {
+            window: Window::CLOSED,
+            seconds: Seconds::new(thread, statements.len(), reports),
+            latency_limit_us,
+            scripts: statements.iter().map(script).collect(),
+            failures: Failures::default(),
+            lag: Histogram::new(Precision::Fine),
+            offered: 0,
+            warm_up_transactions: 0,
+            reconnects: 0,
+            clients_lost: 0,
+        }
+    }
+
+    /// Begins to count, or moves the end of counting.
+    pub fn set_window(&mut self, window: Window) {
+        if self.window == Window::CLOSED {
+            self.seconds.open(&window);
+        }
+        self.window = window;
+    }
+
+    /// Whether what ends now is measured.
+    pub fn is_measuring(&self, now: Nanos) -> bool {
+        self.window.phase(now) == Some(Phase::Measure)
+    }
+
+    /// Whether measuring has ended.
+    pub fn is_over(&self, now: Nanos) -> bool {
+        now >= self.window.end
+    }
+
+    /// Lets the seconds pass that have passed.
+    pub fn roll(&mut self, now: Nanos) {
+        if self.window != Window::CLOSED {
+            self.seconds.roll(now, &self.window);
+        }
+    }
+
+    /// The end: the last second is reported as it stands.
+    pub fn close(&mut self) {
+        if self.window != Window::CLOSED {
+            self.seconds.close();
+        }
+    }
+
+    /// No report will follow, whether there was any or not.
+    pub fn hang_up(&mut self) {
+        self.seconds.hang_up();
+    }
+
+    /// A client has got its session, or lost it.
+    pub fn set_connected(&mut self, is_connected: bool) {
+        let connected = &mut self.seconds.connected;
+        *connected = if is_connected {
+            *connected + 1
+        } else {
+            connected.saturating_sub(1)
+        };
+    }
+
+    /// A transaction has succeeded at the `tries`-th try.
+    pub fn transaction(&mut self, script: u16, now: Nanos, latency: Nanos, tries: u32) {
+        self.roll(now);
+        let Some(phase) = self.window.phase(now) else { return };
+        let latency_us = micros(latency);
+        if let Some((second, latencies)) = self.seconds.script(script) {
+            second.transactions += 1;
+            second.retries += u64::from(tries.saturating_sub(1));
+            latencies.record(latency_us);
+        }
+        if phase == Phase::WarmUp {
+            self.warm_up_transactions += 1;
+            return;
+        }
+        let late = self.latency_limit_us.is_some_and(|limit| latency_us > limit);
+        if let Some(record) = self.scripts.get_mut(usize::from(script)) {
+            record.transactions += 1;
+            record.late += u64::from(late);
+            record.latency.record(latency_us);
+            count_tries(record, tries);
+        }
+    }
+
+    /// A transaction has failed for good.
+    pub fn transaction_failed(&mut self, script: u16, statement: Option<u16>, code: Code, now: Nanos, tries: u32) {
+        self.roll(now);
+        let Some(phase) = self.window.phase(now) else { return };
+        if let Some((second, _)) = self.seconds.script(script) {
+            second.failed += 1;
+            second.retries += u64::from(tries.saturating_sub(1));
+        }
+        if phase == Phase::WarmUp {
+            return;
+        }
+        if let Some(record) = self.scripts.get_mut(usize::from(script)) {
+            record.failed += 1;
+            count_tries(record, tries);
+        }
+        self.failures.count(FailureKey {
+            script: Some(script),
+            statement,
+            code,
+        });
+    }
+
+    /// A slot was passed over because it was too late.
+    pub fn skipped(&mut self, script: u16, now: Nanos) {
+        self.roll(now);
+        let Some(phase) = self.window.phase(now) else { return };
+        if let Some((second, _)) = self.seconds.script(script) {
+            second.skipped += 1;
+        }
+        if phase == Phase::Measure {
+            if let Some(record) = self.scripts.get_mut(usize::from(script)) {
+                record.skipped += 1;
+            }
+        }
+    }
+
+    /// A slot was taken from the schedule, this late although its client was free.
+    pub fn slot(&mut self, now: Nanos, due: Nanos, lag: Option<Nanos>) {
+        if self.window.phase(due) == Some(Phase::Measure) {
+            self.offered += 1;
+        }
+        if let (Some(lag), Some(Phase::Measure)) = (lag, self.window.phase(now)) {
+            self.lag.record(micros(lag));
+        }
+    }
+
+    /// A statement was answered.
+    pub fn statement(&mut self, script: u16, statement: Option<u16>, now: Nanos, latency: Nanos) {
+        if let Some(record) = self.statement_record(script, statement, now) {
+            record.executions += 1;
+            record.latency.record(micros(latency));
+        }
+    }
+
+    /// A statement was refused, or never answered.
+    pub fn statement_failed(&mut self, script: u16, statement: Option<u16>, now: Nanos) {
+        if let Some(record) = self.statement_record(script, statement, now) {
+            record.failures += 1;
+        }
+    }
+
+    /// A connection could not be made, for good.
+    pub fn client_lost(&mut self, code: Code, message: &[u8]) {
+        let key = FailureKey {
+            script: None,
+            statement: None,
+            code,
+        };
+        self.failures.note(key, message);
+        self.failures.count(key);
+        self.clients_lost += 1;
+    }
+
+    fn statement_record(&mut self, script: u16, statement: Option<u16>, now: Nanos) -> Option<&mut StatementRecord> {
+        if self.window.phase(now) != Some(Phase::Measure) {
+            return None;
+        }
+        self.scripts
+            .get_mut(usize::from(script))?
+            .statements
+            .get_mut(usize::from(statement?))
+    }
+
+    /// Adds what another thread has counted.
+    pub fn add(&mut self, other: Self) {
+        for (ours, theirs) in self.scripts.iter_mut().zip(other.scripts) {
+            ours.transactions += theirs.transactions;
+            ours.failed += theirs.failed;
+            ours.skipped += theirs.skipped;
+            ours.late += theirs.late;
+            ours.retried += theirs.retried;
+            ours.retries += theirs.retries;
+            ours.latency.add(&theirs.latency);
+            for (ours, theirs) in ours.statements.iter_mut().zip(theirs.statements) {
+                ours.executions += theirs.executions;
+                ours.failures += theirs.failures;
+                ours.latency.add(&theirs.latency);
+            }
+        }
+        self.failures.add(other.failures);
+        self.lag.add(&other.lag);
+        self.offered += other.offered;
+        self.warm_up_transactions += other.warm_up_transactions;
+        self.reconnects += other.reconnects;
+        self.clients_lost += other.clients_lost;
+    }
+}
+
+fn count_tries(record: &mut ScriptRecord, tries: u32) {
+    record.retried += u64::from(tries > 1);
+    record.retries += u64::from(tries.saturating_sub(1));
+}

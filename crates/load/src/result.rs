@@ -1,0 +1,129 @@
+//! `LoadResult`: what comes out of the engine. The Python side of this door is `pgclinic/model/load.py`.
+
+use serde::{Deserialize, Serialize};
+
+/// An HDR histogram of microseconds: summary values and, for merging, the V2-compressed base64 form.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HistogramResult {
+    pub count: u64,
+    pub min_us: u64,
+    pub max_us: u64,
+    pub mean_us: f64,
+    pub p50_us: u64,
+    pub p90_us: u64,
+    pub p95_us: u64,
+    pub p99_us: u64,
+    pub p999_us: u64,
+    pub p9999_us: u64,
+    pub hdr: String,
+}
+
+/// Transactions, or connections, that failed in one way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FailureResult {
+    /// Five characters from the server; or `connection` (lost or never had), `timeout` (no answer within
+    /// `statement_timeout_s` or `connect_timeout_s`), `script` (the script itself is at fault), `protocol`.
+    pub sqlstate: String,
+    /// The script; empty if a connection could not be made.
+    pub script: String,
+    /// The index in the script's statements; -1 if no statement is at fault.
+    pub statement: i32,
+    pub count: u64,
+    /// The first message of this kind.
+    pub message: String,
+}
+
+/// One command of a script that takes time; `line` counts from 1.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StatementResult {
+    pub line: u32,
+    pub text: String,
+    pub executions: u64,
+    pub failures: u64,
+    pub latency: HistogramResult,
+}
+
+/// What one script did.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ScriptResult {
+    pub name: String,
+    pub weight: u32,
+    pub transactions: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub late: u64,
+    pub retried: u64,
+    pub retries: u64,
+    pub latency: HistogramResult,
+    pub statements: Vec<StatementResult>,
+}
+
+/// One second of one script. A transaction counts in the second in which it ended, from the start of measuring.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SecondResult {
+    pub second: u64,
+    pub script: String,
+    pub transactions: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub retries: u64,
+    pub latency_us_sum: u64,
+    pub latency_us_p50: u64,
+    pub latency_us_p99: u64,
+    pub latency_us_max: u64,
+}
+
+/// A transaction that was still running when measuring ended, and its age then.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InFlightResult {
+    pub client: usize,
+    pub script: String,
+    pub statement: i32,
+    pub age_us: u64,
+}
+
+/// Which engine measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EngineResult {
+    pub version: String,
+    pub profile: String,
+    pub io: String,
+}
+
+/// What one load did between the start and the end of measuring.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LoadResult {
+    pub engine: EngineResult,
+    /// When measuring began; seconds count from here.
+    pub started_epoch_us: u64,
+    pub connect_s: f64,
+    pub measured_s: f64,
+    /// `time`, `transactions`, `interrupted`, `clients_lost`, `aborted` or `limit`.
+    pub stopped: String,
+    pub clients: usize,
+    pub clients_lost: usize,
+    pub reconnects: u64,
+    pub transactions: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub late: u64,
+    pub retried: u64,
+    pub retries: u64,
+    pub latency: HistogramResult,
+    pub scripts: Vec<ScriptResult>,
+    pub seconds: Vec<SecondResult>,
+    pub failures: Vec<FailureResult>,
+    pub in_flight: Vec<InFlightResult>,
+    pub client_cpu_user_s: f64,
+    pub client_cpu_system_s: f64,
+    /// The busiest thread's share of the measuring time that it did not spend waiting.
+    pub occupancy: f64,
+    /// How late the engine began transactions that were due and had a free client; open loop only.
+    pub lag: Option<HistogramResult>,
+    /// Transactions due during measuring; open loop only.
+    pub offered: Option<u64>,
+    /// Of these, how many had not begun when measuring ended; open loop only.
+    pub unserved: Option<u64>,
+    pub warm_up_transactions: u64,
+    pub format: u32,
+}

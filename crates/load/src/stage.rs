@@ -1,0 +1,102 @@
+//! What the threads of a load have in common: when its phases begin and end. Each phase is a time stamp; a thread only
+//! compares its clock, and nobody waits for anybody except at the one barrier before the start.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use crate::clock::{nanos, nanos_from_s, Clock, Nanos, NEVER};
+use crate::progress::Stopper;
+use crate::record::Window;
+use crate::spec::LoadSpec;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Stage {
+    pub clock: Clock,
+    pub stopper: Stopper,
+    warm_up: Nanos,
+    measure: Nanos,
+    /// When all threads had connected.
+    started: AtomicU64,
+    /// When the load was ended early.
+    ended_early: AtomicU64,
+    aborted: AtomicBool,
+    /// Threads whose clients are not all connected or given up.
+    unsettled: AtomicUsize,
+    /// Clients that have a session now.
+    connected: AtomicUsize,
+}
+
+impl Stage {
+    /// The stage for `threads` threads; the load begins now.
+    pub fn new(spec: &LoadSpec, threads: usize, stopper: Stopper) -> Self {
+        Self {
+            clock: Clock::start(),
+            stopper,
+            warm_up: nanos_from_s(spec.warm_up_s),
+            measure: nanos(spec.measure_limit()),
+            started: AtomicU64::new(NEVER),
+            ended_early: AtomicU64::new(NEVER),
+            aborted: AtomicBool::new(false),
+            unsettled: AtomicUsize::new(threads),
+            connected: AtomicUsize::new(0),
+        }
+    }
+
+    /// A thread has settled. The last one starts the load.
+    pub fn settle(&self) {
+        if self.unsettled.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.started.store(self.clock.now(), Ordering::Release);
+        }
+    }
+
+    /// Ends the load at this time, if nobody has yet.
+    pub fn end(&self, now: Nanos) {
+        let _ = self
+            .ended_early
+            .compare_exchange(NEVER, now, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Ends the load because a client failed that must not.
+    pub fn abort(&self, now: Nanos) {
+        self.aborted.store(true, Ordering::Release);
+        self.end(now);
+    }
+
+    /// Whether a failure ended the load.
+    pub fn is_aborted(&self) -> bool {
+        self.aborted.load(Ordering::Acquire)
+    }
+
+    /// Whether the load was ended before its time.
+    pub fn is_ended_early(&self) -> bool {
+        self.ended_early.load(Ordering::Acquire) != NEVER
+    }
+
+    /// The phases, as far as they are known; [`Window::CLOSED`] before all have connected.
+    pub fn window(&self) -> Window {
+        let warm_up = self.started.load(Ordering::Acquire);
+        if warm_up == NEVER {
+            return Window::CLOSED;
+        }
+        let start = warm_up.saturating_add(self.warm_up);
+        let end = start
+            .saturating_add(self.measure)
+            .min(self.ended_early.load(Ordering::Acquire));
+        Window { warm_up, start, end }
+    }
+
+    /// A client has got a session.
+    pub fn add_connected(&self) {
+        self.connected.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A client has lost its session.
+    pub fn remove_connected(&self) {
+        self.connected.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// How many clients have a session.
+    pub fn connected(&self) -> usize {
+        self.connected.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,158 @@
+//! What the threads counted, made into the result.
+
+use crate::build;
+use crate::clock::{micros, seconds, Nanos, NEVER};
+use crate::os::CpuTime;
+use crate::program::Program;
+use crate::record::{Histogram, Precision, Recorder, ScriptRecord};
+use crate::result::{EngineResult, InFlightResult, LoadResult, ScriptResult, SecondResult, StatementResult};
+use crate::spec::{LoadSpec, FORMAT};
+use crate::stage::Stage;
+use crate::worker::Outcome;
+
+/// What the threads have in sum.
+struct Sum {
+    recorder: Recorder,
+    in_flight: Vec<InFlightResult>,
+    cpu: CpuTime,
+    busiest: Nanos,
+    unserved: u64,
+    ended: Nanos,
+    all_done: bool,
+    io: &'static str,
+}
+
+/// Makes the result; none if there was no thread. The stage was made at `created_epoch_us`.
+pub fn summarize(
+    spec: &LoadSpec,
+    program: &Program,
+    stage: &Stage,
+    created_epoch_us: u64,
+    series: Vec<SecondResult>,
+    outcomes: Vec<Outcome>,
+) -> Option<LoadResult> {
+    let sum = add_up(outcomes)?;
+    let window = stage.window();
+    let measured = sum.ended.min(window.end).saturating_sub(window.start);
+    let connected = if window.warm_up == NEVER {
+        stage.clock.now()
+    } else {
+        window.warm_up
+    };
+    let scripts: Vec<_> = (0_u16..)
+        .zip(&sum.recorder.scripts)
+        .map(|(n, record)| script(program, n, record))
+        .collect();
+    let mut latency = Histogram::new(Precision::Fine);
+    for record in &sum.recorder.scripts {
+        latency.add(&record.latency);
+    }
+    let total = |count: fn(&ScriptResult) -> u64| scripts.iter().map(count).sum();
+    let is_open = spec.pace.rate_tps.is_some();
+    Some(LoadResult {
+        engine: EngineResult {
+            version: build::VERSION.to_owned(),
+            profile: build::PROFILE.to_owned(),
+            io: sum.io.to_owned(),
+        },
+        started_epoch_us: created_epoch_us.saturating_add(micros(window.start.min(stage.clock.now()))),
+        connect_s: seconds(connected),
+        measured_s: seconds(measured),
+        stopped: stopped(spec, stage, &sum).to_owned(),
+        clients: spec.clients,
+        clients_lost: sum.recorder.clients_lost,
+        reconnects: sum.recorder.reconnects,
+        transactions: total(|script| script.transactions),
+        failed: total(|script| script.failed),
+        skipped: total(|script| script.skipped),
+        late: total(|script| script.late),
+        retried: total(|script| script.retried),
+        retries: total(|script| script.retries),
+        latency: latency.to_result(),
+        seconds: series,
+        failures: sum.recorder.failures.to_result(|number| program.script_name(number)),
+        in_flight: sum.in_flight,
+        client_cpu_user_s: sum.cpu.user_s,
+        client_cpu_system_s: sum.cpu.system_s,
+        occupancy: if measured == 0 {
+            0.0
+        } else {
+            (sum.busiest as f64 / measured as f64).min(1.0)
+        },
+        lag: is_open.then(|| sum.recorder.lag.to_result()),
+        offered: is_open.then_some(sum.recorder.offered + sum.unserved),
+        unserved: is_open.then_some(sum.unserved),
+        warm_up_transactions: sum.recorder.warm_up_transactions,
+        format: FORMAT,
+        scripts,
+    })
+}
+
+fn add_up(outcomes: Vec<Outcome>) -> Option<Sum> {
+    let mut outcomes = outcomes.into_iter();
+    let first = outcomes.next()?;
+    let mut sum = Sum {
+        recorder: first.recorder,
+        in_flight: first.in_flight,
+        cpu: first.cpu,
+        busiest: first.busy,
+        unserved: first.unserved,
+        ended: first.ended,
+        all_done: first.all_done,
+        io: first.io,
+    };
+    for outcome in outcomes {
+        sum.recorder.add(outcome.recorder);
+        sum.in_flight.extend(outcome.in_flight);
+        sum.cpu.user_s += outcome.cpu.user_s;
+        sum.cpu.system_s += outcome.cpu.system_s;
+        sum.busiest = sum.busiest.max(outcome.busy);
+        sum.unserved += outcome.unserved;
+        sum.ended = sum.ended.max(outcome.ended);
+        sum.all_done &= outcome.all_done;
+    }
+    Some(sum)
+}
+
+fn stopped(spec: &LoadSpec, stage: &Stage, sum: &Sum) -> &'static str {
+    if stage.is_aborted() {
+        "aborted"
+    } else if sum.recorder.clients_lost >= spec.clients {
+        "clients_lost"
+    } else if stage.stopper.is_stopped() && stage.is_ended_early() {
+        "interrupted"
+    } else if sum.all_done || sum.ended < stage.window().end {
+        "transactions"
+    } else if spec.measure_s.is_none() {
+        "limit"
+    } else {
+        "time"
+    }
+}
+
+fn script(program: &Program, number: u16, record: &ScriptRecord) -> ScriptResult {
+    let routine = program.routines.get(usize::from(number));
+    let statements = routine.map_or(&[][..], |routine| &routine.statements);
+    let statements = statements
+        .iter()
+        .zip(&record.statements)
+        .map(|(statement, record)| StatementResult {
+            line: statement.line,
+            text: statement.text.clone(),
+            executions: record.executions,
+            failures: record.failures,
+            latency: record.latency.to_result(),
+        });
+    ScriptResult {
+        name: program.script_name(number),
+        weight: routine.map_or(0, |routine| routine.weight),
+        transactions: record.transactions,
+        failed: record.failed,
+        skipped: record.skipped,
+        late: record.late,
+        retried: record.retried,
+        retries: record.retries,
+        latency: record.latency.to_result(),
+        statements: statements.collect(),
+    }
+}

@@ -1,0 +1,194 @@
+//! Serving what the kernel reports, and doing what clients ask for.
+
+use super::{Phase, Worker};
+use crate::client::Next;
+use crate::clock::{Nanos, SECOND};
+use crate::io::{Event, Io};
+use crate::record::Code;
+
+impl<I: Io> Worker<'_, I> {
+    /// Serves all events of the last wait.
+    pub(super) fn serve(&mut self, awake: Nanos) {
+        let mut now = awake;
+        loop {
+            if self.phase == Phase::Running && now >= self.window.end {
+                self.end_measuring(now);
+            }
+            let Some((slot, event)) = self.io.next() else { return };
+            let Some(client) = self.clients.get_mut(slot) else {
+                let connected = matches!(event, Event::Connected);
+                self.cancel_event(slot, connected);
+                continue;
+            };
+            match event {
+                Event::Connected => {
+                    let next = client.connected(&mut self.work);
+                    self.settle(slot, next, now, false);
+                }
+                Event::Received(bytes) => {
+                    let next = client.receive(bytes, now, &mut self.work);
+                    self.settle(slot, next, now, false);
+                }
+                Event::Closed(error) => {
+                    let message = format!("the connection was lost: {error}");
+                    self.hung_up(slot, Code::Connection, &message, now);
+                }
+            }
+            now = self.stage.clock.now();
+        }
+    }
+
+    /// Does what the client needs next. `begun` says that it has begun a transaction in this turn already: a client
+    /// whose transactions need no server must not keep the others waiting.
+    pub(super) fn settle(&mut self, client: usize, next: Next, now: Nanos, begun: bool) {
+        let (mut next, mut begun) = (next, begun);
+        loop {
+            if !self.work.out.is_empty() {
+                self.io.send(client, &self.work.out);
+                self.work.out.clear();
+            }
+            next = match next {
+                Next::Answer => return,
+                Next::Ready | Next::Free => {
+                    if next == Next::Ready {
+                        self.connected(client, now);
+                    }
+                    match self.free(client, now, begun) {
+                        Some(next) => next,
+                        None => return,
+                    }
+                }
+                other => return self.leave(client, other, now),
+            };
+            begun = true;
+        }
+    }
+
+    /// A client has a session and no transaction.
+    fn free(&mut self, client: usize, now: Nanos, begun: bool) -> Option<Next> {
+        match self.phase {
+            Phase::Running if begun => self.again.push_back(client),
+            Phase::Running => return self.begin(client, now, None),
+            Phase::Connecting | Phase::Parked => self.idle.push_back((client, now)),
+            Phase::Draining { .. } | Phase::Cancelling { .. } | Phase::Over => self.retire(client),
+        }
+        None
+    }
+
+    /// A client that goes on otherwise than with the next transaction.
+    fn leave(&mut self, client: usize, next: Next, now: Nanos) {
+        match next {
+            Next::Answer | Next::Ready | Next::Free => {}
+            Next::At(at) => self.timers.set(client, at),
+            Next::Reconnect if self.phase == Phase::Running => {
+                self.drop_session(client);
+                self.connector.request(client);
+            }
+            Next::Reconnect => self.retire(client),
+            Next::Finished => {
+                self.done += 1;
+                self.retire(client);
+            }
+            Next::GivenUp => {
+                self.work.recorder.clients_lost += 1;
+                self.retire(client);
+                if self.work.rules.on_error == crate::spec::OnError::AbortLoad {
+                    self.stage.abort(now);
+                }
+            }
+            Next::Refused { code, message } => self.refused(client, code, &message, now),
+            Next::Broken { message } => self.hung_up(client, Code::Protocol, &message, now),
+        }
+    }
+
+    /// The connection is of no use any more.
+    pub(super) fn hung_up(&mut self, client: usize, code: Code, message: &str, now: Nanos) {
+        let Some(state) = self.clients.get_mut(client) else {
+            return;
+        };
+        if !state.is_session() {
+            return self.refused(client, code, message, now);
+        }
+        let was_free = state.is_free();
+        state.lost(code, message, now, &mut self.work);
+        let done = state.is_done(&self.work.rules);
+        self.io.close(client);
+        self.stage.remove_connected();
+        self.work.recorder.set_connected(false);
+        if done {
+            self.done += 1;
+            self.alive -= 1;
+        } else if !was_free && self.work.rules.on_error != crate::spec::OnError::Continue {
+            self.work.recorder.clients_lost += 1;
+            self.alive -= 1;
+            if self.work.rules.on_error == crate::spec::OnError::AbortLoad {
+                self.stage.abort(now);
+            }
+        } else if matches!(self.phase, Phase::Connecting | Phase::Parked | Phase::Running) {
+            self.work.recorder.reconnects += 1;
+            self.connector.reset(client);
+            self.reconnect_later(client, now);
+        } else {
+            self.alive -= 1;
+        }
+    }
+
+    /// Says good-bye and closes the session; the client does nothing more.
+    pub(super) fn retire(&mut self, client: usize) {
+        self.drop_session(client);
+        self.alive -= 1;
+    }
+
+    /// Says good-bye and closes the session.
+    fn drop_session(&mut self, client: usize) {
+        crate::wire::frontend::terminate(&mut self.work.out);
+        self.io.send(client, &self.work.out);
+        self.work.out.clear();
+        self.io.close(client);
+        if let Some(state) = self.clients.get_mut(client) {
+            if state.is_session() {
+                self.stage.remove_connected();
+                self.work.recorder.set_connected(false);
+            }
+            state.close();
+        }
+    }
+
+    /// Wakes clients from `\sleep` and from the pause before another try to connect.
+    pub(super) fn wake_due(&mut self, now: Nanos) {
+        while let Some(client) = self.timers.pop(now) {
+            let Some(state) = self.clients.get_mut(client) else {
+                continue;
+            };
+            if state.is_asleep() {
+                let next = state.wake(now, &mut self.work);
+                self.settle(client, next, now, false);
+            } else if !state.is_session() && !matches!(self.phase, Phase::Draining { .. } | Phase::Cancelling { .. }) {
+                self.connector.request(client);
+            }
+        }
+    }
+
+    /// Gives up what has waited too long.
+    pub(super) fn tick(&mut self, now: Nanos) {
+        if now < self.next_tick {
+            return;
+        }
+        self.next_tick = now + super::TICK;
+        self.check_connecting(now);
+        let Some(limit) = self.statement_timeout else { return };
+        for client in 0..self.clients.len() {
+            let Some(state) = self.clients.get(client) else {
+                continue;
+            };
+            if state
+                .waiting_since()
+                .is_some_and(|since| now.saturating_sub(since) > limit)
+            {
+                let message = format!("no answer within {} s", limit as f64 / SECOND as f64);
+                self.cancel(client);
+                self.hung_up(client, Code::Timeout, &message, now);
+            }
+        }
+    }
+}

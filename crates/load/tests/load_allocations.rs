@@ -1,0 +1,98 @@
+//! In a steady state no transaction touches the heap: twenty thousand more of them cost no more allocations than a few
+//! seconds of reporting do.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pgclinic_load::{LoadSpec, Stopper};
+use serde_json::json;
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the pointer came from `alloc` above, so from the system allocator.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const LOGIN: &[u8] = b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I";
+const ANSWER: &[u8] = b"2\0\0\0\x04n\0\0\0\x04D\0\0\0\x0b\0\x01\0\0\0\x017C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+const PREPARED: &[u8] = b"1\0\0\0\x04Z\0\0\0\x05I";
+
+/// Answers without allocating: one answer for every Sync.
+fn serve(mut stream: UnixStream) {
+    let mut buffer = [0; 4096];
+    let _ = stream.read(&mut buffer);
+    let _ = stream.write_all(LOGIN);
+    let mut prepared = false;
+    while let Ok(count) = stream.read(&mut buffer) {
+        let syncs = buffer[..count]
+            .windows(5)
+            .filter(|window| window == b"S\0\0\0\x04")
+            .count();
+        if count == 0 {
+            return;
+        }
+        for _ in 0..syncs {
+            let answer = if prepared { ANSWER } else { PREPARED };
+            prepared = true;
+            if stream.write_all(answer).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn allocations(directory: &str, changes: &serde_json::Value) -> usize {
+    let mut spec = json!({
+        "target": {"host": directory, "port": 5432, "user": "u", "database": "d"},
+        "scripts": [{"name": "s", "text": "\\set n random(1, 100000)\nSELECT :n;"}],
+        "protocol": "prepared",
+        "clients": 4,
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        spec[name] = value.clone();
+    }
+    let spec = LoadSpec::from_json(&spec.to_string()).unwrap();
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let result = pgclinic_load::run(&spec, &Stopper::default(), &mut ()).unwrap();
+    assert_eq!(result.transactions, 4 * spec.transactions_per_client.unwrap());
+    ALLOCATIONS.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn transactions_do_not_allocate() {
+    let directory = tempfile::tempdir().unwrap();
+    let listener = UnixListener::bind(directory.path().join(".s.PGSQL.5432")).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            std::thread::spawn(move || serve(stream.unwrap()));
+        }
+    });
+    let path = directory.path().to_str().unwrap();
+    for pace in [json!({}), json!({"rate_tps": 1_000_000.0})] {
+        let few = allocations(path, &json!({"pace": pace, "transactions_per_client": 100}));
+        let many = allocations(path, &json!({"pace": pace, "transactions_per_client": 5_100}));
+        // 20,000 more transactions; a second's report takes a few allocations, and a run takes a few seconds at most.
+        assert!(
+            many < few + 2_000,
+            "{few} allocations for 400 transactions, {many} for 20,400"
+        );
+    }
+}

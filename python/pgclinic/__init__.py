@@ -1,0 +1,3 @@
+"""pgclinic: the performance clinic for PostgreSQL."""
+
+__version__ = "0.1.0"

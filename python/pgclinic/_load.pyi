@@ -1,0 +1,44 @@
+"""The load engine, compiled from crates/load-python. Only pgclinic.load.engine imports it."""
+
+from collections.abc import Callable
+from typing import final
+
+__all__ = ["RunError", "ScriptError", "SpecError", "Stopper", "build_info", "check_script", "run"]
+
+class SpecError(ValueError):
+    """The spec is not one that can be run."""
+
+class ScriptError(SpecError):
+    """A script that cannot be parsed, and where: lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+    token: str
+    problem: str
+
+class RunError(RuntimeError):
+    """The engine could not do its work."""
+
+@final
+class Stopper:
+    """Ends a load from another thread."""
+
+    def __new__(cls) -> Stopper: ...
+    def stop(self) -> None:
+        """The first call ends measuring and drains, the second ends at once."""
+    @property
+    def stopped(self) -> bool: ...
+
+def run(spec_json: str, on_progress: Callable[[str], object] | None = None, stopper: Stopper | None = None) -> str:
+    """Run a LoadSpec and return its LoadResult, both as JSON.
+
+    Releases the GIL. ``on_progress`` gets a Progress as JSON once a second, in the calling thread. What it raises, and
+    KeyboardInterrupt, ends the load, lets it drain, and is raised here.
+    """
+
+def build_info() -> dict[str, str | list[str]]:
+    """The engine's ``version``, ``profile`` (release or debug) and ``io`` (what it can use, best first)."""
+
+def check_script(name: str, text: str, protocol: str) -> None:
+    """Raise ScriptError unless ``text`` is a script that can be run with this protocol."""

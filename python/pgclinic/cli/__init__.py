@@ -1,0 +1,1 @@
+"""The verbs. The only layer that prints or exits."""

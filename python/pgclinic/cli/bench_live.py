@@ -1,0 +1,97 @@
+"""What a running ``pgclinic bench`` shows on stderr: a live line on a terminal, plain lines elsewhere, or -P's lines."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from types import TracebackType
+from typing import TextIO
+
+from pgclinic.bench.request import BenchRequest
+from pgclinic.cli.live import CLEAR_LINE
+from pgclinic.model.load import LoadProgress
+from pgclinic.report.bench_progress import LiveFigures, ProgressLines, ProgressStyle
+
+#: Where no live line can be shown, a plain one every so many seconds.
+PLAIN_EVERY_S = 10
+
+
+class BenchLive:
+    """Use it in a ``with``; whatever ends the block, the live line is cleared."""
+
+    def __init__(self, out: TextIO, request: BenchRequest | None = None) -> None:
+        self._out = out
+        self._terminal = out.isatty()
+        self._drawn = False
+        duration_s = None if request is None or request.duration_s is None else float(request.duration_s)
+        self._figures = LiveFigures(measure_s=duration_s)
+        self._lines = None if request is None or not request.progress_s else ProgressLines(_style(request))
+
+    def say(self, text: str) -> None:
+        """A line of its own."""
+        self._clear()
+        self._out.write(text + "\n")
+        self._out.flush()
+
+    def stage(self, text: str) -> None:
+        """What is being prepared."""
+        if self._terminal:
+            self._draw(f"  {text}")
+        else:
+            self.say(f"  {text}")
+
+    def filled(self, text: str) -> None:
+        """How far a fill is; the last such line stays."""
+        if self._terminal:
+            self._draw(text)
+            if "(100%)" in text:
+                self._out.write("\n")
+                self._drawn = False
+        else:
+            self.say(text)
+
+    def trial(self, text: str) -> None:
+        """The next load of a search begins."""
+        self._figures.restart(text)
+        if not self._terminal:
+            self.say(f"  {text}")
+
+    def progress(self, progress: LoadProgress) -> None:
+        """A second of the load has passed."""
+        if self._lines is not None:
+            line = self._lines.line(progress, epoch_s=time.time())
+            if line is not None:
+                self.say(line)
+        elif self._terminal:
+            self._draw(self._figures.line(progress, shutil.get_terminal_size().columns - 1))
+        else:
+            line = self._figures.line(progress)
+            if progress.phase == "measure" and (progress.second + 1) % PLAIN_EVERY_S == 0:
+                self.say(line)
+
+    def __enter__(self) -> BenchLive:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._clear()
+
+    def _draw(self, line: str) -> None:
+        self._out.write(CLEAR_LINE + line)
+        self._out.flush()
+        self._drawn = True
+
+    def _clear(self) -> None:
+        if self._drawn:
+            self._out.write(CLEAR_LINE)
+            self._out.flush()
+            self._drawn = False
+
+
+def _style(request: BenchRequest) -> ProgressStyle:
+    return ProgressStyle(
+        interval_s=request.progress_s,
+        epoch=request.progress_timestamp,
+        throttled=request.rate_tps is not None,
+        skips=request.latency_limit_ms is not None,
+        retries=request.max_tries != 1,
+    )

@@ -1,0 +1,157 @@
+"""The two roads of ``pgclinic bench``: fill the standard tables, or run a load."""
+
+from __future__ import annotations
+
+import getpass
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
+
+import msgspec
+
+from pgclinic.bench.hdr_log import write_hdr_log
+from pgclinic.bench.initialize import InitListener, done_line, initialize
+from pgclinic.bench.lab_server import lab_patient
+from pgclinic.bench.load_spec import load_spec, refuse_options
+from pgclinic.bench.prepare import read_tables, vacuum
+from pgclinic.bench.request import BenchRequest, InitRequest
+from pgclinic.bench.result import ABORTED, NOT_RUN, make_result
+from pgclinic.bench.run import Ran, RunListener, run_bench
+from pgclinic.bench.seconds_file import refuse_missing_writer, write_seconds
+from pgclinic.bench.target import Patient, open_patient
+from pgclinic.cli.bench_live import BenchLive
+from pgclinic.cli.lab_output import say_cleaned
+from pgclinic.errors import UsageError
+from pgclinic.load.engine import Stopper, check_script, refuse_debug_engine
+from pgclinic.model.bench import BenchResult
+from pgclinic.model.load import LoadSpec
+from pgclinic.pg.dsn import without_password
+from pgclinic.pg.libpq import is_connection_string
+from pgclinic.report.bench_figures import own_lines
+from pgclinic.report.bench_summary import pgbench_lines
+from pgclinic.store.bench_folder import write_bench_folder
+
+
+def run_initialize(request: InitRequest) -> None:
+    """``-i``: drop, create, fill, vacuum, keys, as the steps say."""
+    with open_patient(request.address, for_load=False, ask_password=_ask_password) as patient:
+        if request.debug:
+            _say(f"{patient.words} {patient.target.database}: {request}")
+        patient.session.on_notice(_say)
+        with BenchLive(sys.stderr) as live:
+            times = initialize(patient.session, request, InitListener(say=_say, progress=live.filled))
+    _say(done_line(times))
+
+
+def run_benchmark(request: BenchRequest) -> int:
+    """Run, print, write; the exit code. All that can be refused is refused before the server is touched."""
+    refuse_debug_engine()
+    refuse_options(request)
+    refuse_missing_writer(request.outputs.seconds)
+    for chosen in request.scripts:
+        check_script(chosen.script.name, chosen.script.text, request.protocol)
+    with BenchLive(sys.stderr, request) as live, _patient(request, live) as patient:
+        tables = read_tables(patient.session, request, patient.target.database, live.say)
+        spec = load_spec(request, tables, patient)
+        if request.debug:
+            live.say(f"{patient.words}: {_without_password(spec)}")
+        vacuum(patient.session, request, live.say)
+        ran = _run(request, spec, live)
+        result = make_result(request, ran, patient, tables, _command())
+    _write(request, result)
+    _print(request, result)
+    return result.exit_code
+
+
+def _patient(request: BenchRequest, live: BenchLive) -> AbstractContextManager[Patient]:
+    if request.lab is None:
+        return open_patient(request.address, for_load=True, ask_password=_ask_password)
+    say_cleaned()
+    return lab_patient(request, request.lab, live.stage)
+
+
+def _run(request: BenchRequest, spec: LoadSpec, live: BenchLive) -> Ran:
+    listener = RunListener(on_progress=live.progress, on_trial=live.trial)
+    stopper = Stopper()
+    with _interrupt_stops(stopper):
+        return run_bench(request, spec, listener, stopper)
+
+
+@contextmanager
+def _interrupt_stops(stopper: Stopper) -> Iterator[None]:
+    """The first Ctrl-C ends measuring and shows what was measured; the second ends the command."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        stopper.stop()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _write(request: BenchRequest, result: BenchResult) -> None:
+    for path in request.outputs.seconds:
+        write_seconds(path, result.load.seconds)
+    if request.outputs.hdr is not None:
+        write_hdr_log(request.outputs.hdr, result.load)
+    if request.outputs.runs is not None:
+        _say(f"run {write_bench_folder(request.outputs.runs, result)}")
+
+
+def _print(request: BenchRequest, result: BenchResult) -> None:
+    if request.outputs.as_json:
+        print(msgspec.json.encode(result).decode())
+    else:
+        print("\n".join([*pgbench_lines(result), *own_lines(result)]))
+    if request.verbose_errors or result.load.clients_lost:
+        for failure in result.load.failures:
+            where = f"in command {failure.statement} of script {failure.script}" if failure.script else "connecting"
+            _say(f"pgclinic: error: {failure.count}x {where}; {failure.sqlstate}: {failure.message}")
+    if result.exit_code == NOT_RUN:
+        _say(f"pgclinic: error: could not create connection for {result.load.clients_lost} clients")
+    if result.exit_code in (NOT_RUN, ABORTED):
+        _say("pgclinic: error: Run was aborted; the above results are incomplete.")
+
+
+def _command() -> list[str]:
+    """The words of the command, connection strings without their secrets, -D values as they are."""
+    words = ["pgclinic"]
+    for word in sys.argv[1:]:
+        option, equals, value = word.partition("=")
+        if is_connection_string(word) and not word.startswith("-"):
+            words.append(_safe(word))
+        elif equals and option.startswith("--db"):
+            words.append(f"{option}={_safe(value)}")
+        elif word.startswith("-d") and is_connection_string(word[2:]):
+            words.append(f"-d{_safe(word[2:])}")
+        else:
+            words.append(word)
+    return words
+
+
+def _safe(word: str) -> str:
+    """A connection string without its password; what only looks like one stays as it is."""
+    try:
+        return without_password(word) if is_connection_string(word) else word
+    except UsageError:
+        return word
+
+
+def _without_password(spec: LoadSpec) -> str:
+    target = msgspec.structs.replace(spec.target, password=None)
+    return msgspec.json.encode(msgspec.structs.replace(spec, target=target)).decode()
+
+
+def _ask_password() -> str | None:
+    """Ask on the terminal, as pgbench does; None where there is none."""
+    return getpass.getpass("Password: ") if sys.stdin.isatty() else None
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,27 @@
+"""Durations as people write them: 90, 90s, 5m, 1h."""
+
+from __future__ import annotations
+
+import re
+
+from pgclinic.errors import UsageError
+
+_UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def parse_duration_s(text: str, option: str) -> float:
+    """``5m`` -> 300.0. Raises UsageError naming ``option`` on anything else, and on zero."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in _UNITS_S or float(match[1]) == 0:
+        raise UsageError(f"{option} {text!r} is no duration", hint="write 90s, 5m or 1h")
+    return float(match[1]) * _UNITS_S[match[2]]
+
+
+def in_words(seconds: float) -> str:
+    """``about`` is left to the caller: 45 s, 5 min, 1 h 20 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"

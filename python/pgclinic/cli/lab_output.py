@@ -1,0 +1,113 @@
+"""What ``pgclinic lab`` shows: tables, one server, progress, and what was cleaned up."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pgclinic.lab.binaries import OnProgress, Progress
+from pgclinic.lab.clone import megabytes
+from pgclinic.lab.postmaster import answers
+from pgclinic.lab.registry import Instance
+from pgclinic.lab.sweep import Cleaned, sweep
+from pgclinic.pg.dsn import dsn_of
+
+
+def print_json(value: Any) -> None:
+    print(msgspec.json.encode(value).decode())
+
+
+def say_cleaned() -> None:
+    """Clean up after killed commands and say on stderr what that was."""
+    for cleaned in sweep():
+        print(f"pgclinic: {cleaned_words(cleaned)}", file=sys.stderr)
+
+
+def cleaned_words(cleaned: Cleaned) -> str:
+    """One line about one thing that was removed."""
+    if cleaned.kind != "server":
+        return f"removed the {cleaned.reason} {cleaned.kind} {cleaned.name} ({megabytes(cleaned.bytes)})"
+    ended = f", ended its {cleaned.processes} processes" if cleaned.processes else ""
+    return f"cleaned up server {cleaned.name} ({cleaned.reason}){ended}, freed {megabytes(cleaned.bytes)}"
+
+
+def instance_row(instance: Instance) -> dict[str, Any]:
+    """What the machine-readable output says about one server."""
+    assert instance.server is not None
+    dsn = _dsn(instance)
+    return {
+        "name": instance.name,
+        "version": instance.version,
+        "source": instance.server.source,
+        "state": "running" if answers(instance.server) else "not answering",
+        "dsn": dsn,
+        "pid": instance.pid,
+        "log": str(instance.log_path),
+        "detached": instance.detached,
+        "psql": f"pgclinic lab psql {instance.name}",
+    }
+
+
+def describe(instance: Instance) -> str:
+    """What ``lab start`` says about the new server."""
+    row = instance_row(instance)
+    lines = [
+        f"{row['name']}   PostgreSQL {row['version']} ({row['source']})",
+        f"  dsn    {row['dsn']}",
+        f"  psql   {row['psql']}",
+        f"  stop   pgclinic lab stop {row['name']}",
+    ]
+    return "\n".join(lines)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest cell, the last one as it is."""
+    lines = [header, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+@contextmanager
+def progress_line() -> Iterator[OnProgress]:
+    """A line on stderr that is overwritten on a terminal; elsewhere one line per step."""
+    terminal = sys.stderr.isatty()
+    last = ""
+
+    def show(progress: Progress) -> None:
+        nonlocal last
+        if terminal:
+            text = progress.what + _amount(progress)
+            print(f"\r{text:<78}", end="", file=sys.stderr, flush=True)
+        elif progress.what != last:
+            print(f"pgclinic: {progress.what}", file=sys.stderr)
+        last = progress.what
+
+    try:
+        yield show
+    finally:
+        if terminal and last:
+            print(f"\r{'':<78}\r", end="", file=sys.stderr, flush=True)
+
+
+def _amount(progress: Progress) -> str:
+    if progress.total_bytes:
+        share = 100 * progress.done_bytes // progress.total_bytes
+        return f"   {megabytes(progress.done_bytes)} of {megabytes(progress.total_bytes)}, {share} %"
+    return ""
+
+
+def _dsn(instance: Instance) -> str:
+    """By TCP, with the file that holds its password, when the server has a port; else by its socket."""
+    assert instance.server is not None
+    passwords = Path(instance.directory) / "pgpass"
+    if passwords.exists():
+        server = msgspec.structs.replace(instance.server, host="127.0.0.1", parameters={"passfile": str(passwords)})
+        return dsn_of(server)
+    return dsn_of(instance.server)

@@ -1,0 +1,64 @@
+"""The live line on stderr: one line that is rewritten on a terminal, a plain line a trial elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from types import TracebackType
+from typing import TextIO
+
+from pgclinic.model.progress import Progress
+from pgclinic.model.trial import TrialRecord
+from pgclinic.report.progress import live_line, trial_line
+
+CLEAR_LINE = "\r\x1b[2K"
+
+
+class LiveLine:
+    """Use it in a ``with``; whatever ends the block, the line is cleared and the cursor stands at its start."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._terminal = out.isatty()
+        self._drawn = False
+        self._last_stage = ""
+        self._blocks = 1
+
+    def stage(self, text: str) -> None:
+        """Say what is being prepared."""
+        if self._terminal:
+            self._draw(f"  {text}")
+        elif text != self._last_stage:
+            self._print(f"  {text}")
+        self._last_stage = text
+
+    def progress(self, progress: Progress) -> None:
+        self._blocks = progress.blocks
+        if self._terminal:
+            self._draw("  " + live_line(progress, width=shutil.get_terminal_size().columns - 3))
+
+    def trial(self, record: TrialRecord) -> None:
+        """A finished trial: it gets a line of its own where no live line shows it."""
+        if not self._terminal or record.failure is not None:
+            self.close()
+            self._print("  " + trial_line(record, self._blocks))
+
+    def close(self) -> None:
+        if self._drawn:
+            self._out.write(CLEAR_LINE)
+            self._out.flush()
+            self._drawn = False
+
+    def __enter__(self) -> LiveLine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _draw(self, line: str) -> None:
+        self._out.write(CLEAR_LINE + line)
+        self._out.flush()
+        self._drawn = True
+
+    def _print(self, line: str) -> None:
+        self._out.write(line + "\n")
+        self._out.flush()

@@ -1,0 +1,116 @@
+"""``pgclinic study``: list, show, run, judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from pgclinic.model.verdict import Verdict
+
+study_app = typer.Typer(help="Published performance claims, re-run here.", no_args_is_help=True, rich_markup_mode=None)
+
+EXIT_CODES = {"contradicted": 3, "inconclusive": 4, "invalid": 4, "no effect": 3}
+JSON_HELP = "Print JSON for machines."
+
+
+@study_app.command("list")
+def list_studies(as_json: bool = typer.Option(False, "--json", help=JSON_HELP)) -> None:
+    """The studies that come with pgclinic."""
+    import msgspec
+
+    from pgclinic.cli.duration import in_words
+    from pgclinic.study.expected import expected_s
+    from pgclinic.study.read import read_study, shipped_studies
+
+    studies = [read_study(name)[0] for name in shipped_studies()]
+    if as_json:
+        rows = [{"name": study.name, "title": study.title, "claims": len(study.claims)} for study in studies]
+        print(msgspec.json.encode(rows).decode())
+        return
+    width = max(len(study.name) for study in studies)
+    for study in studies:
+        times = ", ".join(f"{name} {in_words(expected_s(profile))}" for name, profile in study.profiles.items())
+        print(f"{study.name:<{width}}   {study.title}   ({times})")
+
+
+@study_app.command("show")
+def show(
+    name: str = typer.Argument(help="A study's name, or a .toml file."),
+    as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
+) -> None:
+    """What a study claims, who published it, how it is tested and how long that takes."""
+    import msgspec
+
+    from pgclinic.report.describe import describe_study
+    from pgclinic.study.read import read_study
+
+    study, _ = read_study(name)
+    print(msgspec.json.encode(study).decode() if as_json else describe_study(study))
+
+
+@study_app.command("run")
+def run(
+    names: list[str] = typer.Argument(help="Names of studies, or .toml files."),
+    quick: bool = typer.Option(False, "--quick", help="The profile that fits in minutes (the default)."),
+    full: bool = typer.Option(False, "--full", help="The published size."),
+    budget: str | None = typer.Option(None, "--budget", help="Time for the trials, such as 5m.", metavar="TIME"),
+    seed: int | None = typer.Option(None, "--seed", help="Repeat the random order of an earlier run.", min=0),
+    version: str | None = typer.Option(None, "--version", help="PostgreSQL version, such as 13.3.", metavar="VERSION"),
+    bindir: Path | None = typer.Option(None, "--bindir", help="Programs of an installed PostgreSQL.", metavar="DIR"),
+    dsn: str | None = typer.Option(None, "--dsn", help="An existing server; its settings stay as they are."),
+    settings: list[str] = typer.Option([], "--set", help="A setting for every arm.", metavar="NAME=VALUE"),
+    runs: Path = typer.Option(Path("runs"), "--runs", help="Where run folders go.", envvar="PGCLINIC_RUNS"),
+    as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
+) -> None:
+    """Run studies and judge them.
+
+    Exit code 0: replicated, also in direction only. 3: contradicted or no effect. 4: inconclusive or invalid.
+    """
+    from pgclinic.cli.study_run import Request, run_studies
+    from pgclinic.errors import UsageError
+
+    if quick and full:
+        raise UsageError("--quick and --full exclude each other")
+    request = Request(
+        profile="full" if full else "quick",
+        budget=budget,
+        seed=seed,
+        version=version,
+        bindir=bindir,
+        dsn=dsn,
+        settings=tuple(settings),
+        runs=runs,
+        as_json=as_json,
+    )
+    verdicts = run_studies(names, request)
+    raise typer.Exit(worst_exit_code(verdicts))
+
+
+@study_app.command("judge")
+def judge_again(
+    run_folder: Path = typer.Argument(help="The folder of a run.", metavar="RUN"),
+    as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
+) -> None:
+    """Judge a finished or interrupted run again, without a server, and write its report anew."""
+    from pgclinic.cli.verdict import finish
+    from pgclinic.store.run_folder import RunFolder, read_run
+    from pgclinic.study.judge import judge
+    from pgclinic.study.read import parse_study
+
+    stored = read_run(run_folder)
+    study = parse_study(stored.study_toml, str(run_folder / "study.toml"))
+    verdict = judge(study, stored.trials)
+    finish(RunFolder(run_folder), study, verdict, as_json=as_json)
+    raise typer.Exit(worst_exit_code([verdict]))
+
+
+def worst_exit_code(verdicts: list[Verdict]) -> int:
+    """The exit code of several verdicts: a contradicted claim outweighs an inconclusive one."""
+    codes = [EXIT_CODES.get(claim.word.value, 0) for verdict in verdicts for claim in verdict.claims]
+    for code in (3, 4):
+        if code in codes:
+            return code
+    return 0

@@ -1,0 +1,27 @@
+"""Trials on this machine, in this process, one at a time: two timed trials never share the machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pgclinic.model.trial import TrialRecord, TrialSpec
+from pgclinic.trial.run import TrialListener, run_trial
+
+
+class Fleet(Protocol):
+    """Whatever turns the order for a trial into its record."""
+
+    def run(self, spec: TrialSpec, listener: TrialListener) -> TrialRecord:
+        """Run one trial; a trial that goes wrong comes back as a failed record, not as an error."""
+        ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """``dsn`` is the whole address of an attached server, secrets included; it is never stored."""
+
+    dsn: str | None = None
+
+    def run(self, spec: TrialSpec, listener: TrialListener) -> TrialRecord:
+        return run_trial(spec, listener, dsn=self.dsn)

@@ -1,0 +1,84 @@
+"""Why a server did not start or is gone, in its own words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pgclinic.errors import ServerStartError
+from pgclinic.lab.logs import log_files
+
+_SEVERITY = re.compile(r"\b(PANIC|FATAL|ERROR|LOG|WARNING|HINT|DETAIL|CONTEXT|STATEMENT): +(.*)")
+_TAIL_BYTES = 64 * 1024
+_SUMS_UP = ("contains errors", "could not create any")
+_ROUTINE = ("starting PostgreSQL", "listening on", "redirecting log output", "Future log output", "ending log output")
+_NO_ROOM = ("No space left on device", "Disk quota exceeded")
+
+
+def log_tail(log_path: Path, data_dir: Path) -> list[str]:
+    """The last lines of everything the server logged; the logging collector moves the end to data/log."""
+    lines: list[str] = []
+    for path in log_files(log_path, data_dir):
+        try:
+            with path.open("rb") as stream:
+                stream.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+                lines += stream.read().decode(errors="replace").splitlines()
+        except OSError:
+            continue
+    return lines
+
+
+def last_words(lines: list[str]) -> tuple[str | None, str]:
+    """The line that tells why (the last PANIC or FATAL, else the last line), and it with its details and hints."""
+    fatal = None
+    for position, line in enumerate(lines):
+        match = _SEVERITY.search(line)
+        if match and match[1] in ("PANIC", "FATAL"):
+            fatal = position
+    if fatal is None:
+        complaints = [line for line in lines if (match := _SEVERITY.search(line)) is None or match[1] != "LOG"]
+        last = (complaints or lines)[-1:]
+        return (last[0], last[0]) if last else (None, "")
+    around = [lines[fatal]]
+    for line in lines[fatal + 1 :]:
+        match = _SEVERITY.search(line)
+        if match is None or match[1] not in ("HINT", "DETAIL"):
+            break
+        around.append(line)
+    # Some only sum up what the lines before have told.
+    told_before = []
+    if any(words in lines[fatal] for words in _SUMS_UP):
+        told_before = [line for line in lines[max(0, fatal - 4) : fatal] if not any(word in line for word in _ROUTINE)]
+    return (told_before or around)[0], "\n".join(told_before + around)
+
+
+def blamed_setting(text: str, settings: Mapping[str, str], known: Iterable[str]) -> str | None:
+    """The setting that a message names: one the user gave, one whose value it quotes, else any known one."""
+    words = set(re.findall(r"[A-Za-z_][A-Za-z0-9_.]*", text))
+    for name in settings:
+        if name in words or ("_" in name and name.replace("_", " ") in text):
+            return name
+    for name, value in settings.items():
+        if len(value) > 1 and f'"{value}' in text:
+            return name
+    told = set(re.findall(r"[A-Za-z_][A-Za-z0-9_.]*", text.partition("\n")[0]))
+    return next((name for name in known if "_" in name and name in told), None)
+
+
+def start_error(
+    version: str, lines: list[str], settings: Mapping[str, str], known: Iterable[str], reason: str
+) -> ServerStartError:
+    """The error for a server that refused to start."""
+    line, text = last_words(lines)
+    setting = blamed_setting(text, settings, known)
+    said = _SEVERITY.search(line or "")
+    message = f"PostgreSQL {version} {reason}: {said[2] if said else line or 'it logged nothing'}"
+    hint = None
+    if setting is not None:
+        hint = f"the setting to blame: {setting}" + (f" = {settings[setting]!r}" if setting in settings else "")
+    return ServerStartError(message, log_line=line, setting=setting, hint=hint)
+
+
+def ran_out_of_room(lines: list[str]) -> bool:
+    return any(words in line for line in lines for words in _NO_ROOM)

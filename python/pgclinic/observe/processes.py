@@ -1,0 +1,81 @@
+"""CPU time that a server obtained, and how contended the processors were, from /proc."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pgclinic.errors import ServerLostError
+from pgclinic.model.record import Record
+
+_PROC = Path("/proc")
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+class MachineCpu(Record):
+    """Seconds since boot, summed over all processors. ``steal_s`` is what another virtual machine took."""
+
+    busy_s: float
+    steal_s: float
+    idle_s: float
+
+
+class CpuPressure(Record):
+    """``some_us`` is the time since boot in which at least one task waited for a processor, in microseconds."""
+
+    some_us: int
+
+
+def cpu_seconds(postmaster_pid: int) -> float:
+    """User and system CPU seconds of a server so far: the postmaster, its children, and those it has reaped.
+
+    Raises ServerLostError when the postmaster is gone.
+    """
+    own = _stat(postmaster_pid)
+    if own is None:
+        raise ServerLostError(f"process {postmaster_pid} is gone")
+    ticks = sum(own[11:15])
+    for pid in _children(postmaster_pid):
+        child = _stat(pid)
+        if child is not None and child[1] == postmaster_pid:
+            # A child's own children (an archive command) count once it has reaped them.
+            ticks += sum(child[11:15])
+    return ticks / _TICKS_PER_S
+
+
+def machine_cpu() -> MachineCpu:
+    """What all processors did since boot."""
+    line = (_PROC / "stat").read_text().splitlines()[0]
+    user, nice, system, idle, iowait, irq, softirq, steal = (int(field) for field in line.split()[1:9])
+    return MachineCpu(
+        busy_s=(user + nice + system + irq + softirq) / _TICKS_PER_S,
+        steal_s=steal / _TICKS_PER_S,
+        idle_s=(idle + iowait) / _TICKS_PER_S,
+    )
+
+
+def cpu_pressure() -> CpuPressure | None:
+    """How long tasks had to wait for a processor since boot; None where the kernel does not tell."""
+    try:
+        text = (_PROC / "pressure/cpu").read_text()
+    except OSError:
+        return None
+    some = next(line for line in text.splitlines() if line.startswith("some"))
+    return CpuPressure(some_us=int(some.rpartition("total=")[2]))
+
+
+def _children(pid: int) -> list[int]:
+    """The kernel lists them per thread; without that list every process is asked for its parent."""
+    try:
+        return [int(word) for word in (_PROC / f"{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
+
+
+def _stat(pid: int) -> list[int] | None:
+    """The fields after the command's name, its state, a letter, as 0. Parent is 1, utime to cstime are 11 to 14."""
+    try:
+        text = (_PROC / f"{pid}/stat").read_text()
+    except OSError:
+        return None
+    return [0, *(int(field) for field in text.rpartition(")")[2].split()[1:])]

@@ -1,0 +1,102 @@
+"""Connections by psycopg: the only file that opens one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from pgclinic.errors import ServerLostError, UsageError
+from pgclinic.model.server import Server
+from pgclinic.pg.dsn import dsn_of, parse_dsn, split_secrets
+from pgclinic.pg.version import version_of_number
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+APPLICATION_NAME = "pgclinic"
+CONNECT_TIMEOUT_S = 5
+
+
+def connect(
+    server: Server,
+    *,
+    statement_timeout_ms: int | None = None,
+    lock_timeout_ms: int | None = None,
+    read_only: bool = False,
+    application_name: str = APPLICATION_NAME,
+    database: str | None = None,
+    secrets: Mapping[str, str] | None = None,
+) -> Connection:
+    """An autocommit connection to ``server``.
+
+    ``secrets`` are the libpq keywords that a Server never carries (password). Raises ServerLostError when a server of
+    the lab does not answer, UsageError when an attached one does not.
+    """
+    keywords: dict[str, Any] = dict(secrets or {})
+    if database is not None:
+        keywords["dbname"] = database
+    connection = _open(dsn_of(server), keywords, application_name, attached=server.source == "attached")
+    try:
+        _limit(connection, statement_timeout_ms, lock_timeout_ms, read_only)
+    except psycopg.Error as error:
+        connection.close()
+        raise ServerLostError(f"the server was lost while connecting: {error}") from error
+    return connection
+
+
+def connect_dsn(dsn: str, *, application_name: str = APPLICATION_NAME) -> Connection:
+    """An autocommit connection to a server that only its connection string describes. Raises UsageError."""
+    return _open("", parse_dsn(dsn), application_name, attached=True)
+
+
+def describe_server(connection: Connection, dsn: str) -> tuple[Server, dict[str, str]]:
+    """The server behind an open connection, and apart from it the secrets of its connection string."""
+    info = connection.info
+    parameters, secrets = split_secrets(parse_dsn(dsn))
+    for key in ("host", "hostaddr", "port", "user", "dbname", "application_name", "connect_timeout"):
+        parameters.pop(key, None)
+    server = Server(
+        name=info.dbname,
+        source="attached",
+        version=str(version_of_number(info.server_version)),
+        version_num=info.server_version,
+        host=info.host,
+        port=info.port,
+        user=info.user,
+        database=info.dbname,
+        parameters=parameters,
+    )
+    return server, secrets
+
+
+def set_password(connection: Connection, user: str, password: str) -> None:
+    """Give a user a password; it is hashed here, so that the server's log cannot contain it."""
+    verifier = connection.pgconn.encrypt_password(password.encode(), user.encode())
+    statement = sql.SQL("alter role {} password {}").format(sql.Identifier(user), sql.Literal(verifier.decode()))
+    connection.execute(statement)
+
+
+def _open(dsn: str, keywords: dict[str, Any], application_name: str, *, attached: bool) -> Connection:
+    keywords = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": application_name, **keywords}
+    if not attached:
+        keywords["options"] = ""  # or the caller's PGOPTIONS would change the settings of a lab server
+    try:
+        return psycopg.connect(dsn, autocommit=True, **keywords)
+    except psycopg.OperationalError as error:
+        reason = str(error).strip().splitlines()[0]
+        if attached:
+            raise UsageError(f"cannot connect: {reason}") from error
+        raise ServerLostError(f"the server does not answer: {reason}") from error
+
+
+def _limit(connection: Connection, statement_ms: int | None, lock_ms: int | None, read_only: bool) -> None:
+    """Set limits by statements: a connection pooler refuses them as start-up options."""
+    wanted = {
+        "statement_timeout": None if statement_ms is None else f"{statement_ms}ms",
+        "lock_timeout": None if lock_ms is None else f"{lock_ms}ms",
+        "default_transaction_read_only": "on" if read_only else None,
+    }
+    for name, value in wanted.items():
+        if value is not None:
+            connection.execute("select pg_catalog.set_config(%s, %s, false)", (name, value))

@@ -1,0 +1,118 @@
+"""One connection used by one thread, with errors of our own: no other layer sees the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import psycopg
+
+from pgclinic.errors import RunFailedError
+from pgclinic.model.server import Server
+from pgclinic.pg.connect import Connection, connect
+
+
+class QueryError(RunFailedError):
+    """A statement failed; ``sqlstate`` is None when the connection was lost."""
+
+    def __init__(self, message: str, *, sqlstate: str | None) -> None:
+        super().__init__(message)
+        self.sqlstate = sqlstate
+
+
+@dataclass(frozen=True)
+class Access:
+    """A server together with the secrets that open it. Never stored, never printed."""
+
+    server: Server
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def major(self) -> int:
+        return self.server.major
+
+
+class Session:
+    """An autocommit session with a statement_timeout. Close it, or use it in a ``with``."""
+
+    def __init__(
+        self, access: Access, *, statement_timeout_ms: int, application_name: str, database: str | None = None
+    ) -> None:
+        self._connection = connect(
+            access.server,
+            statement_timeout_ms=statement_timeout_ms,
+            application_name=application_name,
+            database=database,
+            secrets=access.secrets,
+        )
+
+    @classmethod
+    def over(cls, connection: Connection) -> Session:
+        """A session on a connection that is open already; closing it closes the connection."""
+        session = cls.__new__(cls)
+        session._connection = connection
+        return session
+
+    def execute(self, sql: str) -> None:
+        """Run one or several statements and drop what they return. Raises QueryError."""
+        self._run(sql)
+
+    def row(self, sql: str) -> tuple[Any, ...]:
+        """The first row of the result. Raises QueryError, also when there is none."""
+        rows = self.rows(sql)
+        if not rows:
+            raise QueryError("the query gave no row", sqlstate=None)
+        return rows[0]
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """All rows of the last statement's result. Raises QueryError."""
+        cursor = self._run(sql)
+        try:
+            return cursor.fetchall()
+        except psycopg.Error as error:
+            raise _translated(error) from error
+
+    def copy_in(self, statement: str, blocks: Iterable[bytes]) -> None:
+        """Send rows in COPY's text form. Raises QueryError."""
+        try:
+            with self._connection.cursor() as cursor, cursor.copy(statement) as copy:
+                for block in blocks:
+                    copy.write(block)
+        except psycopg.Error as error:
+            raise _translated(error) from error
+
+    def on_notice(self, say: Callable[[str], None]) -> None:
+        """Hear what the server remarks, as ``NOTICE:  text``."""
+        self._connection.add_notice_handler(lambda notice: say(f"{notice.severity}:  {notice.message_primary}"))
+
+    @property
+    def version_num(self) -> int:
+        """As server_version_num: 180006."""
+        return self._connection.info.server_version
+
+    @property
+    def backend_pid(self) -> int:
+        """Process id of the backend, as the server knows it."""
+        return self._connection.info.backend_pid
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _run(self, sql: str) -> psycopg.Cursor[tuple[Any, ...]]:
+        try:
+            # The text comes from our .sql files and from study files, never from values: nothing is interpolated.
+            return self._connection.execute(sql)
+        except psycopg.Error as error:
+            raise _translated(error) from error
+
+
+def _translated(error: psycopg.Error) -> QueryError:
+    return QueryError(str(error).strip() or type(error).__name__, sqlstate=error.sqlstate)

@@ -1,0 +1,1 @@
+"""What people see: terminal text and the self-contained HTML report. Reads records, runs nothing."""

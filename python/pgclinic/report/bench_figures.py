@@ -1,0 +1,137 @@
+"""What pgclinic adds below pgbench's summary: percentiles, open loop, failures by SQLSTATE, thresholds. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pgclinic.model.bench import BenchResult, RateSearchResult, Stability, ThresholdResult
+from pgclinic.model.load import Histogram, LoadResult
+from pgclinic.stats.hdr import decode_histogram
+from pgclinic.study.figures import count, number, percent
+
+_FAILURES_SHOWN = 8
+_TEXT_MAX = 60
+
+
+def own_lines(result: BenchResult) -> list[str]:
+    """All of it; empty lines and headings are part of it."""
+    load = result.load
+    lines = [""]
+    if result.rate_search is not None:
+        lines += _rate_search(result.rate_search)
+    if result.stability is not None:
+        lines += _stability(result.stability)
+    lines += _open_loop(load)
+    lines += _percentiles(result)
+    lines += _engine(load)
+    lines += _in_flight(load)
+    lines += _failures(load)
+    lines += [_threshold(threshold) for threshold in result.thresholds]
+    return lines
+
+
+def milliseconds(microseconds: float) -> str:
+    """912 us -> 0.912, as many digits as are worth reading."""
+    return number(microseconds / 1000)
+
+
+def percentile_words(histogram: Histogram, percentiles: Sequence[float]) -> str:
+    """p50 0.9   p99 6.1   max 44 ms"""
+    if not histogram.count:
+        return "nothing measured"
+    buckets = decode_histogram(histogram.hdr)
+    # The last bucket reaches beyond the highest value itself.
+    parts = [f"p{p:g} {milliseconds(min(buckets.percentile(p), histogram.max_us))}" for p in percentiles]
+    return "   ".join([*parts, f"max {milliseconds(histogram.max_us)} ms"])
+
+
+def _percentiles(result: BenchResult) -> Iterator[str]:
+    load, options = result.load, result.options
+    start = "latency from intended start" if load.offered is not None else "latency"
+    yield f"{start}   {percentile_words(load.latency, options.percentiles)}"
+    if len(load.scripts) > 1 or options.latency_percentiles:
+        width = max(len(script.name) for script in load.scripts)
+        for script in load.scripts:
+            tps = number(script.transactions / load.measured_s) if load.measured_s > 0 else "0"
+            words = percentile_words(script.latency, options.percentiles)
+            yield f"  {script.name:<{width}}   {tps}/s   {words}"
+            if options.latency_percentiles:
+                for command in script.statements:
+                    text = " ".join(command.text.split())
+                    short = text if len(text) <= _TEXT_MAX else text[: _TEXT_MAX - 1] + "…"
+                    yield f"    line {command.line}   {percentile_words(command.latency, options.percentiles)}   {short}"
+
+
+def _open_loop(load: LoadResult) -> Iterator[str]:
+    if load.offered is None:
+        return
+    unserved = load.unserved or 0
+    offered_tps = load.offered / load.measured_s if load.measured_s > 0 else 0.0
+    words = [f"{number(load.tps)} of {number(offered_tps)} TPS offered were served", f"{unserved:,} unserved"]
+    if load.lag is not None and load.lag.count:
+        words.append(f"generator lag p99 {milliseconds(load.lag.p99_us)} ms, max {milliseconds(load.lag.max_us)} ms")
+    yield "offered   " + " · ".join(words)
+
+
+def _engine(load: LoadResult) -> Iterator[str]:
+    cpu_s = load.client_cpu_user_s + load.client_cpu_system_s
+    done = load.transactions + load.failed
+    words = [f"client CPU {cpu_s:.2f} s"]
+    if done:
+        words.append(f"{number(1e6 * cpu_s / done)} us a transaction")
+    words.append(f"busiest thread {percent(load.occupancy)}")
+    words.append(load.engine.io)
+    yield "engine   " + " · ".join(words)
+
+
+def _in_flight(load: LoadResult) -> Iterator[str]:
+    if load.in_flight:
+        oldest_us = max(work.age_us for work in load.in_flight)
+        yield f"in flight   {count(len(load.in_flight), 'transaction')} at the end, the oldest for " + (
+            f"{milliseconds(oldest_us)} ms"
+        )
+    if load.clients_lost:
+        yield f"clients   {load.clients_lost} of {load.clients} were aborted"
+
+
+def _failures(load: LoadResult) -> Iterator[str]:
+    ranked = sorted(load.failures, key=lambda failure: -failure.count)
+    for failure in ranked[:_FAILURES_SHOWN]:
+        where = failure.script or "connecting"
+        place = f"{where}, command {failure.statement + 1}" if failure.statement >= 0 else where
+        yield f"failed   {failure.sqlstate}   {failure.count:,}x   {place}: {failure.message}"
+    if len(ranked) > _FAILURES_SHOWN:
+        yield f"failed   and {count(len(ranked) - _FAILURES_SHOWN, 'more kind')}"
+
+
+def _rate_search(search: RateSearchResult) -> Iterator[str]:
+    for trial in search.trials:
+        verdict = "kept" if trial.kept else f"missed: {trial.why}"
+        yield f"  {trial.stage:<8} {number(trial.rate_tps):>9} TPS   {_measured(trial.measured, search)}   {verdict}"
+    if search.rate_tps is None:
+        yield f"RATE   none keeps {search.target.text}"
+    elif search.limited == "ceiling":
+        yield f"RATE   {number(search.rate_tps)} TPS keep {search.target.text}; that is all this closed loop reaches"
+    else:
+        yield f"RATE   {number(search.rate_tps)} TPS are the highest rate that keeps {search.target.text}"
+
+
+def _measured(value: float | None, search: RateSearchResult) -> str:
+    unit = "%" if search.target.metric.endswith("%") else "ms"
+    return f"{search.target.metric} {'-' if value is None else number(value)} {unit}"
+
+
+def _stability(stability: Stability) -> Iterator[str]:
+    words = (
+        f"{number(stability.tps)} TPS over the last {stability.window_s} s, seconds vary by {percent(stability.spread)}"
+    )
+    if stability.stable_after_s is None:
+        yield f"NOT STABLE   {words}"
+    else:
+        yield f"STABLE   after {stability.stable_after_s} s: {words}"
+
+
+def _threshold(threshold: ThresholdResult) -> str:
+    condition = threshold.condition
+    value = "nothing measured" if threshold.measured is None else number(threshold.measured)
+    return f"{'FAIL' if threshold.crossed else 'pass'}   {condition.text}   measured {value}"

@@ -1,0 +1,111 @@
+"""A running load in one line: pgbench's progress lines, and the live line of a terminal. Pure but for its memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pgclinic.model.load import LoadProgress
+from pgclinic.report.progress import clock, sparkline
+from pgclinic.study.figures import number
+
+
+@dataclass(frozen=True)
+class ProgressStyle:
+    """What a -P line contains; pgbench decides it by the options, not by what happened."""
+
+    interval_s: int
+    epoch: bool = False
+    throttled: bool = False
+    skips: bool = False
+    retries: bool = False
+
+
+@dataclass
+class ProgressLines:
+    """Seconds in, a line after every ``interval_s`` of them. ``epoch_s`` is the clock for --progress-timestamp."""
+
+    style: ProgressStyle
+    _seconds: list[LoadProgress] = field(default_factory=list)
+
+    def line(self, progress: LoadProgress, *, epoch_s: float) -> str | None:
+        """The line that is due with this second, None while none is."""
+        if progress.phase != "measure":
+            return None
+        self._seconds.append(progress)
+        if len(self._seconds) < self.style.interval_s:
+            return None
+        seconds, self._seconds = self._seconds, []
+        return progress_line(seconds, self.style, epoch_s=epoch_s)
+
+
+def progress_line(seconds: Sequence[LoadProgress], style: ProgressStyle, *, epoch_s: float) -> str:
+    """These seconds as pgbench words them."""
+    done = sum(second.transactions for second in seconds)
+    sum_us = sum(second.latency_us_mean * second.transactions for second in seconds)
+    mean_us = sum_us / done if done else 0.0
+    when = f"{epoch_s:.3f} s" if style.epoch else f"{seconds[-1].second + 1:.1f} s"
+    line = f"progress: {when}, {done / len(seconds):.1f} tps, lat {mean_us / 1000:.3f} ms"
+    line += f" stddev {_stddev_us(seconds, done, mean_us) / 1000:.3f}"
+    line += f", {sum(second.failed for second in seconds)} failed"
+    if style.throttled:
+        lag_us = sum(float(getattr(second, "lag_us_sum", math.nan)) for second in seconds)
+        line += f", lag {lag_us / done / 1000 if done else 0:.3f} ms"
+        if style.skips:
+            line += f", {sum(second.skipped for second in seconds)} skipped"
+    if style.retries:
+        retried = sum(int(getattr(second, "retried", 0)) for second in seconds)
+        line += f", {retried} retried, {sum(second.retries for second in seconds)} retries"
+    return line
+
+
+def _stddev_us(seconds: Sequence[LoadProgress], done: int, mean_us: float) -> float:
+    """NaN from an engine that does not tell the sum of squares."""
+    squares = sum(float(getattr(second, "latency_us2_sum", math.nan)) for second in seconds)
+    if not done:
+        return 0.0
+    variance = squares / done - mean_us**2
+    return math.sqrt(variance) if variance > 0 else 0.0 if variance <= 0 else math.nan
+
+
+@dataclass
+class LiveFigures:
+    """What the live line shows, kept second by second. ``measure_s`` is None where transactions end the run."""
+
+    measure_s: float | None
+    title: str = ""
+    _tps: list[float] = field(default_factory=list)
+    _failed: int = 0
+
+    def restart(self, title: str) -> None:
+        """Another load begins."""
+        self.title, self._tps, self._failed = title, [], 0
+
+    def line(self, progress: LoadProgress, width: int | None = None) -> str:
+        """One line of at most ``width`` columns, cut at a gap between two parts."""
+        parts = [self.title] if self.title else []
+        match progress.phase:
+            case "connect":
+                parts.append(f"connecting   {progress.clients_connected:,} of {progress.clients:,}")
+            case "drain":
+                parts.append("ending")
+            case _:
+                parts += self._figures(progress)
+        while width is not None and len("   ".join(parts)) > width - 2 and len(parts) > 1:
+            parts.pop()
+        return ("  " + "   ".join(parts))[:width]
+
+    def _figures(self, progress: LoadProgress) -> list[str]:
+        if progress.phase == "warm_up":
+            return ["warming up", f"{number(progress.tps)} TPS"]
+        self._tps.append(progress.tps)
+        self._failed += progress.failed
+        parts = [sparkline(self._tps), f"{number(progress.tps)} TPS"]
+        parts.append(f"p50 {number(progress.latency_us_p50 / 1000)}   p99 {number(progress.latency_us_p99 / 1000)} ms")
+        parts.append(f"{self._failed:,} failed")
+        if progress.skipped:
+            parts.append(f"{progress.skipped:,} skipped")
+        if self.measure_s is not None:
+            parts.append(f"{clock(self.measure_s - progress.second - 1)} left")
+        return parts

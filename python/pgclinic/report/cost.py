@@ -1,0 +1,42 @@
+"""What a run took of the machine, as means over its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgclinic.model.trial import TrialRecord
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cores used on average by the server, the load engine, and everything else; shares are of the whole machine.
+
+    ``pressure_share`` is the mean share of time in which something waited for a CPU, None where it was not told.
+    """
+
+    cores: int
+    server_cores: float
+    client_cores: float
+    observer_share: float
+    others_cores: float
+    pressure_share: float | None
+
+
+def cost_of(trials: Sequence[TrialRecord]) -> Cost | None:
+    """The mean over all trials that recorded their CPU use, weighted by time; None where none did."""
+    uses = [trial.cpu for trial in trials if trial.cpu is not None and trial.cpu.elapsed_s > 0]
+    if not uses:
+        return None
+    elapsed = sum(use.elapsed_s for use in uses)
+    cores = uses[0].cores
+    told = [use for use in uses if use.pressure_share is not None]
+    pressure = sum((use.pressure_share or 0.0) * use.elapsed_s for use in told)
+    return Cost(
+        cores=cores,
+        server_cores=sum(use.server_s for use in uses) / elapsed,
+        client_cores=sum(use.client_s for use in uses) / elapsed,
+        observer_share=sum(use.observer_s for use in uses) / elapsed / cores,
+        others_cores=sum(use.others_s for use in uses) / elapsed,
+        pressure_share=pressure / sum(use.elapsed_s for use in told) if told else None,
+    )

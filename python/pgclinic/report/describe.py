@@ -1,0 +1,79 @@
+"""What a study claims and how it is tested, as text for the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+
+from pgclinic.model.study import Claim, Study
+from pgclinic.stats.claimed_region import claimed_region
+from pgclinic.study.expected import expected_s
+
+WIDTH = 100
+
+
+def describe_study(study: Study) -> str:
+    """Claim, source, protocol and expected time, as ``pgclinic study show`` prints them."""
+    source = study.source
+    published = f"{source.title} ({source.author}; {source.published})"
+    parts = [
+        f"{study.name}   {study.title}",
+        "",
+        *textwrap.wrap(" ".join(study.about.split()), WIDTH),
+        "",
+        *_field("source", published + (f"  {source.url}" if source.url else "")),
+    ]
+    for claim in study.claims:
+        parts += _claim_lines(claim)
+    parts += ["", *_protocol_lines(study), "", *_time_lines(study)]
+    return "\n".join(parts)
+
+
+def _claim_lines(claim: Claim) -> list[str]:
+    low, high = claim.region or claimed_region(claim.published_ratio)
+    lines = [
+        *_field("claim", claim.text),
+        *_field("published", claim.published_text),
+        *_field(
+            "replicated", f"when the 95 % interval of {claim.arm} / {claim.control} lies in {low:.2f} to {high:.2f}"
+        ),
+    ]
+    for mechanism in claim.mechanisms:
+        need = f"{mechanism.about}: at least {mechanism.ratio_min:g}x those of {claim.control}"
+        lines += _field("mechanism", need)
+    return lines
+
+
+def _protocol_lines(study: Study) -> list[str]:
+    workload = study.workload
+    lines = []
+    for name, arm in study.arms.items():
+        settings = ", ".join(f"{key} = {value}" for key, value in arm.settings.items())
+        lines += _field("arm", f"{name}: {arm.about}" + (f" ({settings})" if settings else ""))
+    lines += _field("load", f"{workload.clients} clients, closed loop, {workload.protocol.value} protocol")
+    for script in workload.scripts:
+        lines += [" " * 14 + row for row in script.text.strip().splitlines()]
+    if workload.probe:
+        lines += _field("probe", workload.probe)
+    lines += _field("blocks", "one trial of every arm each, in random order, each on a fresh copy of the data")
+    return lines
+
+
+def _time_lines(study: Study) -> list[str]:
+    lines = []
+    for name, profile in study.profiles.items():
+        seconds = ", ".join(f"{arm} {value:g} s" for arm, value in profile.measure_s.items())
+        lines += _field(
+            f"--{name}",
+            f"{profile.blocks_min} to {profile.blocks_max} blocks ({seconds}): {minutes(expected_s(profile))} to the "
+            f"earliest verdict, at most {minutes(profile.budget_s)}",
+        )
+    return lines
+
+
+def minutes(seconds: float) -> str:
+    return f"{seconds / 60:.1f} min"
+
+
+def _field(label: str, text: str) -> list[str]:
+    rows = textwrap.wrap(text, WIDTH - 14) or [""]
+    return [f"  {label:<12}{rows[0]}", *(" " * 14 + row for row in rows[1:])]

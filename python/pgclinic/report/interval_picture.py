@@ -1,0 +1,128 @@
+"""The interval strip: where everything that decides a verdict lies on one axis of ratios.
+
+The axis is logarithmic, for half and double are equally far from "no difference". Positions are per cent of the
+strip's width, so that the picture fits any screen without scaling its text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgclinic.model.verdict import ClaimVerdict
+from pgclinic.study.figures import ratio, span, times
+
+#: Sets of round ratios in each power of ten, from coarse to fine; finer ones fill the gaps while ticks are few.
+_STEP_SETS = (
+    (1.0,),
+    (1.0, 3.0),
+    (1.0, 2.0, 5.0),
+    (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0),
+    (*(1.0 + 0.1 * step for step in range(10)), 2.5, 3.5, 4.5, 5.5, 7.0, 9.0, 9.5),
+)
+_TICKS_MIN, _TICKS_MAX = 4, 9
+
+#: Ticks nearer than this, in per cent of the strip, would run into each other on a telephone.
+_TICK_GAP = 9.0
+
+
+@dataclass(frozen=True)
+class Tick:
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Band:
+    left: float
+    width: float
+
+
+@dataclass(frozen=True)
+class IntervalPicture:
+    """Positions in per cent from the left. ``interval`` is None while it has no ends, ``estimate`` without blocks."""
+
+    region: Band
+    null_zone: Band
+    one: float
+    published: float
+    estimate: float | None
+    interval: Band | None
+    dots: tuple[Tick, ...]
+    ticks: tuple[Tick, ...]
+    description: str
+
+
+class _Axis:
+    """From a ratio to per cent of the strip."""
+
+    def __init__(self, low: float, high: float) -> None:
+        margin = (math.log(high) - math.log(low)) * 0.06
+        self._low = math.log(low) - margin
+        self._length = math.log(high) + margin - self._low
+        self.low, self.high = math.exp(self._low), math.exp(self._low + self._length)
+
+    def at(self, value: float) -> float:
+        return round((math.log(value) - self._low) / self._length * 100, 3)
+
+    def band(self, bounds: tuple[float, float]) -> Band:
+        left = self.at(bounds[0])
+        return Band(left=left, width=round(self.at(bounds[1]) - left, 3))
+
+
+def interval_picture(verdict: ClaimVerdict) -> IntervalPicture:
+    """Lay out one claim's verdict."""
+    interval = verdict.interval
+    bounds = None
+    if interval is not None and interval.low is not None and interval.high is not None:
+        bounds = (interval.low, interval.high)
+    shown = [*verdict.region, *verdict.null_zone, verdict.published_ratio, *(bounds or ())]
+    shown.extend(block.ratio for block in verdict.blocks)
+    axis = _Axis(min(shown), max(shown))
+    return IntervalPicture(
+        region=axis.band(verdict.region),
+        null_zone=axis.band(verdict.null_zone),
+        one=axis.at(1.0),
+        published=axis.at(verdict.published_ratio),
+        estimate=axis.at(interval.ratio) if interval is not None else None,
+        interval=axis.band(bounds) if bounds is not None else None,
+        dots=tuple(
+            Tick(at=axis.at(block.ratio), text=f"block {block.block}: {times(block.ratio)}") for block in verdict.blocks
+        ),
+        ticks=_ticks(axis),
+        description=_description(verdict, bounds),
+    )
+
+
+def _ticks(axis: _Axis) -> tuple[Tick, ...]:
+    """Round ratios inside the axis, far enough from each other; the one at 1, where the arms are equal, comes first."""
+    kept = [Tick(at=axis.at(1.0), text="1x")]
+    for steps in _STEP_SETS:
+        for value in _round_ratios(axis, steps):
+            place = axis.at(value)
+            if len(kept) < _TICKS_MAX and all(abs(place - tick.at) >= _TICK_GAP for tick in kept):
+                kept.append(Tick(at=place, text=f"{value:g}x"))
+        if len(kept) >= _TICKS_MIN:
+            break
+    return tuple(sorted(kept, key=lambda tick: tick.at))
+
+
+def _round_ratios(axis: _Axis, steps: Sequence[float]) -> list[float]:
+    first, last = math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high))
+    values = [float(f"{step:.1f}e{power}") for power in range(first, last + 1) for step in steps]
+    return [value for value in values if axis.low <= value <= axis.high]
+
+
+def _description(verdict: ClaimVerdict, bounds: tuple[float, float] | None) -> str:
+    """What a reader who cannot see the picture is told instead."""
+    interval = verdict.interval
+    seen = "Nothing could be measured."
+    if interval is not None:
+        ends = f"with a 95 per cent interval from {span(bounds)}" if bounds is not None else "without an interval yet"
+        each = ", ".join(ratio(block.ratio) for block in verdict.blocks)
+        seen = f"Measured is {times(interval.ratio)}, {ends}; the blocks are at {each}."
+    return (
+        f"Ratios on a logarithmic axis. Published is {times(verdict.published_ratio)}; the claimed region goes from "
+        f"{span(verdict.region)}, no difference from {span(verdict.null_zone)}. {seen}"
+    )

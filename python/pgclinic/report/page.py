@@ -1,0 +1,103 @@
+"""A run as one self-contained HTML file: it asks the network for nothing and says so to the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pgclinic.model.run import RunInfo, Second
+from pgclinic.model.study import Study
+from pgclinic.model.trial import TrialRecord
+from pgclinic.model.verdict import Verdict
+from pgclinic.report import run_view
+from pgclinic.report.claim_view import claim_view
+from pgclinic.report.cost import cost_of
+from pgclinic.report.series import Chart, ChartData, chart_data
+from pgclinic.study.figures import count, number
+
+_STYLES = ("uPlot.min.css", "report.css")
+_SCRIPTS = ("uPlot.iife.min.js", "report.js")
+
+
+def render_report(
+    run: RunInfo,
+    study: Study,
+    trials: tuple[TrialRecord, ...],
+    seconds: tuple[Second, ...],
+    verdict: Verdict,
+    folder: str = ".",
+) -> str:
+    """The whole page. ``folder`` is how the user would name the run folder to judge it again."""
+    charts = chart_data(study, trials, seconds)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            run=run,
+            study=study,
+            verdict=verdict,
+            views=[claim_view(run, study, trials, claim) for claim in verdict.claims],
+            started=run_view.started(run),
+            arms=run_view.arm_rows(study, trials),
+            workload=run_view.workload_rows(run, study, verdict),
+            machine=run_view.machine_rows(run),
+            cost=run_view.cost_rows(trials),
+            trust=trust_line(trials, verdict),
+            trials=run_view.trial_rows(trials),
+            commands=run_view.repeat_commands(run, folder),
+            charts=charts,
+            chart_tables={chart.name: chart_rows(charts, chart) for chart in charts.charts},
+            data=script_json(charts),
+            css=_assets(_STYLES),
+            script=_assets(_SCRIPTS),
+        )
+    )
+
+
+def script_json(data: ChartData) -> Markup:
+    """JSON that may stand inside a script element: without "<" it can neither close the element nor open a comment."""
+    return Markup(msgspec.json.encode(data).decode().replace("<", "\\u003c"))
+
+
+def chart_rows(charts: ChartData, chart: Chart) -> tuple[tuple[str, ...], ...]:
+    """The means of a chart as a table, for those who cannot see it or want the figures: second, one cell an arm."""
+    means = {line.arm: line.values for line in chart.means}
+    rows = []
+    for index in range(len(charts.x)):
+        cells = [means[arm][index] if arm in means else None for arm in range(len(charts.arms))]
+        if any(cell is not None for cell in cells):
+            rows.append((str(index + 1), *(number(cell) if cell is not None else "-" for cell in cells)))
+    return tuple(rows)
+
+
+def trust_line(trials: Sequence[TrialRecord], verdict: Verdict) -> str:
+    """Why to believe it, in a few words."""
+    if not trials:
+        return "no trial ran"
+    parts = ["no doubts" if not verdict.doubts else count(len(verdict.doubts), "doubt")]
+    if verdict.trials_failed:
+        parts.append(f"{count(verdict.trials_failed, 'trial')} failed")
+    cost = cost_of(trials)
+    if cost is not None:
+        parts.append(f"server used {cost.server_cores:.1f} of {count(cost.cores, 'core')}")
+    return ", ".join(parts)
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("pgclinic.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _assets(names: Sequence[str]) -> Markup:
+    """Our own and vendored files, put into the page as they are."""
+    folder = resources.files("pgclinic.report") / "assets"
+    return Markup("\n".join((folder / name).read_text(encoding="utf-8") for name in names))

@@ -1,0 +1,63 @@
+"""The live line of a run, and the plain line of a finished trial. Pure: records in, one line out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pgclinic.model.progress import Progress
+from pgclinic.model.study import Counter
+from pgclinic.model.trial import TrialOutcome, TrialRecord
+from pgclinic.study.figures import count, number
+
+_BARS = "▁▂▃▄▅▆▇█"
+_SPARK_SECONDS = 12
+
+
+def sparkline(values: Sequence[float], width: int = _SPARK_SECONDS) -> str:
+    """The last ``width`` values as bars from zero to the highest of all, so that half the height is half the TPS."""
+    top = max(values, default=0.0)
+    if top <= 0:
+        return _BARS[0] * min(len(values), width)
+    return "".join(_BARS[min(7, max(0, round(value / top * 8) - 1))] for value in values[-width:])
+
+
+def clock(seconds: float) -> str:
+    """1:12, 0:05, 1:02:03."""
+    whole = max(0, round(seconds))
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def live_line(progress: Progress, width: int | None = None) -> str:
+    """Where the run stands, cut to ``width`` columns at a gap between two parts."""
+    parts = [f"block {progress.block}/{progress.blocks}", progress.arm]
+    if progress.tps:
+        parts.append(sparkline(progress.tps))
+        parts.append(f"{number(progress.tps[-1])} TPS")
+        if progress.buffer_hits_per_transaction is not None:
+            parts.append(f"{number(progress.buffer_hits_per_transaction)} hits/txn")
+    if progress.stage != "measuring":
+        parts.append(progress.stage)
+    if progress.left_s is not None:
+        parts.append(f"{clock(progress.left_s)} left")
+    line = "  " + "   ".join(parts)
+    while width is not None and len(line) > width and len(parts) > 1:
+        parts.pop()
+        line = "  " + "   ".join(parts)
+    return line if width is None else line[:width]
+
+
+def trial_line(record: TrialRecord, blocks: int) -> str:
+    """One finished trial, for a log that is no terminal."""
+    head = f"block {record.spec.block}/{blocks}   {record.spec.arm}"
+    if record.outcome is TrialOutcome.FAILED or record.load is None:
+        return f"{head}   failed: {record.failure or 'no load'}"
+    parts = [head, f"{number(record.load.tps)} TPS over {record.load.measured_s:.0f} s"]
+    hits = record.counters.get(Counter.BUFFER_HITS_PER_TRANSACTION)
+    if hits is not None:
+        parts.append(f"{number(hits)} hits/txn")
+    if record.probe is not None:
+        parts.append(f"probe {count(record.probe.pages, 'page')}")
+    parts.extend(f"doubt: {doubt.text}" for doubt in record.doubts)
+    return "   ".join(parts)

@@ -1,0 +1,175 @@
+"""The verdict as the terminal shows it: the word first, then what it rests on, one aligned line each."""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from pgclinic.model.study import Claim, Study
+from pgclinic.model.trial import TrialRecord
+from pgclinic.model.verdict import ClaimVerdict, MechanismSeen, Verdict, VerdictWord
+from pgclinic.report.cost import cost_of
+from pgclinic.report.wording import claim_of, interval_text, outcome, reason_for_invalid, word_in_full
+from pgclinic.stats.log_ratio import log_ratio
+from pgclinic.stats.summary import standard_deviation
+from pgclinic.study.figures import count, number, percent
+
+_STYLES = {
+    VerdictWord.REPLICATED: "bold green",
+    VerdictWord.REPLICATED_IN_DIRECTION: "bold green",
+    VerdictWord.NO_EFFECT: "bold blue",
+    VerdictWord.CONTRADICTED: "bold red",
+    VerdictWord.INCONCLUSIVE: "bold yellow",
+    VerdictWord.INVALID: "bold magenta",
+}
+_LABEL_WIDTH = 12
+_WINDOWS_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the run is kept and where its report lies, as the user would type them; None where they are not written."""
+
+    folder: str | None = None
+    report: str | None = None
+
+
+def colour_wanted(stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Colour only for a terminal that can show it and a user who has not refused it (no-color.org)."""
+    if environment.get("NO_COLOR"):
+        return False
+    return stream.isatty() and environment.get("TERM") != "dumb"
+
+
+def verdict_text(
+    study: Study,
+    trials: Sequence[TrialRecord],
+    verdict: Verdict,
+    places: Places = Places(),
+    *,
+    colour: bool = False,
+    width: int = 100,
+) -> str:
+    """All claims of a run, the headline first, wrapped to ``width`` columns, without a last line break."""
+    text = Text()
+    for index, claim_verdict in enumerate(verdict.claims):
+        if index:
+            text.append("\n")
+        claim = claim_of(study, claim_verdict)
+        _headline(text, claim, claim_verdict, width)
+        rows = list(_claim_rows(claim, claim_verdict, width))
+        if index == 0:
+            rows.append(("trust", _trust(trials, claim_verdict, verdict)))
+            rows.extend(row for doubt in verdict.doubts for row in (("doubt", doubt.text), ("advice", doubt.advice)))
+        if index == len(verdict.claims) - 1:
+            rows.extend(_place_rows(places))
+        for label, content in rows:
+            _row(text, label, content, width)
+    text.rstrip()
+    return _rendered(text, colour)
+
+
+def _headline(text: Text, claim: Claim, verdict: ClaimVerdict, width: int) -> None:
+    word = word_in_full(verdict).upper()
+    sentence, interval = outcome(claim, verdict), interval_text(verdict.interval)
+    text.append(word, style=_STYLES[verdict.word])
+    if len(word) + len(sentence) + len(interval) + 7 <= width:
+        text.append(f"   {sentence}    {interval}\n")
+        return
+    text.append(f"   {sentence}\n")
+    _row(text, "interval", interval, width)
+
+
+def _claim_rows(claim: Claim, verdict: ClaimVerdict, width: int) -> Iterator[tuple[str, str]]:
+    if verdict.word is VerdictWord.INVALID:
+        yield "reason", reason_for_invalid(verdict)
+    if verdict.word is VerdictWord.INCONCLUSIVE:
+        yield "needs", _needs(verdict)
+    yield "published", claim.published_text
+    if verdict.mechanisms:
+        yield "why", "; ".join(_mechanism(seen) for seen in verdict.mechanisms)
+    if any(window.measured_tps is not None for window in verdict.windows):
+        yield from _windows(claim, verdict, width)
+
+
+def _needs(verdict: ClaimVerdict) -> str:
+    if verdict.blocks_needed is None:
+        return "more blocks alone would hardly decide it: the ratio lies too near to an edge"
+    return f"about {count(verdict.blocks_needed, 'more block')} to decide it"
+
+
+def _mechanism(seen: MechanismSeen) -> str:
+    control = "unknown" if seen.control is None else number(seen.control)
+    arm = "unknown" if seen.arm is None else number(seen.arm)
+    return f"{seen.about} {control} -> {arm}" + ("" if seen.moved else " (did not move as claimed)")
+
+
+def _windows(claim: Claim, verdict: ClaimVerdict, width: int) -> Iterator[tuple[str, str]]:
+    shown = verdict.windows[:_WINDOWS_SHOWN]
+    published = [number(window.published_tps) for window in shown]
+    measured = ["-" if window.measured_tps is None else number(window.measured_tps) for window in shown]
+    columns = [max(len(one), len(other)) for one, other in zip(published, measured, strict=True)]
+    arm = claim.published_windows.arm if claim.published_windows is not None else claim.arm
+    length = shown[0].end_s - shown[0].start_s
+    note = f"TPS published, {arm}, {length:g} s each"
+    while sum(columns) + 2 * len(columns) + len(note) > width - _LABEL_WIDTH - 2 and len(columns) > 1:
+        columns.pop()
+    for label, values, tail in (("windows", published, note), ("", measured, "TPS here")):
+        cells = "  ".join(value.rjust(space) for value, space in zip(values, columns, strict=False))
+        yield label, f"{cells}  {tail}"
+
+
+def _trust(trials: Sequence[TrialRecord], claim: ClaimVerdict, verdict: Verdict) -> str:
+    parts = []
+    if len(claim.blocks) > 1:
+        spread = standard_deviation([log_ratio(block.arm_tps, block.control_tps) for block in claim.blocks])
+        parts.append(f"blocks differ by {percent(math.expm1(spread))}")
+    cost = cost_of(trials)
+    if cost is not None:
+        parts.append(f"server used {cost.server_cores:.1f} of {count(cost.cores, 'core')}")
+        parts.append(f"observers {percent(cost.observer_share)}")
+    if verdict.trials_failed:
+        parts.append(f"{count(verdict.trials_failed, 'trial')} failed")
+    doubts = "no doubts" if not verdict.doubts else count(len(verdict.doubts), "doubt")
+    return "; ".join(part for part in (", ".join(parts), doubts) if part)
+
+
+def _place_rows(places: Places) -> Iterator[tuple[str, str]]:
+    if places.report is not None:
+        yield "report", places.report
+    if places.folder is not None:
+        yield "again", f"pgclinic study judge {places.folder}"
+
+
+def _row(text: Text, label: str, content: str, width: int) -> None:
+    """A label and its content; long content goes on under its own beginning. Commands and paths are never broken."""
+    indent = " " * (2 + _LABEL_WIDTH)
+    if label in ("report", "again", "windows", ""):
+        lines = [content]
+    else:
+        lines = textwrap.wrap(content, max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False)
+    text.append(f"  {label:<{_LABEL_WIDTH}}", style="dim")
+    text.append(f"\n{indent}".join(lines or [""]))
+    text.append("\n")
+
+
+def _rendered(text: Text, colour: bool) -> str:
+    out = io.StringIO()
+    # Text does its own wrapping above, so the console must not wrap again.
+    console = Console(
+        file=out,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        no_color=not colour,
+        highlight=False,
+        legacy_windows=False,
+    )
+    console.print(text, soft_wrap=True, end="")
+    return out.getvalue()

@@ -1,0 +1,116 @@
+"""Verdicts in the words of somebody who has never heard of pgclinic."""
+
+from __future__ import annotations
+
+from pgclinic.model.study import Claim, Study
+from pgclinic.model.verdict import ClaimVerdict, Interval, VerdictWord
+from pgclinic.study.figures import count, number, span, times
+
+#: A mark beside every word, so that colour is never the only difference.
+MARKS = {
+    VerdictWord.REPLICATED: "✓",
+    VerdictWord.REPLICATED_IN_DIRECTION: "≈",
+    VerdictWord.NO_EFFECT: "=",
+    VerdictWord.CONTRADICTED: "✗",
+    VerdictWord.INCONCLUSIVE: "?",
+    VerdictWord.INVALID: "!",
+}
+
+#: Beyond this factor "99.7 % fewer" says less than "300 times fewer".
+_FACTOR_WORTH_SAYING = 20
+
+
+def claim_of(study: Study, verdict: ClaimVerdict) -> Claim:
+    """The study's claim that this verdict is about."""
+    return next(claim for claim in study.claims if claim.name == verdict.claim)
+
+
+def word_in_full(verdict: ClaimVerdict) -> str:
+    """The verdict's word with its qualifier: replicated in direction, weaker."""
+    return f"{verdict.word.value}, {verdict.qualifier}" if verdict.qualifier else verdict.word.value
+
+
+def change(ratio: float) -> str:
+    """A ratio of TPS as a difference in work done: "44 % fewer", "80 % more", "3.2 times as many"."""
+    if ratio >= 2:
+        return f"{number(ratio)} times as many"
+    if ratio >= 1.005:
+        return f"{(ratio - 1) * 100:.0f} % more"
+    if ratio > 0.995:
+        return "as many"
+    if ratio * _FACTOR_WORTH_SAYING <= 1:
+        return f"{number(1 / ratio)} times fewer"
+    return f"{(1 - ratio) * 100:.0f} % fewer"
+
+
+def interval_text(interval: Interval | None) -> str:
+    """The interval and what it rests on: "95 % interval 0.46 to 0.58, 5 blocks"."""
+    if interval is None:
+        return "no usable block"
+    blocks = count(interval.blocks, "block")
+    if interval.low is None or interval.high is None:
+        return f"no interval yet, {blocks}"
+    return f"95 % interval {span((interval.low, interval.high))}, {blocks}"
+
+
+def outcome(claim: Claim, verdict: ClaimVerdict) -> str:
+    """What was seen: "held runs at 0.52x of free"."""
+    if verdict.interval is None:
+        return f"{claim.arm} could not be compared with {claim.control}"
+    return f"{claim.arm} runs at {times(verdict.interval.ratio)} of {claim.control}"
+
+
+def plain_sentence(claim: Claim, verdict: ClaimVerdict) -> str:
+    """One sentence that needs no other word of the report."""
+    opening = _opening(verdict)
+    if verdict.interval is None or verdict.word is VerdictWord.INVALID:
+        return f"{opening} {reason_for_invalid(verdict)}".strip()
+    amount = change(verdict.interval.ratio)
+    link = "as" if amount.endswith("as many") else "than"
+    seen = f"“{claim.arm}” finished {amount} transactions per second {link} “{claim.control}”"
+    return f"{opening} {seen}; published: {change(claim.published_ratio)}. {_ending(verdict)}".strip()
+
+
+def reason_for_invalid(verdict: ClaimVerdict) -> str:
+    """Why nothing can be said: the step before the last one, or the counter that did not move."""
+    if verdict.word is not VerdictWord.INVALID:
+        return _ending(verdict)
+    for seen, step in zip(verdict.mechanisms, _mechanism_steps(verdict), strict=False):
+        if not seen.moved:
+            return step
+    return verdict.how[-2] if len(verdict.how) > 1 else ""
+
+
+def _mechanism_steps(verdict: ClaimVerdict) -> tuple[str, ...]:
+    return tuple(step for step in verdict.how if any(seen.about in step for seen in verdict.mechanisms))
+
+
+_OPENINGS = {
+    VerdictWord.REPLICATED: "The published result shows on this machine too:",
+    VerdictWord.NO_EFFECT: "The published effect does not show on this machine:",
+    VerdictWord.INVALID: "This run says nothing about the published claim.",
+}
+
+
+def _opening(verdict: ClaimVerdict) -> str:
+    if verdict.word is VerdictWord.REPLICATED_IN_DIRECTION:
+        size = f"{verdict.qualifier} than published" if verdict.qualifier else "though its size is still open"
+        return f"The published effect shows on this machine, {size}:"
+    if verdict.word is VerdictWord.CONTRADICTED:
+        low, high = verdict.null_zone
+        if low <= verdict.published_ratio <= high:
+            return "This machine shows a difference where none was published:"
+        return "This machine shows the opposite of what was published:"
+    if verdict.word is VerdictWord.INCONCLUSIVE:
+        if verdict.interval is None:
+            return "This run cannot tell yet: no block gave both figures."
+        return "This run cannot tell yet whether the published result holds here: so far"
+    return _OPENINGS[verdict.word]
+
+
+def _ending(verdict: ClaimVerdict) -> str:
+    if verdict.word is not VerdictWord.INCONCLUSIVE:
+        return ""
+    if verdict.blocks_needed is None:
+        return "More blocks alone would hardly decide it."
+    return f"About {count(verdict.blocks_needed, 'more block')} would decide it."

@@ -1,0 +1,1 @@
+"""Run folders: the stored files are the only bus between running and reporting."""

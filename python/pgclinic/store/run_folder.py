@@ -1,0 +1,179 @@
+"""A run folder: written record by record while a command runs, read back by judge and report.
+
+run.json                    what was asked, on which machine, by which tool
+study.toml                  the study file as it was read
+trials/<n>/record.json      one trial, written whole as soon as it ends
+seconds.jsonl               one line a second of every trial, appended live
+verdict.json, report.html   made from the above, and made again by ``study judge``
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from pgclinic.errors import DiskFullError, RunFailedError, UsageError
+from pgclinic.model.run import RunInfo, Second
+from pgclinic.model.trial import TrialRecord
+from pgclinic.model.verdict import Verdict
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """All that a run folder holds, read back. ``trials`` are in the order in which they ran."""
+
+    path: Path
+    info: RunInfo
+    study_toml: str
+    trials: tuple[TrialRecord, ...]
+    seconds: tuple[Second, ...]
+
+
+class RunFolder:
+    """A run folder that is being written. Every write is complete on disk when the method returns."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, parent: Path, name: str, info: RunInfo, study_toml: str) -> RunFolder:
+        """Make ``parent/name``, or ``name-2`` and so on where that exists: nothing is ever overwritten."""
+        with disk_errors(parent):
+            parent.mkdir(parents=True, exist_ok=True)
+            path = new_folder(parent, name)
+            folder = cls(path)
+            write_whole(path / "run.json", _json(info))
+            write_whole(path / "study.toml", study_toml.encode())
+            (path / "trials").mkdir()
+        return folder
+
+    def add_trial(self, record: TrialRecord) -> None:
+        with disk_errors(self.path):
+            folder = self.path / "trials" / str(record.spec.number)
+            folder.mkdir()
+            write_whole(folder / "record.json", _json(record))
+
+    def add_second(self, second: Second) -> None:
+        with disk_errors(self.path), (self.path / "seconds.jsonl").open("ab") as out:
+            out.write(msgspec.json.encode(second) + b"\n")
+
+    def write_verdict(self, verdict: Verdict) -> None:
+        with disk_errors(self.path):
+            write_whole(self.path / "verdict.json", _json(verdict))
+
+    def write_report(self, html: str) -> Path:
+        with disk_errors(self.path):
+            write_whole(self.path / "report.html", html.encode())
+        return self.path / "report.html"
+
+
+def read_run(path: Path) -> StoredRun:
+    """Read a run folder back.
+
+    Raises:
+        UsageError: ``path`` is no run folder, or one of a newer format than this tool knows.
+        RunFailedError: a file in it is damaged.
+    """
+    if not (path / "run.json").is_file():
+        raise UsageError(f"{path} is no run folder: it has no run.json", hint="name the folder that a run printed")
+    _refuse_newer(path / "run.json")
+    try:
+        info = msgspec.json.decode((path / "run.json").read_bytes(), type=RunInfo)
+        trials = tuple(
+            msgspec.json.decode((folder / "record.json").read_bytes(), type=TrialRecord)
+            for folder in _trial_folders(path)
+        )
+        return StoredRun(
+            path=path,
+            info=info,
+            study_toml=(path / "study.toml").read_text(encoding="utf-8"),
+            trials=trials,
+            seconds=tuple(_read_seconds(path / "seconds.jsonl")),
+        )
+    except (msgspec.MsgspecError, OSError) as error:
+        raise RunFailedError(f"{path} cannot be read as a run: {error}") from error
+
+
+def _trial_folders(path: Path) -> list[Path]:
+    # A trial that was cut off has a folder without a record: it never became a trial.
+    folders = [folder for folder in (path / "trials").iterdir() if (folder / "record.json").is_file()]
+    return sorted(folders, key=lambda folder: int(folder.name))
+
+
+def _read_seconds(path: Path) -> Iterator[Second]:
+    if not path.is_file():
+        return
+    decoder = msgspec.json.Decoder(Second)
+    for line in path.read_bytes().split(b"\n"):
+        # The last line may be cut off by a kill; all before it are whole.
+        try:
+            if line:
+                yield decoder.decode(line)
+        except msgspec.MsgspecError:
+            return
+
+
+def _refuse_newer(path: Path) -> None:
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+    except msgspec.MsgspecError as error:
+        raise RunFailedError(f"{path} is damaged: {error}") from error
+    written = found.get("format") if isinstance(found, dict) else None
+    if isinstance(written, int) and written > FORMAT:
+        raise UsageError(
+            f"{path} has format {written}; this pgclinic reads up to {FORMAT}", hint="read it with the newer pgclinic"
+        )
+
+
+def new_folder(parent: Path, name: str) -> Path:
+    """Make ``parent/name``, or ``name-2`` and so on where that exists."""
+    number = 1
+    while True:
+        path = parent / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
+def _json(record: msgspec.Struct) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write under another name, flush to disk, rename: a reader sees the old file or the new one, never half."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the operating system into DiskFullError and RunFailedError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFullError(
+                f"no room left to write the run at {path}", hint="free some, or use --runs DIR"
+            ) from error
+        raise RunFailedError(f"cannot write the run at {path}: {error}") from error

@@ -1,0 +1,1 @@
+"""From a study file to a verdict: read, expand, run, judge."""

@@ -1,0 +1,16 @@
+"""How long a study takes, before it is run."""
+
+from __future__ import annotations
+
+from pgclinic.model.study import Profile
+from pgclinic.study.run import OVERHEAD_S_GUESS
+
+
+def block_s(profile: Profile) -> float:
+    """Seconds one block of all arms takes."""
+    return sum(seconds + profile.warm_up_s + OVERHEAD_S_GUESS for seconds in profile.measure_s.values())
+
+
+def expected_s(profile: Profile) -> float:
+    """Seconds to the earliest verdict; a noisy machine takes more, up to the budget."""
+    return profile.blocks_min * block_s(profile)

@@ -1,0 +1,228 @@
+"""(Study, trials) -> Verdict. Pure: no server, no clock, so that an old run can be judged again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgclinic.model.study import Claim, Mechanism, Study
+from pgclinic.model.trial import TrialOutcome, TrialRecord
+from pgclinic.model.verdict import (
+    ClaimVerdict,
+    Interval,
+    MechanismSeen,
+    Verdict,
+    VerdictWord,
+    WindowSeen,
+)
+from pgclinic.stats.blocks_needed import blocks_still_needed, deciding_half_width, first_bounded
+from pgclinic.stats.confidence_sequence import always_valid_interval
+from pgclinic.stats.summary import mean, standard_deviation
+from pgclinic.study import reasoning
+from pgclinic.study.blocks import Evidence, gather, never_started
+from pgclinic.study.tail import tps_between
+from pgclinic.study.trust import gathered_doubts, refused
+from pgclinic.study.vocabulary import Ground, edges_around, ground_of, qualifier_for, settled, word_for
+
+#: The interval is looked at from this block on; before, nothing but the block ratios is told.
+FIRST_LOOK = 4
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """A word and the sentences that lead to it beyond those that every claim has."""
+
+    word: VerdictWord
+    steps: tuple[str, ...] = ()
+    qualifier: str | None = None
+    blocks_needed: int | None = None
+
+
+def judge(study: Study, trials: tuple[TrialRecord, ...]) -> Verdict:
+    """The verdict on every claim of the study from all trials so far, in any order."""
+    ordered = tuple(sorted(trials, key=lambda trial: trial.spec.number))
+    versions = sorted({trial.server_version for trial in ordered if trial.server_version is not None})
+    return Verdict(
+        study=study.name,
+        claims=tuple(_judge_claim(claim, ordered) for claim in study.claims),
+        doubts=gathered_doubts(ordered),
+        trials_done=sum(trial.outcome is TrialOutcome.DONE for trial in ordered),
+        trials_failed=sum(trial.outcome is TrialOutcome.FAILED for trial in ordered),
+        server_version=" and ".join(versions) or None,
+    )
+
+
+def decided(verdict: Verdict) -> bool:
+    """Whether every claim has its word for good, so that the run may stop.
+
+    A claim is decided when its interval lies entirely inside the region, inside the null zone, on the contradicted
+    side, or on the claimed side and outside the region. *Replicated in direction* with an interval that straddles an
+    edge of the region is not: more blocks may make it *replicated*. A claim that is *invalid* because its counter did
+    not move is decided when its interval is, for more blocks will not move the counter; one that is invalid for any
+    other reason (a starved machine, a server that did not start) may recover and is not.
+    """
+    return all(_claim_decided(claim) for claim in verdict.claims)
+
+
+def _claim_decided(claim: ClaimVerdict) -> bool:
+    interval = claim.interval
+    if interval is None or interval.low is None or interval.high is None:
+        return False
+    if claim.word is VerdictWord.INVALID and all(seen.moved for seen in claim.mechanisms):
+        return False
+    ground = _ground_again(claim)
+    return settled((interval.low, interval.high), ground)
+
+
+def _ground_again(claim: ClaimVerdict) -> Ground:
+    """The edges as the verdict keeps them; the direction follows from the published ratio and the null zone."""
+    low, high = claim.null_zone
+    published = claim.published_ratio
+    direction = -1 if published < low else 1 if published > high else 0
+    return Ground(region=claim.region, null_zone=claim.null_zone, direction=direction)
+
+
+def _judge_claim(claim: Claim, trials: Sequence[TrialRecord]) -> ClaimVerdict:
+    ground = ground_of(claim)
+    evidence = gather(claim, trials)
+    interval = _interval(evidence)
+    mechanisms = tuple(_mechanism(mechanism, evidence) for mechanism in claim.mechanisms) if evidence.pairs else ()
+    finding = _finding(claim, ground, evidence, interval, mechanisms, trials)
+    how = _how(claim, ground, evidence, interval, mechanisms, finding)
+    return ClaimVerdict(
+        claim=claim.name,
+        word=finding.word,
+        interval=interval,
+        region=ground.region,
+        null_zone=ground.null_zone,
+        published_ratio=claim.published_ratio,
+        blocks=tuple(pair.as_ratio for pair in evidence.pairs),
+        mechanisms=mechanisms,
+        windows=_windows(claim, evidence),
+        how=how,
+        qualifier=finding.qualifier,
+        blocks_needed=finding.blocks_needed,
+    )
+
+
+def _interval(evidence: Evidence) -> Interval | None:
+    values = [pair.log_ratio for pair in evidence.pairs]
+    if not values:
+        return None
+    low, high = always_valid_interval(values) if len(values) >= FIRST_LOOK else (-math.inf, math.inf)
+    bounded = math.isfinite(low) and math.isfinite(high)
+    return Interval(
+        ratio=math.exp(mean(values)),
+        low=math.exp(low) if bounded else None,
+        high=math.exp(high) if bounded else None,
+        blocks=len(values),
+    )
+
+
+def _mechanism(mechanism: Mechanism, evidence: Evidence) -> MechanismSeen:
+    arm = _counter_mean(mechanism, [pair.arm for pair in evidence.pairs])
+    control = _counter_mean(mechanism, [pair.control for pair in evidence.pairs])
+    return MechanismSeen(
+        counter=mechanism.counter,
+        arm=arm,
+        control=control,
+        ratio_min=mechanism.ratio_min,
+        moved=arm is not None and control is not None and _moved(arm, control, mechanism.ratio_min),
+        about=mechanism.about,
+    )
+
+
+def _counter_mean(mechanism: Mechanism, trials: Sequence[TrialRecord]) -> float | None:
+    values = [trial.counters[mechanism.counter] for trial in trials if mechanism.counter in trial.counters]
+    return mean(values) if values else None
+
+
+def _moved(arm: float, control: float, ratio_min: float) -> bool:
+    if ratio_min >= 1:
+        return arm > control and arm >= ratio_min * control
+    return arm < control and arm <= ratio_min * control
+
+
+def _windows(claim: Claim, evidence: Evidence) -> tuple[WindowSeen, ...]:
+    published = claim.published_windows
+    if published is None:
+        return ()
+    chosen = [trial for trial in evidence.trials if trial.spec.arm == published.arm]
+    windows = []
+    for index, tps in enumerate(published.tps):
+        start, end = index * published.window_s, (index + 1) * published.window_s
+        seen = [tps_between(trial.load, start, end) for trial in chosen if trial.load is not None]
+        known = [value for value in seen if value is not None]
+        windows.append(
+            WindowSeen(start_s=start, end_s=end, published_tps=tps, measured_tps=mean(known) if known else None)
+        )
+    return tuple(windows)
+
+
+def _finding(
+    claim: Claim,
+    ground: Ground,
+    evidence: Evidence,
+    interval: Interval | None,
+    mechanisms: Sequence[MechanismSeen],
+    trials: Sequence[TrialRecord],
+) -> _Finding:
+    if interval is None:
+        return _without_blocks(claim, trials)
+    if refused(evidence.trials):
+        return _Finding(VerdictWord.INVALID, (reasoning.starved_step(evidence.trials),))
+    if interval.low is None or interval.high is None:
+        return _Finding(VerdictWord.INCONCLUSIVE, blocks_needed=_needed(ground, evidence, interval))
+    if not all(seen.moved for seen in mechanisms):
+        return _Finding(VerdictWord.INVALID)
+    word = word_for((interval.low, interval.high), ground)
+    if word is VerdictWord.INCONCLUSIVE:
+        return _Finding(word, blocks_needed=_needed(ground, evidence, interval))
+    qualifier = qualifier_for(interval.ratio, ground) if word is VerdictWord.REPLICATED_IN_DIRECTION else None
+    return _Finding(word, qualifier=qualifier)
+
+
+def _without_blocks(claim: Claim, trials: Sequence[TrialRecord]) -> _Finding:
+    for arm in (claim.control, claim.arm):
+        why = never_started(arm, trials)
+        if why is not None:
+            return _Finding(VerdictWord.INVALID, (reasoning.never_started_step(arm, why),))
+    return _Finding(VerdictWord.INCONCLUSIVE, blocks_needed=first_bounded())
+
+
+def _needed(ground: Ground, evidence: Evidence, interval: Interval) -> int | None:
+    """How many more blocks would settle the claim, if it stays where it is and as noisy as it is."""
+    values = [pair.log_ratio for pair in evidence.pairs]
+    if len(values) < 2:
+        return first_bounded() - len(values)
+    edges = [math.log(edge) for edge in edges_around(interval.ratio, ground)]
+    wanted = deciding_half_width(math.log(interval.ratio), edges)
+    return blocks_still_needed(len(values), standard_deviation(values), wanted)
+
+
+def _how(
+    claim: Claim,
+    ground: Ground,
+    evidence: Evidence,
+    interval: Interval | None,
+    mechanisms: Sequence[MechanismSeen],
+    finding: _Finding,
+) -> tuple[str, ...]:
+    steps = list(reasoning.blocks_step(claim, evidence))
+    if interval is not None:
+        steps.extend(reasoning.ratio_step(claim, evidence, interval))
+        steps.append(reasoning.interval_step(interval))
+    steps.append(reasoning.ground_step(claim, ground))
+    steps.extend(reasoning.mechanism_step(seen, claim) for seen in mechanisms)
+    steps.extend(finding.steps)
+    steps.append(
+        reasoning.conclusion(
+            finding.word,
+            finding.qualifier,
+            finding.blocks_needed,
+            bounded=interval is not None and interval.low is not None,
+            moved=all(seen.moved for seen in mechanisms),
+        )
+    )
+    return tuple(steps)

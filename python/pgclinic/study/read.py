@@ -1,0 +1,151 @@
+"""A study file: TOML -> Study. Unknown keys are errors that name the line and the nearest known key."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import msgspec
+from msgspec.structs import fields
+
+from pgclinic.errors import StudyFileError, UnknownNameError
+from pgclinic.model.study import Study
+
+FORMAT = 1
+
+
+def shipped_studies() -> tuple[str, ...]:
+    """Names of the studies that come with pgclinic, sorted."""
+    folder = resources.files("pgclinic") / "studies"
+    return tuple(sorted(entry.name[: -len(".toml")] for entry in folder.iterdir() if entry.name.endswith(".toml")))
+
+
+def study_text(name_or_path: str) -> str:
+    """The text of a shipped study, or of a file when the name ends in .toml.
+
+    Raises:
+        UnknownNameError: no shipped study has that name.
+        StudyFileError: the file cannot be read.
+    """
+    if name_or_path.endswith(".toml"):
+        try:
+            return Path(name_or_path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise StudyFileError(f"cannot read the study file {name_or_path}: {error}") from error
+    if name_or_path not in shipped_studies():
+        raise UnknownNameError("study", name_or_path, shipped_studies())
+    return (resources.files("pgclinic") / "studies" / f"{name_or_path}.toml").read_text(encoding="utf-8")
+
+
+def parse_study(text: str, where: str) -> Study:
+    """TOML text -> Study; ``where`` names the file in errors.
+
+    Raises:
+        UnknownNameError: a key, arm or profile that is not known.
+        StudyFileError: not TOML, a wrong type, a missing key, or a contradiction between the parts.
+    """
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise StudyFileError(f"{where}: not TOML: {error}") from error
+    _refuse_unknown_keys(raw, Study, text, where, ())
+    if raw.get("format") != FORMAT:
+        raise StudyFileError(f"{where}: format is {raw.get('format')!r}; this pgclinic reads format {FORMAT}")
+    try:
+        study = msgspec.convert(raw, Study)
+    except msgspec.ValidationError as error:
+        raise StudyFileError(f"{where}: {error}") from error
+    _check_references(study, where)
+    return study
+
+
+def read_study(name_or_path: str) -> tuple[Study, str]:
+    """A study by shipped name or by file, and its text as read."""
+    text = study_text(name_or_path)
+    return parse_study(text, name_or_path), text
+
+
+def _refuse_unknown_keys(raw: object, kind: Any, text: str, where: str, path: tuple[str, ...]) -> None:
+    """Walk the raw document beside its types, so that the error can name the place and the nearest key."""
+    kind = _without_none(kind)
+    if isinstance(raw, dict) and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        known = {field.name: field.type for field in fields(kind)}
+        for key, value in raw.items():
+            if key not in known:
+                raise UnknownNameError("key", ".".join((*path, key)), known, where=f"{where}:{_line_of(text, key)}")
+            _refuse_unknown_keys(value, known[key], text, where, (*path, key))
+    elif isinstance(raw, dict) and get_origin(kind) is dict:
+        for key, value in raw.items():
+            _refuse_unknown_keys(value, get_args(kind)[1], text, where, (*path, key))
+    elif isinstance(raw, list) and get_origin(kind) is tuple:
+        for value in raw:
+            _refuse_unknown_keys(value, get_args(kind)[0], text, where, path)
+
+
+def _without_none(kind: Any) -> Any:
+    members = [member for member in get_args(kind) if member is not type(None)]
+    return members[0] if len(members) == 1 and type(None) in get_args(kind) else kind
+
+
+def _line_of(text: str, key: str) -> int:
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.replace("[", " ").replace("]", " ").replace("=", " = ").replace("{", " ").split()
+        if key in words or any(word.split(".")[-1] == key for word in words[:1]):
+            return number
+    return 1
+
+
+def _check_references(study: Study, where: str) -> None:
+    arms = study.arms
+    if len(arms) < 2:
+        raise StudyFileError(f"{where}: a study compares at least two arms")
+    if not study.claims:
+        raise StudyFileError(f"{where}: a study needs at least one claim")
+    for name, arm in arms.items():
+        if arm.builds_on is not None and arm.builds_on not in arms:
+            raise UnknownNameError("arm", arm.builds_on, arms, where=f"{where}: arms.{name}.builds_on")
+        _refuse_circle(study, name, where)
+    for claim in study.claims:
+        for arm_name in (claim.arm, claim.control, *_window_arm(claim.published_windows)):
+            if arm_name not in arms:
+                raise UnknownNameError("arm", arm_name, arms, where=f"{where}: claim {claim.name}")
+        if claim.published_ratio <= 0 or claim.tail_s <= 0:
+            raise StudyFileError(f"{where}: claim {claim.name}: published_ratio and tail_s must be above 0")
+        if claim.region is not None and not 0 < claim.region[0] < claim.region[1]:
+            raise StudyFileError(f"{where}: claim {claim.name}: region must be two ratios, the smaller one first")
+    for name, profile in study.profiles.items():
+        for arm_name in profile.measure_s:
+            if arm_name not in arms:
+                raise UnknownNameError("arm", arm_name, arms, where=f"{where}: profiles.{name}.measure_s")
+        _check_times(study, name, where)
+
+
+def _check_times(study: Study, name: str, where: str) -> None:
+    profile = study.profiles[name]
+    missing = sorted(set(study.arms) - set(profile.measure_s))
+    if missing:
+        raise StudyFileError(f"{where}: profiles.{name}.measure_s lacks the arm {missing[0]}")
+    if not 2 <= profile.blocks_min <= profile.blocks_max:
+        raise StudyFileError(f"{where}: profiles.{name} needs 2 <= blocks_min <= blocks_max")
+    for claim in study.claims:
+        shortest = min(profile.measure_s[claim.arm], profile.measure_s[claim.control])
+        if shortest < claim.tail_s:
+            raise StudyFileError(
+                f"{where}: profiles.{name} measures {shortest:g} s, claim {claim.name} needs {claim.tail_s:g}"
+            )
+
+
+def _window_arm(windows: Any) -> tuple[str, ...]:
+    return (windows.arm,) if windows is not None else ()
+
+
+def _refuse_circle(study: Study, name: str, where: str) -> None:
+    seen: list[str] = []
+    current: str | None = name
+    while current is not None:
+        if current in seen:
+            raise StudyFileError(f"{where}: arms build on each other in a circle: {' -> '.join([*seen, current])}")
+        seen.append(current)
+        current = study.arms[current].builds_on

@@ -1,0 +1,138 @@
+"""The steps from trials to a word, as sentences with their figures: what the report prints under "how"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pgclinic.model.study import Claim
+from pgclinic.model.trial import TrialRecord
+from pgclinic.model.verdict import Interval, MechanismSeen, VerdictWord
+from pgclinic.stats.blocks_needed import first_bounded
+from pgclinic.stats.summary import standard_deviation
+from pgclinic.study.blocks import Evidence
+from pgclinic.study.figures import count, number, percent, ratio, span, times
+from pgclinic.study.tail import tail_length
+from pgclinic.study.trust import STARVED_SHARE, starved_trials
+from pgclinic.study.vocabulary import Ground
+
+
+def blocks_step(claim: Claim, evidence: Evidence) -> tuple[str, ...]:
+    """Which blocks were used, and why the others were not."""
+    used = len(evidence.pairs)
+    total = used + len(evidence.left_out)
+    if total == 0:
+        return ("No block has run.",)
+    first = (
+        f"{used} of {count(total, 'block')} can be used; in each, {claim.control} and {claim.arm} ran one after the "
+        f"other, in random order."
+    )
+    return (first, *(f"{reason[0].upper()}{reason[1:]}." for reason in evidence.left_out))
+
+
+def ratio_step(claim: Claim, evidence: Evidence, interval: Interval) -> tuple[str, ...]:
+    """What was compared and what each block gave."""
+    pairs = evidence.pairs
+    each = ", ".join(ratio(pair.as_ratio.ratio) for pair in pairs)
+    last = tail_length(claim.tail_s)
+    text = (
+        f"A trial counts by its transactions per second (TPS) in its last {last} s; a block's ratio is {claim.arm} / "
+        f"{claim.control}: {each}. Their geometric mean is {ratio(interval.ratio)}"
+    )
+    if len(pairs) > 1:
+        spread = standard_deviation([pair.log_ratio for pair in pairs])
+        text += f"; they differ by {percent(math.expm1(spread))} from block to block (standard deviation)"
+    few = [pair.few_transactions for pair in pairs if pair.few_transactions is not None]
+    if not few:
+        return (f"{text}.",)
+    warning = (
+        f"{count(len(few), 'block')} had fewer than 30 transactions in a tail (the fewest: {min(few)}): there the "
+        "ratio is coarse, and none at all counts as the most that none allows, 3."
+    )
+    return (f"{text}.", warning)
+
+
+def interval_step(interval: Interval) -> str:
+    if interval.low is None or interval.high is None:
+        return (
+            f"{count(interval.blocks, 'block')} cannot bound the ratio: an interval that stays valid however often one "
+            f"looks at it has ends from block {first_bounded()} on."
+        )
+    return (
+        f"The 95 % interval of the ratio is {span((interval.low, interval.high))}: an always-valid t interval of the "
+        f"logarithms of the {interval.blocks} block ratios. One may look at it after every block, stop the run on it, "
+        "and still be wrong in no more than 1 of 20 studies."
+    )
+
+
+def ground_step(claim: Claim, ground: Ground) -> str:
+    source = (
+        "the study file names it" if claim.region is not None else "half to twice the published effect, as logarithms"
+    )
+    if claim.region is None and ground.direction == 0:
+        source = "a claim of no difference claims the null zone"
+    return (
+        f"Published is {times(claim.published_ratio)}. The claim holds for a ratio from {span(ground.region)} "
+        f"({source}); {span(ground.null_zone)} counts as no difference."
+    )
+
+
+def mechanism_step(seen: MechanismSeen, claim: Claim) -> str:
+    name = seen.about
+    if seen.arm is None or seen.control is None:
+        blind = claim.arm if seen.arm is None else claim.control
+        return f"The cause cannot be shown: {name} could not be read in {blind}, so it counts as not moved."
+    change = f", {times(seen.arm / seen.control)}" if seen.control > 0 else ""
+    bound = "at least" if seen.ratio_min >= 1 else "at most"
+    result = "it moved as the claimed cause demands" if seen.moved else "it did not move as the claimed cause demands"
+    return (
+        f"Cause: {name} went from {number(seen.control)} ({claim.control}) to {number(seen.arm)} ({claim.arm})"
+        f"{change}; {bound} {seen.ratio_min:g}x was needed: {result}."
+    )
+
+
+def starved_step(trials: Sequence[TrialRecord]) -> str:
+    starved = len(starved_trials(trials))
+    return (
+        f"Refused: in {starved} of {count(len(trials), 'trial')} used, others took {percent(STARVED_SHARE)} or more "
+        "of the CPU time that the trial was ready to use. Such a ratio tells more of the neighbours than of the arms."
+    )
+
+
+def never_started_step(arm: str, why: str) -> str:
+    return f"{arm} never had a running server, so there is nothing to compare: {why}."
+
+
+_LAST_STEP = {
+    VerdictWord.REPLICATED: "The whole interval lies inside the claimed region: replicated.",
+    VerdictWord.NO_EFFECT: "The whole interval lies inside the null zone: no effect.",
+    VerdictWord.CONTRADICTED: (
+        "The whole interval lies where the claim says it cannot, beyond the null zone: contradicted."
+    ),
+}
+
+
+def conclusion(
+    word: VerdictWord, qualifier: str | None, blocks_needed: int | None, *, bounded: bool, moved: bool
+) -> str:
+    """The last step: why this word and no other. ``bounded``: the interval has ends; ``moved``: all counters did."""
+    if word is VerdictWord.REPLICATED_IN_DIRECTION:
+        size = f"{qualifier} than claimed" if qualifier else "and its size is still open"
+        return (
+            "The whole interval lies on the claimed side of the null zone, but not all of it in the claimed region: "
+            f"replicated in direction, {size}."
+        )
+    if word is VerdictWord.INCONCLUSIVE:
+        reason = "The interval still crosses an edge that matters" if bounded else "There are too few blocks for a word"
+        return f"{reason}: inconclusive. {_outlook(blocks_needed)}"
+    if word is VerdictWord.INVALID:
+        if not moved:
+            return "A change without its cause says nothing about the claim: invalid."
+        return "The experiment cannot speak for or against the claim: invalid."
+    return _LAST_STEP[word]
+
+
+def _outlook(blocks_needed: int | None) -> str:
+    if blocks_needed is None:
+        return "More blocks alone would hardly decide it: the ratio lies too near to an edge."
+    return f"About {count(blocks_needed, 'more block')} would decide it, as far as can be told now."

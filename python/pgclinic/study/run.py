@@ -1,0 +1,166 @@
+"""Run a study: blocks in their random order, a look after each, until the verdict is in or the budget is spent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pgclinic.fleet.here import Fleet
+from pgclinic.model.progress import Progress
+from pgclinic.model.run import Second
+from pgclinic.model.study import Profile, Study
+from pgclinic.model.trial import TrialOutcome, TrialRecord, TrialSpec
+from pgclinic.model.verdict import Verdict
+from pgclinic.store.run_folder import RunFolder
+from pgclinic.study.judge import decided, judge
+from pgclinic.trial.run import TrialListener
+
+# What a trial takes beyond its load before any has shown it: start, condition, probe, stop.
+OVERHEAD_S_GUESS = 2.0
+# An arm that failed in this many blocks one after the other will not succeed in the next.
+HOPELESS_BLOCKS = 2
+
+
+@dataclass
+class StudyListener:
+    """What a caller wants to hear while a study runs."""
+
+    on_progress: Callable[[Progress], None] = field(default=lambda _: None)
+    on_trial: Callable[[TrialRecord], None] = field(default=lambda _: None)
+    on_verdict: Callable[[Verdict], None] = field(default=lambda _: None)
+
+
+def run_blocks(
+    study: Study,
+    profile: Profile,
+    blocks: tuple[tuple[TrialSpec, ...], ...],
+    fleet: Fleet,
+    folder: RunFolder,
+    listener: StudyListener,
+) -> Verdict:
+    """Run blocks until every claim is decided, ``blocks_max`` is reached or the budget cannot hold one more.
+
+    Every record is stored as soon as its trial ends; the verdict is stored after every block.
+    """
+    clock = _Clock(profile, blocks)
+    records: list[TrialRecord] = []
+    verdict = judge(study, ())
+    for number, block in enumerate(blocks, start=1):
+        if number > 1 and not clock.has_room_for_block():
+            break
+        for spec in block:
+            record = _run_one(spec, fleet, folder, listener, clock)
+            folder.add_trial(record)
+            records.append(record)
+            clock.trial_done(record)
+            listener.on_trial(record)
+        verdict = judge(study, tuple(records))
+        folder.write_verdict(verdict)
+        listener.on_verdict(verdict)
+        if (number >= profile.blocks_min and decided(verdict)) or _hopeless(records, study):
+            break
+    return verdict
+
+
+def _run_one(spec: TrialSpec, fleet: Fleet, folder: RunFolder, listener: StudyListener, clock: _Clock) -> TrialRecord:
+    view = _TrialView(spec, clock, listener)
+
+    def on_second(second: Second) -> None:
+        folder.add_second(second)
+        view.second(second)
+
+    clock.trial_begins(spec)
+    return fleet.run(spec, TrialListener(on_stage=view.stage, on_second=on_second))
+
+
+class _TrialView:
+    """Turns what a trial says into the progress of the study."""
+
+    def __init__(self, spec: TrialSpec, clock: _Clock, listener: StudyListener) -> None:
+        self._spec = spec
+        self._clock = clock
+        self._listener = listener
+        self._stage = "starting"
+        self._tps: list[float] = []
+        self._hits: float | None = None
+
+    def stage(self, name: str) -> None:
+        self._stage = name
+        self._tell()
+
+    def second(self, second: Second) -> None:
+        self._tps.append(second.tps)
+        if second.buffer_hits_per_transaction is not None:
+            self._hits = second.buffer_hits_per_transaction
+        self._tell()
+
+    def _tell(self) -> None:
+        self._listener.on_progress(
+            Progress(
+                block=self._spec.block,
+                blocks=self._clock.blocks_likely,
+                arm=self._spec.arm,
+                stage=self._stage,
+                tps=tuple(self._tps),
+                buffer_hits_per_transaction=self._hits,
+                left_s=self._clock.left_s(),
+            )
+        )
+
+
+class _Clock:
+    """What the budget still allows, from what trials have really taken."""
+
+    def __init__(self, profile: Profile, blocks: tuple[tuple[TrialSpec, ...], ...]) -> None:
+        self._profile = profile
+        self._blocks = blocks
+        self._started_s = time.monotonic()
+        self._trial_started_s = self._started_s
+        self._current: TrialSpec | None = None
+        self._overhead_s = OVERHEAD_S_GUESS
+
+    def trial_begins(self, spec: TrialSpec) -> None:
+        self._trial_started_s = time.monotonic()
+        self._current = spec
+
+    def trial_done(self, record: TrialRecord) -> None:
+        if record.outcome is TrialOutcome.DONE:
+            self._overhead_s = max(0.5, record.elapsed_s - _load_s(record.spec))
+
+    def has_room_for_block(self) -> bool:
+        return self._spent_s() + self._block_s() <= self._profile.budget_s
+
+    @property
+    def blocks_likely(self) -> int:
+        """Blocks that the budget holds, and at most those of the profile."""
+        return max(1, min(len(self._blocks), int(self._profile.budget_s / self._block_s())))
+
+    def left_s(self) -> float:
+        """Seconds until the last block that the budget holds would end."""
+        if self._current is None:
+            return self.blocks_likely * self._block_s()
+        later_blocks = max(0, self.blocks_likely - self._current.block)
+        here = self._blocks[self._current.block - 1][self._current.position - 1 :]
+        in_block_s = sum(_load_s(spec) + self._overhead_s for spec in here)
+        in_trial_s = time.monotonic() - self._trial_started_s
+        return max(0.0, later_blocks * self._block_s() + in_block_s - in_trial_s)
+
+    def _spent_s(self) -> float:
+        return time.monotonic() - self._started_s
+
+    def _block_s(self) -> float:
+        return sum(_load_s(spec) + self._overhead_s for spec in self._blocks[0])
+
+
+def _load_s(spec: TrialSpec) -> float:
+    return spec.load.warm_up_s + (spec.load.measure_s or 0.0)
+
+
+def _hopeless(records: list[TrialRecord], study: Study) -> bool:
+    """True when some arm has failed in each of its last blocks, and never worked before."""
+    for arm in study.arms:
+        outcomes = [record.outcome for record in records if record.spec.arm == arm]
+        if len(outcomes) >= HOPELESS_BLOCKS and TrialOutcome.DONE not in outcomes:
+            return True
+    return False

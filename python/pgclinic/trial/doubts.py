@@ -1,0 +1,93 @@
+"""Reasons to distrust a trial, from what it recorded. Pure."""
+
+from __future__ import annotations
+
+from pgclinic.model.load import LoadResult, LoadSpec
+from pgclinic.model.trial import CounterSample, CpuUse, Doubt, DoubtKind
+
+# Below these the noise of an ordinary desktop would be called a doubt.
+OTHERS_SHARE = 0.15
+PRESSURE_SHARE = 0.20
+CLIENT_BOUND_SHARE = 0.90
+FAILED_SHARE = 0.01
+SHORT_SHARE = 0.98
+
+
+def find_doubts(
+    spec: LoadSpec, load: LoadResult, cpu: CpuUse | None, samples: tuple[CounterSample, ...]
+) -> tuple[Doubt, ...]:
+    """All doubts that this trial's own record raises."""
+    found = [
+        _starved(cpu),
+        _client_bound(spec, load),
+        _failed(load),
+        _short(spec, load),
+        _no_counters(samples),
+    ]
+    return tuple(doubt for doubt in found if doubt is not None)
+
+
+def _starved(cpu: CpuUse | None) -> Doubt | None:
+    """Others took CPU that the trial was waiting for: both must hold, an idle neighbour's CPU harms nobody."""
+    if cpu is None or cpu.elapsed_s <= 0:
+        return None
+    share = cpu.others_s / (cpu.elapsed_s * cpu.cores)
+    pressed = cpu.pressure_share is None or cpu.pressure_share >= PRESSURE_SHARE
+    if share < OTHERS_SHARE or not pressed:
+        return None
+    obtained = cpu.server_s + cpu.client_s
+    return Doubt(
+        kind=DoubtKind.STARVED_CPU,
+        text=f"other processes took {share:.0%} of the CPU; server and load obtained {obtained:.1f} of "
+        f"{cpu.elapsed_s * cpu.cores:.1f} CPU seconds",
+        advice="stop what else runs on this machine and repeat",
+        share=share,
+    )
+
+
+def _client_bound(spec: LoadSpec, load: LoadResult) -> Doubt | None:
+    if load.measured_s <= 0:
+        return None
+    share = (load.client_cpu_user_s + load.client_cpu_system_s) / (load.measured_s * spec.threads)
+    if share < CLIENT_BOUND_SHARE:
+        return None
+    return Doubt(
+        kind=DoubtKind.CLIENT_BOUND,
+        text=f"the load engine's {spec.threads} thread(s) were busy {share:.0%} of the time",
+        advice="use more threads: the figure is the engine's limit, not the server's",
+        share=share,
+    )
+
+
+def _failed(load: LoadResult) -> Doubt | None:
+    tried = load.transactions + load.failed
+    if tried == 0 or load.failed / tried < FAILED_SHARE:
+        return None
+    states = ", ".join(sorted({failure.sqlstate for failure in load.failures}))
+    return Doubt(
+        kind=DoubtKind.FAILED_TRANSACTIONS,
+        text=f"{load.failed:,} of {tried:,} transactions failed ({states})",
+        advice="throughput counts commits only; look at the failures in the record",
+        share=load.failed / tried,
+    )
+
+
+def _short(spec: LoadSpec, load: LoadResult) -> Doubt | None:
+    if spec.measure_s is None or load.measured_s >= SHORT_SHARE * spec.measure_s:
+        return None
+    return Doubt(
+        kind=DoubtKind.SHORT_TRIAL,
+        text=f"measured {load.measured_s:.1f} s of {spec.measure_s:.1f} s ({load.stopped})",
+        advice="see why the load ended early",
+        share=load.measured_s / spec.measure_s,
+    )
+
+
+def _no_counters(samples: tuple[CounterSample, ...]) -> Doubt | None:
+    if len(samples) >= 2:
+        return None
+    return Doubt(
+        kind=DoubtKind.NO_COUNTERS,
+        text="the server's counters could not be read",
+        advice="the server may be too slow to answer in time; the mechanism cannot be shown",
+    )

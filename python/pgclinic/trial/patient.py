@@ -1,0 +1,114 @@
+"""The server of a trial: started by the lab from a filled template, or a database of our own on an existing server."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from pgclinic.errors import PgclinicError, RunFailedError, ServerLostError
+from pgclinic.lab.binaries import Binaries
+from pgclinic.lab.instance import RunningServer, start_server
+from pgclinic.lab.sources import attach, find_source
+from pgclinic.lab.template import filled_template
+from pgclinic.model.load import Target
+from pgclinic.model.server import Server
+from pgclinic.model.trial import ServerWanted, TrialSpec
+from pgclinic.pg.session import Access, Session
+
+FILL_TIMEOUT_MS = 6 * 3600 * 1000
+
+
+def binaries_of(wanted: ServerWanted) -> Binaries:
+    """The programs for a trial's server; they are on this machine already when a study has been prepared."""
+    return find_source(wanted.version, Path(wanted.bindir) if wanted.bindir else None).ensure()
+
+
+def template_of(binaries: Binaries, fill: str, on_stage: Callable[[str], None] = lambda _: None) -> Path:
+    """The data directory that ``fill`` makes, filled now unless it was before."""
+
+    def fill_in(server: Server) -> None:
+        on_stage("filling")
+        run_fill(Access(server), fill)
+
+    return filled_template(binaries, f"fill-{sha256(fill.encode()).hexdigest()[:16]}", fill_in)
+
+
+def run_fill(access: Access, fill: str) -> None:
+    """Run the fill's statements one by one, as VACUUM cannot be part of a group."""
+    with Session(access, statement_timeout_ms=FILL_TIMEOUT_MS, application_name="pgclinic-fill") as session:
+        for statement in split_statements(fill):
+            session.execute(statement)
+
+
+def split_statements(text: str) -> tuple[str, ...]:
+    """Statements of a fill: each ends with a semicolon at the end of a line."""
+    statements, lines = [], []
+    for line in text.splitlines():
+        lines.append(line)
+        if line.rstrip().endswith(";"):
+            statements.append("\n".join(lines))
+            lines = []
+    rest = "\n".join(lines).strip()
+    return tuple(part.strip() for part in [*statements, rest] if part.strip())
+
+
+@contextmanager
+def server_for(spec: TrialSpec, *, dsn: str | None) -> Iterator[Access]:
+    """A server as ``spec`` wants it, with the data filled in, for the time of the ``with``.
+
+    Raises ServerStartError when it refuses to start, ServerLostError when it dies in between.
+    """
+    if spec.server.dsn is not None:
+        if dsn is None:
+            raise RunFailedError("the address of the attached server is not known in this process")
+        with _own_database(dsn, spec.fill) as access:
+            yield access
+        return
+    binaries = binaries_of(spec.server)
+    template = template_of(binaries, spec.fill)
+    with start_server(binaries, settings=spec.settings, template=template) as running:
+        try:
+            yield Access(running.server)
+        except PgclinicError as error:
+            _blame_a_dead_server(running, error)
+            raise
+
+
+def _blame_a_dead_server(running: RunningServer, error: PgclinicError) -> None:
+    if running.is_alive():
+        return
+    raise ServerLostError(f"the server died during the trial; its last words: {running.last_words()}") from error
+
+
+@contextmanager
+def _own_database(dsn: str, fill: str) -> Iterator[Access]:
+    """A new database on a server that is not ours, dropped at the end. Nothing else there is touched."""
+    server, keys = attach(dsn)
+    name = f"pgclinic_{secrets.token_hex(6)}"
+    home = Access(server, keys)
+    with Session(home, statement_timeout_ms=60_000, application_name="pgclinic-fill") as session:
+        session.execute(f"create database {name}")
+    try:
+        access = Access(replace(server, database=name), keys)
+        run_fill(access, fill)
+        yield access
+    finally:
+        with Session(home, statement_timeout_ms=60_000, application_name="pgclinic-fill") as session:
+            session.execute(f"drop database {name}")
+
+
+def target_of(access: Access) -> Target:
+    """Where the load engine finds the server."""
+    server = access.server
+    return Target(
+        host=server.host,
+        port=server.port,
+        user=server.user,
+        database=server.database,
+        password=access.secrets.get("password"),
+    )

@@ -1,0 +1,51 @@
+"""Joins the engine's seconds and the server's counters while both are coming in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from pgclinic.model.load import LoadProgress
+from pgclinic.model.run import Second
+from pgclinic.model.trial import CounterSample, TrialSpec
+from pgclinic.observe.counters import hits_per_transaction
+
+
+class LiveSeconds:
+    """Called by two threads: the sampler's with samples, the engine's with its progress."""
+
+    def __init__(self, spec: TrialSpec, on_second: Callable[[Second], None]) -> None:
+        self._spec = spec
+        self._on_second = on_second
+        self._lock = threading.Lock()
+        self._before: CounterSample | None = None
+        self._hits: float | None = None
+
+    def sample(self, sample: CounterSample) -> None:
+        with self._lock:
+            if self._before is not None:
+                hits = hits_per_transaction(self._before, sample)
+                # Backends flush their counters about once a second: a sample between two flushes shows no commits.
+                if hits is None:
+                    return
+                self._hits = hits
+            self._before = sample
+
+    def progress(self, progress: LoadProgress) -> None:
+        if progress.phase != "measure":
+            return
+        with self._lock:
+            hits = self._hits
+        self._on_second(
+            Second(
+                trial=self._spec.number,
+                block=self._spec.block,
+                arm=self._spec.arm,
+                second=progress.second,
+                tps=progress.tps,
+                failed=progress.failed,
+                latency_us_p50=progress.latency_us_p50,
+                latency_us_p99=progress.latency_us_p99,
+                buffer_hits_per_transaction=hits,
+            )
+        )

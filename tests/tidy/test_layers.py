@@ -1,0 +1,39 @@
+"""import-linter holds the layers; the contracts themselves are held here."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_contracts_are_kept() -> None:
+    program = Path(sys.executable).parent / "lint-imports"
+    done = subprocess.run([program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 kept, 0 broken" in done.stdout
+
+
+def test_every_package_stands_in_a_layer() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = next(contract for contract in contracts if contract["type"] == "layers")
+    assert layers["exhaustive"] is True
+    named = {name.strip(" ()") for layer in layers["layers"] for name in layer.split("|")}
+    packages = {path.parent.name for path in (ROOT / "python" / "pgclinic").glob("*/__init__.py")}
+    assert packages <= named
+
+
+def test_the_rust_module_is_imported_by_one_file() -> None:
+    # import-linter sees Python files alone, and this module is none.
+    pattern = re.compile(
+        r"^\s*(?:from pgclinic import _load|import pgclinic\._load|from pgclinic\._load)", re.MULTILINE
+    )
+    package = ROOT / "python" / "pgclinic"
+    importing = [path.name for path in package.rglob("*.py") if pattern.search(path.read_text(encoding="utf-8"))]
+    assert importing == ["engine.py"]

@@ -1,0 +1,170 @@
+"""The rules of the tree, as tests: sizes, names, dead files, banned words."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILE_LINES = 400
+FUNCTION_LINES = 70
+GENERATED = re.compile(r"generated|vendored", re.IGNORECASE)
+BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
+
+
+def tracked(*patterns: str) -> list[Path]:
+    """Files that git knows or would add, so that a new file is held to the rules before it is committed."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return [ROOT / name for name in sorted(set(listed.split("\0"))) if name and (ROOT / name).is_file()]
+
+
+PYTHON_FILES = tracked("*.py")
+PACKAGE_FILES = tracked("python/**/*.py", "python/*.py")
+RUST_FILES = tracked("*.rs")
+TEXT_FILES = [
+    path
+    for path in tracked()
+    if path.suffix in {".py", ".rs", ".md", ".toml", ".sql", ".txt", ".in", ".html", ".css", ".js", ".json", ""}
+    and "assets" not in path.parts
+]
+
+
+def is_generated(path: Path) -> bool:
+    return bool(GENERATED.search("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:3])))
+
+
+def test_the_tree_is_seen() -> None:
+    assert len(PACKAGE_FILES) > 30
+    assert len(RUST_FILES) > 10
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES + RUST_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_stay_readable(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= FILE_LINES or is_generated(path), f"{lines} lines; split it by concern"
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_python_functions_stay_small(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    long = [
+        f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno is not None
+        and node.end_lineno - node.lineno >= FUNCTION_LINES
+    ]
+    assert not long
+
+
+@pytest.mark.parametrize("path", RUST_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_rust_functions_stay_small(path: Path) -> None:
+    """rustfmt closes a function with a brace at the indent of its ``fn``."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    long = []
+    for start, line in enumerate(lines):
+        match = re.match(r"( *)(?:pub(?:\([a-z]+\))? )?(?:const )?(?:unsafe )?(?:extern \"C\" )?fn (\w+)", line)
+        if match is None or line.rstrip().endswith(";"):
+            continue
+        end = next((n for n in range(start, len(lines)) if lines[n] == match[1] + "}"), start)
+        if end - start >= FUNCTION_LINES:
+            long.append(f"{match[2]}: {end - start + 1} lines")
+    assert not long
+
+
+def test_names_say_what_is_inside() -> None:
+    bad = [
+        str(path.relative_to(ROOT))
+        for path in PYTHON_FILES + RUST_FILES
+        if path.stem in BANNED_NAMES or path.stem.startswith("base_")
+    ]
+    assert not bad
+
+
+def test_only_cli_and_report_print() -> None:
+    printing = [
+        str(path.relative_to(ROOT))
+        for path in PACKAGE_FILES
+        if not {"cli", "report"} & set(path.parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert not printing
+
+
+def test_no_python_file_is_dead() -> None:
+    """Every module of the package is imported by another one, or is the command's entry."""
+    entries = {"pgclinic.cli.main"}
+    modules = {module_name(path): path for path in PACKAGE_FILES if path.name != "__init__.py"}
+    imported: set[str] = set()
+    for name, path in modules.items():
+        imported |= {found for found in imports_of(path) if found != name}
+    dead = sorted(name for name in modules if name not in imported | entries)
+    assert not dead
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "python").with_suffix("").parts)
+
+
+def imports_of(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def test_no_query_file_is_dead() -> None:
+    """Every query is asked for by name somewhere in the package, and every generation of it can be reached."""
+    source = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE_FILES)
+    names = {path.name.split(".since_")[0] for path in tracked("python/**/*.sql")}
+    assert names
+    dead = sorted(name for name in names if not re.search(rf'query\(\s*"{name}"', source))
+    assert not dead
+
+
+def test_no_rust_file_is_dead() -> None:
+    """A file that no ``mod`` names is not compiled at all."""
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in RUST_FILES)
+    dead = [
+        str(path.relative_to(ROOT))
+        for path in tracked("crates/*/src/**/*.rs", "crates/*/src/*.rs")
+        if path.name not in {"lib.rs", "main.rs"}
+        and "bin" not in path.parts
+        # dir/mod.rs is named by its folder
+        and not re.search(rf"\bmod {path.parent.name if path.name == 'mod.rs' else path.stem}\b", sources)
+    ]
+    assert not dead
+
+
+@pytest.mark.parametrize(
+    ("what", "pattern"),
+    [
+        ("an absolute path of one machine", r"(?<![A-Za-z0-9_.])/(?:work|root|farm)/"),
+        ("the host of a registry", "python" + "hosted|npm" + r"js|maven" + "2"),
+        ("unfinished work", "NotImplemented" + "Error|to" + r"do!\(|unimple" + r"mented!\(|FIX" + "ME|XX" + "X:"),
+        ("a test that is switched off", r"pytest\.mark\.(?:sk" + r"ip|xf" + r"ail)\("),
+    ],
+)
+def test_nothing_that_must_not_be_there(what: str, pattern: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+        for path in TEXT_FILES
+        if path.name not in {"Cargo.lock", "test_tree.py"}
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if re.search(pattern, line)
+    ]
+    assert not found, what

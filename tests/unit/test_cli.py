@@ -1,0 +1,86 @@
+"""The command line itself: help, errors, exit codes, output that machines read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pgclinic.cli.duration import in_words, parse_duration_s
+from pgclinic.cli.main import run
+from pgclinic.cli.settings import parse_settings
+from pgclinic.errors import UsageError
+
+PGCLINIC = Path(sys.executable).parent / "pgclinic"
+
+
+def test_help_answers_at_once() -> None:
+    # Three tries: the first also writes byte code, and another process may be at work. The promise is 0.3 s.
+    times = []
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    for _ in range(3):
+        started = time.perf_counter()
+        done = subprocess.run([PGCLINIC, "--help"], capture_output=True, text=True, check=True, env=environment)
+        times.append(time.perf_counter() - started)
+        assert "study" in done.stdout
+        assert "lab" in done.stdout
+    heavy = "import sys, pgclinic.cli.main; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "psycopg", "jinja2", "rich", "jgo", "msgspec"} & set(loaded), min(times)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["study", "run", "global-counter"], "did you mean global-counters"),
+        (["study", "show", "no-such"], "unknown study 'no-such'"),
+        (["study", "run", "global-counters", "--budget", "soon"], "--budget 'soon' is no duration"),
+        (["study", "run", "global-counters", "--budget", "1m"], "needs at least 5"),
+        (["study", "run", "global-counters", "--quick", "--full"], "exclude each other"),
+        (["study", "run", "global-counters", "--set", "work_mem"], "is not NAME=VALUE"),
+        (["study", "run", "global-counters", "--version", "13", "--bindir", "/x"], "--version and --bindir exclude"),
+        (["study", "run", "global-counters", "--seed", "seven"], "--seed"),
+        (["study", "judge", "/nowhere"], "is no run folder"),
+        (["study", "runn"], "runn"),
+        (["studdy"], "studdy"),
+        (["study", "list", "--jsonn"], "--jsonn"),
+    ],
+)
+def test_wrong_usage_is_named_and_exits_with_1(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 1
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.out == ""
+
+
+def test_studies_are_listed_for_people_and_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["study", "list"]) == 0
+    assert "a held xmin horizon slows updates" in capsys.readouterr().out
+    assert run(["study", "list", "--json"]) == 0
+    assert "global-counters" in [row["name"] for row in json.loads(capsys.readouterr().out)]
+
+
+def test_show_tells_claim_source_protocol_and_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["study", "show", "global-counters"]) == 0
+    text = capsys.readouterr().out
+    for word in ("claim", "source", "Zhilin", "0.60x", "10 clients", "update global_counters", "--quick", "mechanism"):
+        assert word in text
+
+
+def test_durations() -> None:
+    assert [parse_duration_s(text, "--budget") for text in ("90", "90s", "5m", "1.5h")] == [90, 90, 300, 5400]
+    assert [in_words(seconds) for seconds in (45, 300, 4800)] == ["45 s", "5 min", "80 min"]
+    for text in ("0", "-5m", "5x", "m", ""):
+        with pytest.raises(UsageError, match="no duration"):
+            parse_duration_s(text, "--budget")
+
+
+def test_settings_keep_what_stands_behind_the_first_equals_sign() -> None:
+    assert parse_settings(("log_line_prefix=a=b ", "work_mem = 4MB")) == {"log_line_prefix": "a=b", "work_mem": "4MB"}

@@ -1,0 +1,53 @@
+"""CPU seconds of a process and its children, and of the machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from pgclinic.errors import ServerLostError
+from pgclinic.observe.processes import cpu_pressure, cpu_seconds, machine_cpu
+
+# One burns in a child that ends, one in a child that stays until its input ends; the parent burns nothing.
+BURN = """
+import os, sys, time
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+if os.fork() == 0:
+    burn(0.3); os._exit(0)
+os.wait()
+if os.fork() == 0:
+    burn(0.3); print("done", flush=True); sys.stdin.read(); os._exit(0)
+sys.stdin.read()
+"""
+
+
+def test_living_and_reaped_children_count() -> None:
+    process = subprocess.Popen([sys.executable, "-c", BURN], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    seconds = cpu_seconds(process.pid)
+    process.communicate()
+    assert 0.58 <= seconds < 1.5
+
+
+def test_a_server_that_is_gone_is_an_error() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    with pytest.raises(ServerLostError):
+        cpu_seconds(process.pid)
+
+
+def test_the_machine_counts_on() -> None:
+    before, pressure = machine_cpu(), cpu_pressure()
+    sum(range(5_000_000))
+    after = machine_cpu()
+    assert after.busy_s > before.busy_s > 0
+    assert after.idle_s >= before.idle_s
+    later = cpu_pressure()
+    assert (pressure is None) == (later is None)
+    if pressure is not None and later is not None:
+        assert later.some_us >= pressure.some_us

@@ -1,0 +1,297 @@
+"""What goes into the page, before it is rendered, and what must never come out of it."""
+
+import json
+import re
+from html.parser import HTMLParser
+from importlib import resources
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, run_info
+from pgclinic.model.run import Second
+from pgclinic.model.trial import Doubt, DoubtKind
+from pgclinic.report.claim_view import block_rows, claim_view, plain_interval, window_rows
+from pgclinic.report.cost import cost_of
+from pgclinic.report.interval_picture import interval_picture
+from pgclinic.report.page import render_report
+from pgclinic.report.run_view import cost_rows, machine_rows, repeat_commands, trial_rows, workload_rows
+from pgclinic.report.series import chart_data
+from pgclinic.study.judge import judge
+
+STUDY = global_counters()
+STEADY = (0.60, 0.61, 0.59, 0.605, 0.595)
+RUN = StudyRun(free_s=20, held_s=30)
+TRIALS, SECONDS = RUN.make()
+
+
+def page() -> str:
+    return render_report(run_info(), STUDY, TRIALS, SECONDS, judge(STUDY, TRIALS), "runs/one")
+
+
+# --- charts
+
+
+def test_charts_have_a_line_a_trial_and_a_mean_an_arm() -> None:
+    data = chart_data(STUDY, TRIALS, SECONDS)
+    tps, hits = data.charts
+    assert (tps.name, hits.name) == ("tps", "hits")
+    assert data.arms == ("free", "held")
+    assert len(data.x) == 30
+    assert [line.trial for line in tps.lines] == [*range(1, 11), None, None]
+    assert all(len(line.values) == 30 for line in tps.lines)
+    assert tps.means[0].values[20:] == (None,) * 10  # free runs for 20 s only
+
+
+def test_means_are_means_of_done_trials() -> None:
+    data = chart_data(STUDY, TRIALS, SECONDS)
+    held = [line for line in data.charts[0].lines if line.arm == 1 and line.trial is not None]
+    fifth = [line.values[5] for line in held]
+    assert data.charts[0].means[1].values[5] == pytest.approx(sum(v for v in fifth if v is not None) / 5, abs=0.01)
+    lost = failed_trial(STUDY, 1, 1, TRIALS[0].spec.arm, "lost", server_version="18.6")
+    without = chart_data(STUDY, (lost, *TRIALS[1:]), SECONDS)
+    assert len(without.charts[0].lines) == 12
+    assert without.charts[0].means != data.charts[0].means
+
+
+def test_seconds_without_counters_leave_a_gap() -> None:
+    hits = chart_data(STUDY, TRIALS, SECONDS).charts[1]
+    assert hits.means[0].values[0] is None
+    assert hits.means[0].values[1] is not None
+
+
+def test_a_cut_off_last_second_is_not_drawn() -> None:
+    load = TRIALS[0].load
+    assert load is not None
+    shorter = replace(TRIALS[0], load=replace(load, measured_s=4.5))
+    lines = chart_data(STUDY, (shorter, *TRIALS[1:]), SECONDS).charts[0].lines
+    assert lines[0].values[4:] == (None,) * 26
+
+
+def test_published_windows_are_steps() -> None:
+    (steps,) = chart_data(STUDY, TRIALS, SECONDS).charts[0].steps
+    assert (steps.arm, steps.window_s, len(steps.values)) == (1, 5.0, 6)
+
+
+def test_no_seconds_give_no_lines() -> None:
+    data = chart_data(STUDY, (), ())
+    assert data.x == ()
+    assert data.charts[0].means == ()
+
+
+# --- tables
+
+
+def test_windows_are_compared_with_their_own_first() -> None:
+    rows = window_rows(judge(STUDY, TRIALS).headline.windows)
+    assert rows[0][0] == "0-5 s"
+    assert rows[0][3:] == ("100 %", "100 %")
+    assert rows[5][1] == "4,361"
+    assert rows[5][3] == "60 %"
+
+
+def test_blocks_table_shows_left_out_blocks() -> None:
+    trials = list(blocks_of(STUDY, STEADY))
+    trials[3] = failed_trial(STUDY, 4, 2, "held", "killed", server_version="18.6")
+    rows = block_rows(STUDY.claims[0], judge(STUDY, tuple(trials)).headline, trials)
+    assert rows[0] == ("1", "free, held", "10,000", "6,000", "0.60")
+    assert rows[1] == ("2", "free, held (failed)", "-", "-", "left out")
+
+
+def test_view_of_an_unreadable_counter() -> None:
+    trials = blocks_of(STUDY, STEADY, pages=(3, None))
+    view = claim_view(run_info(), STUDY, trials, judge(STUDY, trials).headline)
+    assert view.mechanisms[1] == ("pages visited by one probe", "3", "-", "-", "at least 2x", "✗ did not move")
+    assert not view.mechanisms_moved
+
+
+def test_plain_interval_only_for_a_number_of_blocks_fixed_beforehand() -> None:
+    verdict = judge(STUDY, blocks_of(STUDY, STEADY)).headline
+    assert plain_interval(run_info(), STUDY, verdict) is None
+    quick = replace(STUDY.profiles["quick"], blocks_min=5, blocks_max=5)
+    fixed = replace(STUDY, profiles={"quick": quick})
+    assert plain_interval(run_info(), fixed, verdict) == "0.59 to 0.61"
+    assert plain_interval(run_info(), fixed, judge(STUDY, blocks_of(STUDY, STEADY[:4])).headline) is None
+    assert plain_interval(run_info(profile="other"), fixed, verdict) is None
+    html = render_report(run_info(), fixed, blocks_of(STUDY, STEADY), (), judge(fixed, blocks_of(STUDY, STEADY)))
+    assert "0.59 to 0.61" in html
+
+
+def test_cost_is_the_mean_by_time() -> None:
+    cost = cost_of(TRIALS)
+    assert cost is not None
+    assert cost.server_cores == pytest.approx(1.62)
+    assert cost.observer_share == pytest.approx(0.002)
+    assert cost.pressure_share == pytest.approx(0.31)
+    assert cost_of(()) is None
+    assert dict(cost_rows(TRIALS))["Server"] == "1.62 of 2 cores"
+    assert cost_rows(()) == ()
+
+
+def test_run_rows() -> None:
+    assert dict(machine_rows(run_info()))["Seed"] == "7"
+    verdict = judge(STUDY, TRIALS)
+    assert dict(workload_rows(run_info(), STUDY, verdict))["Server"] == "PostgreSQL 18.6 (embedded)"
+    attached = run_info(server="server at db.example")
+    assert dict(workload_rows(attached, STUDY, verdict))["Server"] == "server at db.example; PostgreSQL 18.6"
+    commands = repeat_commands(run_info(), "runs/my run")
+    assert commands[0][0] == "pgclinic study run global-counters --quick --seed 7"
+    assert commands[1][0] == "pgclinic study judge 'runs/my run'"
+
+
+def test_trial_rows_tell_failures_and_doubts() -> None:
+    lost = failed_trial(STUDY, 11, 6, "held", "killed")
+    assert trial_rows((*TRIALS, lost))[-1] == ("11", "6", "held", "-", "-", "-", "failed: killed")
+    assert trial_rows(TRIALS)[0][-1] == "fine"
+
+
+# --- the interval strip
+
+
+def test_positions_follow_the_logarithm() -> None:
+    picture = interval_picture(judge(STUDY, blocks_of(STUDY, STEADY)).headline)
+    region_end = picture.region.left + picture.region.width
+    assert picture.region.left < picture.published < region_end < picture.null_zone.left < picture.one
+    # 0.603 lies, as a logarithm, exactly between the region's edge at its root and that at its square, 2:1.
+    assert (picture.published - picture.region.left) / picture.region.width == pytest.approx(2 / 3, abs=0.01)
+    assert len(picture.dots) == 5
+    assert "95 per cent interval" in picture.description
+
+
+def test_strip_without_blocks() -> None:
+    picture = interval_picture(judge(STUDY, ()).headline)
+    assert (picture.interval, picture.estimate, picture.dots) == (None, None, ())
+    assert "Nothing could be measured" in picture.description
+
+
+@given(st.floats(1e-5, 1e4), st.lists(st.floats(1e-4, 50.0), min_size=0, max_size=8))
+def test_strip_holds_everything_and_its_ticks_do_not_crowd(published: float, ratios: list[float]) -> None:
+    study = replace(STUDY, claims=(replace(STUDY.claims[0], published_ratio=published),))
+    picture = interval_picture(judge(study, blocks_of(study, ratios, control_tps=1e6, seconds=5)).headline)
+    places = [picture.published, picture.one, *(dot.at for dot in picture.dots), *(tick.at for tick in picture.ticks)]
+    assert all(-0.01 <= place <= 100.01 for place in places)
+    assert 1 <= len(picture.ticks) <= 9
+    assert "1x" in [tick.text for tick in picture.ticks]
+    gaps = [b.at - a.at for a, b in zip(picture.ticks, picture.ticks[1:], strict=False)]
+    assert min(gaps, default=100) >= 9
+
+
+# --- the page
+
+
+class Reader(HTMLParser):
+    """Collects the tags with their attributes, to find anything that would ask the network."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_page_refers_to_nothing_outside_itself() -> None:
+    html = page()
+    reader = Reader()
+    reader.feed(html)
+    for tag, attributes in reader.tags:
+        assert "src" not in attributes, tag
+        if tag == "link":
+            assert attributes["href"] == "data:,"
+    styles = "".join(re.findall(r"<style>(.*?)</style>", html, re.DOTALL))
+    assert "url(" not in styles
+    assert "@import" not in styles
+    assert "default-src 'none'" in html
+
+
+def test_page_holds_its_data_as_json() -> None:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page(), re.DOTALL)
+    assert found is not None
+    data = json.loads(found.group(1))
+    assert data["arms"] == ["free", "held"]
+    assert len(data["charts"][0]["lines"]) == 12
+
+
+def test_nothing_from_a_run_can_become_markup() -> None:
+    evil = "</script><script>alert(1)</script><!--"
+    study = replace(
+        STUDY,
+        title=evil,
+        arms={evil: STUDY.arms["free"], "held": replace(STUDY.arms["held"], builds_on=evil)},
+        claims=(replace(STUDY.claims[0], control=evil, text=evil),),
+    )
+    trials = tuple(
+        replace(t, spec=replace(t.spec, arm=evil)) if t.spec.arm == "free" else t for t in blocks_of(STUDY, STEADY)
+    )
+    doubt = Doubt(kind=DoubtKind.CLOCK_JUMP, text=evil, advice=evil)
+    trials = (replace(trials[0], doubts=(doubt,)), *trials[1:])
+    seconds = (Second(trial=1, block=1, arm=evil, second=0, tps=1.0, failed=0, latency_us_p50=1, latency_us_p99=1),)
+    html = render_report(run_info(server=evil), study, trials, seconds, judge(study, trials), evil)
+    assert "<script>alert" not in html
+    assert html.count("<script") == page().count("<script")
+    assert html.count("</script") == page().count("</script")
+
+
+def test_page_is_the_same_every_time() -> None:
+    assert page() == page()
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 3])
+def test_page_of_a_run_that_was_cut_short(blocks: int) -> None:
+    trials = TRIALS[: 2 * blocks]
+    seconds = tuple(second for second in SECONDS if second.trial <= 2 * blocks)
+    html = render_report(run_info(), STUDY, trials, seconds, judge(STUDY, trials))
+    assert "inconclusive" in html
+
+
+def test_vendored_files_name_their_origin_and_licence() -> None:
+    assets = resources.files("pgclinic.report") / "assets"
+    for name in ("uPlot.iife.min.js", "uPlot.min.css"):
+        head = (assets / name).read_text(encoding="utf-8")[:300]
+        assert "vendored unchanged" in head
+    assert "The MIT License" in (assets / "uPlot.LICENSE").read_text(encoding="utf-8")
+
+
+# --- contrast
+
+
+def themes() -> dict[str, dict[str, str]]:
+    css = (resources.files("pgclinic.report") / "assets" / "report.css").read_text(encoding="utf-8")
+    blocks = re.findall(r':root(?:\[data-theme="dark"\])? \{(.*?)\}', css, re.DOTALL)
+    return {
+        name: dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
+        for name, block in zip(("light", "dark"), blocks, strict=True)
+    }
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2.2 defines it."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_is_readable(theme: str) -> None:
+    colours = themes()[theme]
+    pairs = [(ink, paper) for ink in ("ink", "soft", "link") for paper in ("paper", "card")]
+    pairs += [(word, f"{word}-paper") for word in ("good", "calm", "bad", "open", "void")]
+    pairs += [("ink", "faint"), *((f"arm-{index}", "paper") for index in range(6)), ("published", "paper")]
+    low = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in pairs}
+    assert {pair: value for pair, value in low.items() if value < 4.5} == {}
+
+
+def test_dark_is_the_same_by_system_and_by_button() -> None:
+    css = (resources.files("pgclinic.report") / "assets" / "report.css").read_text(encoding="utf-8")
+    by_system = re.search(r':root:not\(\[data-theme="light"\]\) \{(.*?)\}', css, re.DOTALL)
+    by_button = re.search(r':root\[data-theme="dark"\] \{(.*?)\}', css, re.DOTALL)
+    assert by_system is not None
+    assert by_button is not None
+    assert by_system.group(1).split() == by_button.group(1).split()

@@ -1,0 +1,93 @@
+"""Run folders: written record by record, read back whole, never overwritten."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.records import StudyRun, global_counters, run_info
+from pgclinic.errors import DiskFullError, RunFailedError, UsageError
+from pgclinic.store import run_folder
+from pgclinic.store.machine import read_machine
+from pgclinic.store.run_folder import RunFolder, read_run
+from pgclinic.study.judge import judge
+from pgclinic.study.read import study_text
+
+TEXT = study_text("global-counters")
+
+
+def written(parent: Path) -> RunFolder:
+    folder = RunFolder.create(parent, "a-run", run_info(), TEXT)
+    trials, seconds = StudyRun().make()
+    for record in trials:
+        folder.add_trial(record)
+    for second in seconds:
+        folder.add_second(second)
+    return folder
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    trials, seconds = StudyRun().make()
+    stored = read_run(folder.path)
+    assert stored.trials == trials
+    assert stored.seconds == seconds
+    assert stored.info == run_info()
+    assert stored.study_toml == TEXT
+    assert judge(global_counters(), stored.trials) == judge(global_counters(), trials)
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    first, second = (RunFolder.create(tmp_path, "a-run", run_info(), TEXT) for _ in range(2))
+    assert (first.path.name, second.path.name) == ("a-run", "a-run-2")
+
+
+def test_an_interrupted_run_is_read_as_far_as_it_went(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    cut_off = folder.path / "trials" / "11"
+    cut_off.mkdir()
+    (cut_off / ".record.json.tmp").write_text('{"spec":', encoding="utf-8")
+    with (folder.path / "seconds.jsonl").open("a", encoding="utf-8") as out:
+        out.write('{"trial":11,"blo')
+    stored = read_run(folder.path)
+    assert len(stored.trials) == 10
+    assert stored.seconds == StudyRun().make()[1]
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no run folder"):
+        read_run(tmp_path)
+
+
+def test_a_newer_format_is_refused_and_a_damaged_file_is_named(tmp_path: Path) -> None:
+    newer = RunFolder.create(tmp_path, "newer", replace(run_info(), format=99), TEXT)
+    with pytest.raises(UsageError, match="format 99"):
+        read_run(newer.path)
+    damaged = written(tmp_path)
+    (damaged.path / "trials" / "3" / "record.json").write_text("{", encoding="utf-8")
+    with pytest.raises(RunFailedError, match="cannot be read as a run"):
+        read_run(damaged.path)
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = written(tmp_path)
+    before = sorted(path.name for path in folder.path.rglob("*"))
+
+    def no_room(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(run_folder.os, "fsync", no_room)
+    with pytest.raises(DiskFullError, match="no room left"):
+        folder.write_report("<html>")
+    assert sorted(path.name for path in folder.path.rglob("*")) == before
+
+
+def test_the_machine_is_read() -> None:
+    machine = read_machine()
+    assert machine.cores >= 1
+    assert machine.memory_bytes > 2**28
+    assert machine.cpu_model
+    assert machine.kernel

@@ -1,0 +1,64 @@
+"""Expansion: seeded order, literals only, the same load for both arms of a block."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from pgclinic.errors import UnknownNameError
+from pgclinic.model.study import Holder
+from pgclinic.model.trial import ServerWanted, TrialSpec
+from pgclinic.study.expand import expand, profile_of
+from pgclinic.study.read import parse_study, read_study, study_text
+
+STUDY, _ = read_study("global-counters")
+SERVER = ServerWanted(version="18.6")
+
+
+def blocks_of(seed: int, extra: dict[str, str] | None = None) -> tuple[tuple[TrialSpec, ...], ...]:
+    return expand(STUDY, profile_of(STUDY, "full"), seed=seed, server=SERVER, extra_settings=extra or {})
+
+
+def test_every_block_has_one_trial_of_every_arm() -> None:
+    blocks = blocks_of(7)
+    assert len(blocks) == STUDY.profiles["full"].blocks_max
+    for number, block in enumerate(blocks, start=1):
+        assert {spec.arm for spec in block} == {"free", "held"}
+        assert {spec.block for spec in block} == {number}
+        assert [spec.position for spec in block] == [1, 2]
+    assert [spec.number for block in blocks for spec in block] == list(range(1, 2 * len(blocks) + 1))
+
+
+def test_the_seed_decides_the_order_and_nothing_else_does() -> None:
+    assert blocks_of(7) == blocks_of(7)
+    orders = {tuple(spec.arm for block in blocks_of(seed) for spec in block) for seed in range(20)}
+    assert len(orders) == 20
+    first = Counter(block[0].arm for seed in range(20) for block in blocks_of(seed))
+    assert 0.35 < first["free"] / sum(first.values()) < 0.65
+
+
+def test_both_arms_of_a_block_draw_the_same_rows() -> None:
+    seeds = [{spec.load.seed for spec in block} for block in blocks_of(7)]
+    assert all(len(of_block) == 1 for of_block in seeds)
+    assert len({next(iter(of_block)) for of_block in seeds}) == len(seeds)
+
+
+def test_arms_build_on_each_other() -> None:
+    text = study_text("global-counters").replace(
+        'about = "nothing holds the horizon"',
+        'about = "nothing holds the horizon"\nsettings = { work_mem = "1MB", fsync = "off" }',
+    )
+    text = text.replace('builds_on = "free"', 'builds_on = "free"\nsettings = { work_mem = "2MB" }')
+    study = parse_study(text, "mine.toml")
+    blocks = expand(study, profile_of(study, "quick"), seed=1, server=SERVER, extra_settings={"shared_buffers": "64MB"})
+    by_arm = {spec.arm: spec for spec in blocks[0]}
+    assert by_arm["free"].settings == {"work_mem": "1MB", "fsync": "off", "shared_buffers": "64MB"}
+    assert by_arm["held"].settings == {"work_mem": "2MB", "fsync": "off", "shared_buffers": "64MB"}
+    assert by_arm["held"].condition.horizon_held_by is Holder.SESSION
+    assert by_arm["free"].condition.horizon_held_by is None
+
+
+def test_an_unknown_profile_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="unknown profile 'quik'"):
+        profile_of(STUDY, "quik")

@@ -1,0 +1,163 @@
+"""The running of a study, with a fleet whose trials take no time: order, looks, stops, storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.records import failed_trial, global_counters, run_info, trial
+from pgclinic.model.progress import Progress
+from pgclinic.model.run import Second
+from pgclinic.model.study import Profile
+from pgclinic.model.trial import ServerWanted, TrialRecord, TrialSpec
+from pgclinic.model.verdict import Verdict, VerdictWord
+from pgclinic.store.run_folder import RunFolder, read_run
+from pgclinic.study import run as study_run
+from pgclinic.study.expand import expand
+from pgclinic.study.read import study_text
+from pgclinic.study.run import StudyListener, run_blocks
+from pgclinic.trial.run import TrialListener
+
+STUDY = global_counters()
+PROFILE = replace(STUDY.profiles["quick"], blocks_max=12, budget_s=100_000)
+
+
+class ScriptedFleet:
+    """Returns what ``answer`` says for each order, and remembers the orders."""
+
+    def __init__(self, answer: Callable[[TrialSpec], TrialRecord]) -> None:
+        self.answer = answer
+        self.orders: list[TrialSpec] = []
+
+    def run(self, spec: TrialSpec, listener: TrialListener) -> TrialRecord:
+        self.orders.append(spec)
+        listener.on_stage("warming up")
+        listener.on_second(
+            Second(
+                trial=spec.number,
+                block=spec.block,
+                arm=spec.arm,
+                second=0,
+                tps=1000.0,
+                failed=0,
+                latency_us_p50=900,
+                latency_us_p99=4000,
+            )
+        )
+        return self.answer(spec)
+
+
+def steady(ratio: float) -> Callable[[TrialSpec], TrialRecord]:
+    def answer(spec: TrialSpec) -> TrialRecord:
+        held = spec.arm == "held"
+        # A little spread from block to block, as a verdict without any would be suspicious.
+        tps = 10_000.0 * (ratio if held else 1.0) * (1 + 0.002 * (spec.block % 3))
+        record = trial(STUDY, spec.number, spec.block, spec.arm, [tps] * 15, hits=142.0 if held else 6.0)
+        return replace(record, spec=spec, probe=None, counters={**record.counters, **probe(held)})
+
+    return answer
+
+
+def probe(held: bool) -> dict[object, float]:
+    from pgclinic.model.study import Counter
+
+    return {Counter.PROBE_PAGES: 258.0 if held else 3.0}
+
+
+def run(
+    tmp_path: Path, fleet: ScriptedFleet, profile: Profile = PROFILE, listener: StudyListener | None = None
+) -> tuple[Verdict, RunFolder]:
+    folder = RunFolder.create(tmp_path, "run", run_info(), study_text("global-counters"))
+    blocks = expand(STUDY, profile, seed=3, server=ServerWanted(version="18.6"), extra_settings={})
+    return run_blocks(STUDY, profile, blocks, fleet, folder, listener or StudyListener()), folder
+
+
+def test_it_stops_at_the_verdict_and_stores_every_trial(tmp_path: Path) -> None:
+    fleet = ScriptedFleet(steady(0.6))
+    verdict, folder = run(tmp_path, fleet)
+    assert verdict.headline.word is VerdictWord.REPLICATED
+    assert len(fleet.orders) == 2 * PROFILE.blocks_min
+    stored = read_run(folder.path)
+    assert [record.spec for record in stored.trials] == fleet.orders
+    assert len(stored.seconds) == len(fleet.orders)
+    assert (folder.path / "verdict.json").is_file()
+
+
+def test_the_order_is_the_expanded_one(tmp_path: Path) -> None:
+    fleet = ScriptedFleet(steady(0.6))
+    run(tmp_path, fleet)
+    assert [spec.number for spec in fleet.orders] == list(range(1, len(fleet.orders) + 1))
+
+
+def test_an_open_question_uses_all_blocks(tmp_path: Path) -> None:
+    def noisy(spec: TrialSpec) -> TrialRecord:
+        return steady(0.5 if spec.block % 2 else 1.3)(spec)
+
+    fleet = ScriptedFleet(noisy)
+    verdict, _ = run(tmp_path, fleet)
+    assert verdict.headline.word is VerdictWord.INCONCLUSIVE
+    assert len(fleet.orders) == 2 * PROFILE.blocks_max
+
+
+def test_a_spent_budget_begins_no_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(study_run.time, "monotonic", lambda: now[0])
+
+    def slow(spec: TrialSpec) -> TrialRecord:
+        now[0] += 40.0
+        return steady(0.6)(spec)
+
+    fleet = ScriptedFleet(slow)
+    verdict, _ = run(tmp_path, fleet, replace(PROFILE, budget_s=250))
+    # 80 s a block: three fit into 250 s, a fourth would end at 320 s.
+    assert len(fleet.orders) == 6
+    assert verdict.headline.word is VerdictWord.INCONCLUSIVE
+
+
+def test_failed_trials_are_stored_and_the_study_goes_on(tmp_path: Path) -> None:
+    def dies_once(spec: TrialSpec) -> TrialRecord:
+        if spec.number == 3:
+            return replace(failed_trial(STUDY, 3, spec.block, spec.arm, "the server died"), spec=spec)
+        return steady(0.6)(spec)
+
+    fleet = ScriptedFleet(dies_once)
+    verdict, folder = run(tmp_path, fleet)
+    assert verdict.headline.word is VerdictWord.REPLICATED
+    assert (verdict.trials_done, verdict.trials_failed) == (len(fleet.orders) - 1, 1)
+    assert read_run(folder.path).trials[2].failure == "the server died"
+
+
+def test_an_arm_that_never_starts_ends_the_study_early(tmp_path: Path) -> None:
+    def never(spec: TrialSpec) -> TrialRecord:
+        if spec.arm == "held":
+            return replace(failed_trial(STUDY, spec.number, spec.block, "held", "refused to start"), spec=spec)
+        return steady(1.0)(spec)
+
+    fleet = ScriptedFleet(never)
+    verdict, _ = run(tmp_path, fleet)
+    assert verdict.headline.word is VerdictWord.INVALID
+    assert len(fleet.orders) == 4
+
+
+def test_an_interrupt_loses_no_finished_trial(tmp_path: Path) -> None:
+    def interrupted(spec: TrialSpec) -> TrialRecord:
+        if spec.number == 4:
+            raise KeyboardInterrupt
+        return steady(0.6)(spec)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, ScriptedFleet(interrupted))
+    assert len(read_run(tmp_path / "run").trials) == 3
+
+
+def test_progress_counts_down(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    listener = StudyListener(on_progress=seen.append)
+    run(tmp_path, ScriptedFleet(steady(0.6)), listener=listener)
+    assert {progress.arm for progress in seen} == {"free", "held"}
+    lefts = [progress.left_s for progress in seen if progress.left_s is not None]
+    assert lefts == sorted(lefts, reverse=True)
+    assert seen[1].tps == (1000.0,)

@@ -1,0 +1,62 @@
+"""Doubts are raised by the record alone."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.records import cpu_use, global_counters, load_result, trial_spec
+from pgclinic.model.load import LoadResult, LoadSpec
+from pgclinic.model.trial import CounterSample, CpuUse, Doubt, DoubtKind
+from pgclinic.trial.doubts import find_doubts
+
+SPEC = replace(trial_spec(global_counters(), 1, 1, "free").load, measure_s=10)
+LOAD = load_result([1000.0] * 10)
+QUIET = replace(cpu_use(10.0, others_s=0.5, pressure_share=0.6), server_s=15.0, client_s=3.0)
+SAMPLES = tuple(CounterSample(at_s=at, buffer_hits=at * 600, buffer_reads=0, commits=at * 100) for at in (0, 1))
+
+
+def doubts(
+    spec: LoadSpec = SPEC,
+    load: LoadResult = LOAD,
+    cpu: CpuUse | None = QUIET,
+    samples: tuple[CounterSample, ...] = SAMPLES,
+) -> tuple[Doubt, ...]:
+    return find_doubts(spec, load, cpu, samples)
+
+
+def kinds(**changes: object) -> set[DoubtKind]:
+    return {doubt.kind for doubt in doubts(**changes)}  # type: ignore[arg-type]
+
+
+def test_a_quiet_trial_has_none() -> None:
+    assert kinds() == set()
+
+
+def test_neighbours_that_take_cpu_while_we_wait_are_a_doubt() -> None:
+    starved = replace(QUIET, others_s=8.0, server_s=9.0)
+    assert kinds(cpu=starved) == {DoubtKind.STARVED_CPU}
+    (doubt,) = doubts(cpu=starved)
+    assert doubt.share == pytest.approx(0.4)
+    assert "12.0 of 20.0 CPU seconds" in doubt.text
+    assert doubt.advice
+
+
+def test_neighbours_that_nobody_waits_for_are_none() -> None:
+    assert kinds(cpu=replace(QUIET, others_s=8.0, pressure_share=0.01)) == set()
+
+
+def test_no_pressure_file_means_we_believe_the_worse() -> None:
+    assert kinds(cpu=replace(QUIET, others_s=8.0, pressure_share=None)) == {DoubtKind.STARVED_CPU}
+
+
+def test_a_busy_engine_is_a_doubt() -> None:
+    load = replace(LOAD, client_cpu_user_s=5.0, client_cpu_system_s=4.6)
+    assert kinds(load=load) == {DoubtKind.CLIENT_BOUND}
+    assert kinds(load=load, spec=replace(SPEC, threads=2)) == set()
+
+
+def test_failures_a_short_load_and_missing_counters_are_doubts() -> None:
+    assert kinds(load=replace(LOAD, failed=LOAD.transactions // 20)) == {DoubtKind.FAILED_TRANSACTIONS}
+    assert kinds(load=replace(LOAD, measured_s=4.0, stopped="interrupted")) == {DoubtKind.SHORT_TRIAL}
+    assert kinds(samples=SAMPLES[:1]) == {DoubtKind.NO_COUNTERS}
