@@ -55,7 +55,14 @@ def steady(ratio: float) -> Callable[[TrialSpec], TrialRecord]:
         held = spec.arm == "held"
         # A little spread from block to block, as a verdict without any would be suspicious.
         tps = 10_000.0 * (ratio if held else 1.0) * (1 + 0.002 * (spec.block % 3))
-        record = trial(STUDY, spec.number, spec.block, spec.arm, [tps] * 15, hits=142.0 if held else 6.0)
+        record = trial(
+            STUDY,
+            spec.number,
+            spec.block,
+            spec.arm,
+            [tps] * round(spec.load.measure_s or 0),
+            hits=142.0 if held else 6.0,
+        )
         return replace(record, spec=spec, probe=None, counters={**record.counters, **probe(held)})
 
     return answer

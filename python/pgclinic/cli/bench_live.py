@@ -1,4 +1,4 @@
-"""What a running ``pgclinic bench`` shows on stderr: a live line on a terminal, plain lines elsewhere, or -P's lines."""
+"""What a running ``pgclinic bench`` shows on stderr: a live line on a terminal, plain lines elsewhere, -P's lines."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
@@ -19,6 +19,7 @@ from pgclinic.bench.prepare import read_tables, vacuum
 from pgclinic.bench.request import BenchRequest, InitRequest
 from pgclinic.bench.result import ABORTED, NOT_RUN, make_result
 from pgclinic.bench.run import Ran, RunListener, run_bench
+from pgclinic.bench.secrets import without_secrets
 from pgclinic.bench.seconds_file import refuse_missing_writer, write_seconds
 from pgclinic.bench.target import Patient, open_patient
 from pgclinic.cli.bench_live import BenchLive
@@ -27,8 +28,7 @@ from pgclinic.errors import UsageError
 from pgclinic.load.engine import Stopper, check_script, refuse_debug_engine
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.load import LoadSpec
-from pgclinic.pg.dsn import without_password
-from pgclinic.pg.libpq import is_connection_string
+from pgclinic.pg.session import QueryError
 from pgclinic.report.bench_figures import own_lines
 from pgclinic.report.bench_summary import pgbench_lines
 from pgclinic.store.bench_folder import write_bench_folder
@@ -41,11 +41,15 @@ def run_initialize(request: InitRequest) -> None:
             _say(f"{patient.words} {patient.target.database}: {request}")
         patient.session.on_notice(_say)
         with BenchLive(sys.stderr) as live:
-            times = initialize(patient.session, request, InitListener(say=_say, progress=live.filled))
+            try:
+                times = initialize(patient.session, request, InitListener(say=_say, progress=live.filled))
+            except QueryError as error:
+                # pgbench says 1 here too: nothing was run.
+                raise UsageError(f"error: {error.message.splitlines()[0]}") from error
     _say(done_line(times))
 
 
-def run_benchmark(request: BenchRequest) -> int:
+def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
     """Run, print, write; the exit code. All that can be refused is refused before the server is touched."""
     refuse_debug_engine()
     refuse_options(request)
@@ -59,7 +63,7 @@ def run_benchmark(request: BenchRequest) -> int:
             live.say(f"{patient.words}: {_without_password(spec)}")
         vacuum(patient.session, request, live.say)
         ran = _run(request, spec, live)
-        result = make_result(request, ran, patient, tables, _command())
+        result = make_result(request, ran, patient, tables, ["pgclinic", "bench", *without_secrets(words)])
     _write(request, result)
     _print(request, result)
     return result.exit_code
@@ -117,30 +121,6 @@ def _print(request: BenchRequest, result: BenchResult) -> None:
         _say(f"pgclinic: error: could not create connection for {result.load.clients_lost} clients")
     if result.exit_code in (NOT_RUN, ABORTED):
         _say("pgclinic: error: Run was aborted; the above results are incomplete.")
-
-
-def _command() -> list[str]:
-    """The words of the command, connection strings without their secrets, -D values as they are."""
-    words = ["pgclinic"]
-    for word in sys.argv[1:]:
-        option, equals, value = word.partition("=")
-        if is_connection_string(word) and not word.startswith("-"):
-            words.append(_safe(word))
-        elif equals and option.startswith("--db"):
-            words.append(f"{option}={_safe(value)}")
-        elif word.startswith("-d") and is_connection_string(word[2:]):
-            words.append(f"-d{_safe(word[2:])}")
-        else:
-            words.append(word)
-    return words
-
-
-def _safe(word: str) -> str:
-    """A connection string without its password; what only looks like one stays as it is."""
-    try:
-        return without_password(word) if is_connection_string(word) else word
-    except UsageError:
-        return word
 
 
 def _without_password(spec: LoadSpec) -> str:

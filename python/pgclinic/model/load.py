@@ -48,8 +48,8 @@ class Pace(Record):
 class OnError(str, Enum):
     """What a client does after a transaction that failed for good.
 
-    ``continue`` counts it and goes on. ``abort_client`` counts it and gives the client up, unless it was a serialization
-    failure or a deadlock, as pgbench does; ``abort_load`` ends the whole load then.
+    ``continue`` counts it and goes on. ``abort_client`` counts it and gives the client up, unless it was a
+    serialization failure or a deadlock, as pgbench does; ``abort_load`` ends the whole load then.
     """
 
     CONTINUE = "continue"

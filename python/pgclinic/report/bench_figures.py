@@ -59,7 +59,8 @@ def _percentiles(result: BenchResult) -> Iterator[str]:
                 for command in script.statements:
                     text = " ".join(command.text.split())
                     short = text if len(text) <= _TEXT_MAX else text[: _TEXT_MAX - 1] + "…"
-                    yield f"    line {command.line}   {percentile_words(command.latency, options.percentiles)}   {short}"
+                    words = percentile_words(command.latency, options.percentiles)
+                    yield f"    line {command.line}   {words}   {short}"
 
 
 def _open_loop(load: LoadResult) -> Iterator[str]:

@@ -66,7 +66,7 @@ def _stddev_us(seconds: Sequence[LoadProgress], done: int, mean_us: float) -> fl
     if not done:
         return 0.0
     variance = squares / done - mean_us**2
-    return math.sqrt(variance) if variance > 0 else 0.0 if variance <= 0 else math.nan
+    return variance if math.isnan(variance) else math.sqrt(max(0.0, variance))
 
 
 @dataclass

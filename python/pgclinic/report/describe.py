@@ -71,7 +71,7 @@ def _time_lines(study: Study) -> list[str]:
 
 
 def minutes(seconds: float) -> str:
-    return f"{seconds / 60:.1f} min"
+    return f"{seconds / 60:.1f} min" if seconds < 600 else f"{seconds / 60:.0f} min"
 
 
 def _field(label: str, text: str) -> list[str]:

@@ -1,0 +1,233 @@
+"""``-i``: the standard tables, step by step. The statements and the rows are pgbench's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pgclinic.bench.request import InitRequest
+from pgclinic.pg.session import Session
+
+BRANCHES, TELLERS, ACCOUNTS = 1, 10, 100_000
+#: From here on account numbers do not fit into an int.
+SCALE_BIGINT = 20_000
+BLOCK_ROWS = 10_000
+PROGRESS_ROWS = 100_000
+QUIET_S = 5.0
+FREEZE_SINCE = 140_000
+
+STEP_NAMES = {
+    "d": "drop tables",
+    "t": "create tables",
+    "g": "client-side generate",
+    "G": "server-side generate",
+    "v": "vacuum",
+    "p": "primary keys",
+    "f": "foreign keys",
+}
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class InitListener:
+    """``say`` gets whole lines, ``progress`` lines that a terminal may overwrite."""
+
+    say: Say = lambda _: None
+    progress: Say = lambda _: None
+
+
+@dataclass(frozen=True)
+class StepTime:
+    name: str
+    elapsed_s: float
+
+
+def initialize(session: Session, request: InitRequest, listener: InitListener) -> tuple[StepTime, ...]:
+    """Run the steps in their order. Raises QueryError."""
+    runs = {
+        "d": _drop,
+        "t": _create,
+        "g": _generate_here,
+        "G": _generate_there,
+        "v": _vacuum,
+        "p": _primary_keys,
+        "f": _foreign_keys,
+    }
+    times = []
+    for step in request.steps:
+        started_s = time.monotonic()
+        runs[step](session, request, listener)
+        times.append(StepTime(STEP_NAMES[step], time.monotonic() - started_s))
+    return tuple(times)
+
+
+def done_line(times: tuple[StepTime, ...]) -> str:
+    """pgbench's last line."""
+    parts = ", ".join(f"{step.name} {step.elapsed_s:.2f} s" for step in times)
+    return f"done in {sum(step.elapsed_s for step in times):.2f} s ({parts})."
+
+
+def quoted(name: str) -> str:
+    """An identifier as SQL text."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _drop(session: Session, request: InitRequest, listener: InitListener) -> None:
+    listener.say("dropping old tables...")
+    session.execute("drop table if exists pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers")
+
+
+def _create(session: Session, request: InitRequest, listener: InitListener) -> None:
+    listener.say("creating tables...")
+    number = "bigint" if request.scale >= SCALE_BIGINT else "int"
+    columns = {
+        "pgbench_history": f"tid int,bid int,aid {number},delta int,mtime timestamp,filler char(22)",
+        "pgbench_tellers": "tid int not null,bid int,tbalance int,filler char(84)",
+        "pgbench_accounts": f"aid {number} not null,bid int,abalance int,filler char(84)",
+        "pgbench_branches": "bid int not null,bbalance int,filler char(88)",
+    }
+    for table, text in columns.items():
+        partitioned = table == "pgbench_accounts" and request.partitions > 0
+        # pgbench leaves all tables but the partitions logged when there are partitions.
+        statement = f"create{'' if request.partitions else _unlogged(request)} table {table}({text})"
+        if partitioned:
+            statement += f" partition by {request.partition_method} (aid)"
+        elif table != "pgbench_history":
+            statement += f" with (fillfactor={request.fillfactor})"
+        if request.tablespace is not None:
+            statement += f" tablespace {quoted(request.tablespace)}"
+        session.execute(statement)
+    if request.partitions:
+        listener.say(f"creating {request.partitions} partitions...")
+        for statement in partition_statements(request):
+            session.execute(statement)
+
+
+def _unlogged(request: InitRequest) -> str:
+    return " unlogged" if request.unlogged else ""
+
+
+def partition_statements(request: InitRequest) -> Iterator[str]:
+    """One statement a partition of pgbench_accounts, without gaps over all numbers."""
+    rows = ACCOUNTS * request.scale
+    size = (rows + request.partitions - 1) // request.partitions
+    for number in range(1, request.partitions + 1):
+        head = f"create{_unlogged(request)} table pgbench_accounts_{number}\n  partition of pgbench_accounts\n"
+        if request.partition_method == "range":
+            low = "minvalue" if number == 1 else str((number - 1) * size + 1)
+            high = "maxvalue" if number == request.partitions else str(number * size + 1)
+            bounds = f"  for values from ({low}) to ({high})"
+        else:
+            bounds = f"  for values with (modulus {request.partitions}, remainder {number - 1})"
+        yield f"{head}{bounds} with (fillfactor={request.fillfactor})"
+
+
+def _truncate(session: Session) -> None:
+    session.execute("truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers")
+
+
+def _generate_here(session: Session, request: InitRequest, listener: InitListener) -> None:
+    """Rows by COPY, in one transaction with the truncation, so that they need no WAL where that is minimal."""
+    listener.say("generating data (client-side)...")
+    session.execute("begin")
+    _truncate(session)
+    freeze = session.version_num >= FREEZE_SINCE
+    for table, rows in (("pgbench_branches", BRANCHES), ("pgbench_tellers", TELLERS), ("pgbench_accounts", ACCOUNTS)):
+        partitioned = table == "pgbench_accounts" and _is_partitioned(session)
+        statement = f"copy {table} from stdin" + (" with (freeze on)" if freeze and not partitioned else "")
+        blocks = row_blocks(table, rows * request.scale)
+        if table == "pgbench_accounts":
+            blocks = _told(blocks, rows * request.scale, request, listener)
+        session.copy_in(statement, blocks)
+    session.execute("commit")
+
+
+def _is_partitioned(session: Session) -> bool:
+    found = session.rows("select relkind from pg_catalog.pg_class where oid = 'pgbench_accounts'::pg_catalog.regclass")
+    return str(found[0][0]).strip("b'") == "p"
+
+
+def row_blocks(table: str, rows: int) -> Iterator[bytes]:
+    """The rows of one table in COPY's text form, ``BLOCK_ROWS`` of them a block."""
+    per_branch = {"pgbench_branches": BRANCHES, "pgbench_tellers": TELLERS, "pgbench_accounts": ACCOUNTS}[table]
+    first = 1
+    while first <= rows:
+        branch = (first - 1) // per_branch + 1
+        last = min(rows, first + BLOCK_ROWS - 1)
+        if table == "pgbench_accounts":
+            # A block never crosses a branch, as 10,000 divides 100,000: all its rows end in the same words.
+            tail = f"\t{branch}\t0\t\n"
+            yield (tail.join(map(str, range(first, last + 1))) + tail).encode()
+        elif table == "pgbench_tellers":
+            yield "".join(f"{row}\t{(row - 1) // TELLERS + 1}\t0\t\\N\n" for row in range(first, last + 1)).encode()
+        else:
+            yield "".join(f"{row}\t0\t\\N\n" for row in range(first, last + 1)).encode()
+        first = last + 1
+
+
+def _told(blocks: Iterator[bytes], rows: int, request: InitRequest, listener: InitListener) -> Iterator[bytes]:
+    """The same blocks; says every 100,000 rows, or with -q every 5 seconds, how far it is."""
+    started_s = told_s = time.monotonic()
+    done = 0
+    for block in blocks:
+        yield block
+        done = min(rows, done + BLOCK_ROWS)
+        now_s = time.monotonic()
+        due = now_s - told_s >= QUIET_S if request.quiet else done % PROGRESS_ROWS == 0
+        if due:
+            told_s = now_s
+            elapsed_s = now_s - started_s
+            remaining_s = (rows - done) * elapsed_s / done
+            listener.progress(
+                f"{done} of {rows} tuples ({100 * done // rows}%) of pgbench_accounts done "
+                f"(elapsed {elapsed_s:.2f} s, remaining {remaining_s:.2f} s)"
+            )
+
+
+def _generate_there(session: Session, request: InitRequest, listener: InitListener) -> None:
+    listener.say("generating data (server-side)...")
+    scale = request.scale
+    session.execute("begin")
+    _truncate(session)
+    session.execute(
+        f"insert into pgbench_branches(bid,bbalance) select bid, 0 from generate_series(1, {BRANCHES * scale}) as bid"
+    )
+    session.execute(
+        "insert into pgbench_tellers(tid,bid,tbalance) "
+        f"select tid, (tid - 1) / {TELLERS} + 1, 0 from generate_series(1, {TELLERS * scale}) as tid"
+    )
+    session.execute(
+        "insert into pgbench_accounts(aid,bid,abalance,filler) "
+        f"select aid, (aid - 1) / {ACCOUNTS} + 1, 0, '' from generate_series(1, {ACCOUNTS * scale}) as aid"
+    )
+    session.execute("commit")
+
+
+def _vacuum(session: Session, request: InitRequest, listener: InitListener) -> None:
+    listener.say("vacuuming...")
+    for table in ("branches", "tellers", "accounts", "history"):
+        session.execute(f"vacuum analyze pgbench_{table}")
+
+
+def _primary_keys(session: Session, request: InitRequest, listener: InitListener) -> None:
+    listener.say("creating primary keys...")
+    where = f" using index tablespace {quoted(request.index_tablespace)}" if request.index_tablespace else ""
+    for table, column in (("branches", "bid"), ("tellers", "tid"), ("accounts", "aid")):
+        session.execute(f"alter table pgbench_{table} add primary key ({column}){where}")
+
+
+def _foreign_keys(session: Session, request: InitRequest, listener: InitListener) -> None:
+    listener.say("creating foreign keys...")
+    keys = (
+        ("tellers", "bid", "branches"),
+        ("accounts", "bid", "branches"),
+        ("history", "bid", "branches"),
+        ("history", "tid", "tellers"),
+        ("history", "aid", "accounts"),
+    )
+    for table, column, other in keys:
+        name = f"pgbench_{table}_{column}_fkey"
+        session.execute(
+            f"alter table pgbench_{table} add constraint {name} foreign key ({column}) references pgbench_{other}"
+        )

@@ -1,0 +1,74 @@
+"""A request and the server it runs on -> the spec of the load engine. Pure."""
+
+from __future__ import annotations
+
+from pgclinic.bench.prepare import Tables
+from pgclinic.bench.request import BenchRequest
+from pgclinic.bench.target import Patient
+from pgclinic.errors import UsageError
+from pgclinic.model.bench import BenchOptions, ScriptAsked
+from pgclinic.model.load import LoadSpec, OnError, Pace
+
+#: pgbench has no limit; the engine wants one, so that a load always ends.
+LIMIT_S = 365 * 86_400.0
+
+
+def refuse_options(request: BenchRequest) -> None:
+    """Raises UsageError naming an option that cannot be had yet."""
+    if request.log is not None:
+        options = ["-l"]
+        options += ["--sampling-rate"] if request.log.sampling_rate is not None else []
+        options += ["--aggregate-interval"] if request.log.aggregate_interval_s is not None else []
+        raise UsageError(
+            f"{', '.join(options)}: the log of single transactions is not supported",
+            hint="--seconds FILE.jsonl writes a row a second, --hdr FILE all latencies as histograms",
+        )
+
+
+def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSpec:
+    """What the engine is to do."""
+    limit_us = None if request.latency_limit_ms is None else int(request.latency_limit_ms * 1000)
+    return LoadSpec(
+        target=patient.target,
+        scripts=tuple(chosen.script for chosen in request.scripts),
+        clients=request.clients,
+        threads=request.threads,
+        protocol=request.protocol,
+        pace=Pace(rate_tps=request.rate_tps, latency_limit_us=limit_us),
+        warm_up_s=request.warm_up_s,
+        measure_s=None if request.duration_s is None else float(request.duration_s),
+        transactions_per_client=request.transactions,
+        limit_s=LIMIT_S,
+        seed=request.seed,
+        # -D wins over what is known from the tables, as in pgbench.
+        variables={"scale": str(tables.scale)} | request.variables,
+        max_tries=request.max_tries,
+        on_error=OnError.ABORT_LOAD if request.exit_on_abort else OnError.ABORT_CLIENT,
+        reconnect=request.reconnect,
+        connect_timeout_s=patient.connect_timeout_s,
+    )
+
+
+def options_of(request: BenchRequest) -> BenchOptions:
+    """The request as it is stored beside the result."""
+    return BenchOptions(
+        scripts=tuple(
+            ScriptAsked(name=chosen.script.name, weight=chosen.script.weight, builtin=chosen.builtin)
+            for chosen in request.scripts
+        ),
+        clients=request.clients,
+        threads=request.threads,
+        protocol=request.protocol,
+        seed=request.seed,
+        transactions=request.transactions,
+        duration_s=request.duration_s,
+        warm_up_s=request.warm_up_s,
+        rate_tps=request.rate_tps,
+        latency_limit_ms=request.latency_limit_ms,
+        max_tries=request.max_tries,
+        reconnect=request.reconnect,
+        report_per_command=request.report_per_command,
+        failures_detailed=request.failures_detailed,
+        percentiles=request.percentiles,
+        latency_percentiles=request.latency_percentiles,
+    )

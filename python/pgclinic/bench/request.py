@@ -1,0 +1,139 @@
+"""What a command line of ``pgclinic bench`` asks for. Scripts are read here; no server is spoken to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pgclinic.model.bench import Condition
+from pgclinic.model.load import Protocol, Script
+
+DEFAULT_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
+
+
+@dataclass(frozen=True)
+class Show:
+    """Print this text and exit with 0; pgbench writes lists to stderr."""
+
+    text: str
+    to_stderr: bool = False
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to connect, as given; what is None comes from the environment, as libpq and pgbench read it."""
+
+    dbname: str | None = None
+    host: str | None = None
+    port: str | None = None
+    user: str | None = None
+
+    @property
+    def is_given(self) -> bool:
+        return any(value is not None for value in (self.dbname, self.host, self.port, self.user))
+
+
+@dataclass(frozen=True)
+class LabWanted:
+    """A server of the lab for this run; ``version`` None is the embedded one."""
+
+    version: str | None
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class InitRequest:
+    """``-i``: which steps, in which order. ``scale`` is the number of branches."""
+
+    address: Address = Address()
+    steps: str = "dtgvp"
+    scale: int = 1
+    fillfactor: int = 100
+    quiet: bool = False
+    unlogged: bool = False
+    tablespace: str | None = None
+    index_tablespace: str | None = None
+    partition_method: str | None = None
+    partitions: int = 0
+    debug: bool = False
+
+
+@dataclass(frozen=True)
+class ChosenScript:
+    """A script as the engine gets it; ``builtin`` is its name for ``-b``, None for a file."""
+
+    script: Script
+    builtin: str | None = None
+
+
+@dataclass(frozen=True)
+class LogWanted:
+    """``-l``: one line a transaction, or one an interval. ``sampling_rate`` is a share of 1."""
+
+    prefix: str = "pgbench_log"
+    sampling_rate: float | None = None
+    aggregate_interval_s: int | None = None
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files and forms of the result. ``seconds`` end in .jsonl or .parquet."""
+
+    as_json: bool = False
+    seconds: tuple[Path, ...] = ()
+    hdr: Path | None = None
+    runs: Path | None = None
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    """A run. Exactly one of ``transactions`` and ``duration_s`` ends it; ``scale`` is None when not given."""
+
+    scripts: tuple[ChosenScript, ...]
+    address: Address = Address()
+    lab: LabWanted | None = None
+    clients: int = 1
+    threads: int = 1
+    protocol: Protocol = Protocol.SIMPLE
+    transactions: int | None = None
+    duration_s: int | None = None
+    warm_up_s: float = 0.0
+    rate_tps: float | None = None
+    latency_limit_ms: float | None = None
+    variables: dict[str, str] = field(default_factory=dict)
+    scale: int | None = None
+    max_tries: int = 1
+    reconnect: bool = False
+    exit_on_abort: bool = False
+    vacuum: bool = True
+    vacuum_all: bool = False
+    report_per_command: bool = False
+    failures_detailed: bool = False
+    verbose_errors: bool = False
+    progress_s: int = 0
+    progress_timestamp: bool = False
+    seed: int = 0
+    log: LogWanted | None = None
+    debug: bool = False
+    percentiles: tuple[float, ...] = DEFAULT_PERCENTILES
+    latency_percentiles: bool = False
+    fail_if: tuple[Condition, ...] = ()
+    find_rate: Condition | None = None
+    until_stable: bool = False
+    outputs: Outputs = Outputs()
+
+    @property
+    def needs_tables(self) -> bool:
+        """Whether a builtin script runs, which works on the tables of ``-i``."""
+        return any(chosen.builtin is not None for chosen in self.scripts)
+
+
+def seed_words(seed: int) -> str:
+    """What pgbench says when a seed was asked for."""
+    return f"setting random seed to {seed}"
+
+
+def script_names(scripts: Sequence[ChosenScript]) -> str:
+    """pgbench's transaction type: the only script's name, or that there are several."""
+    return scripts[0].script.name if len(scripts) == 1 else "multiple scripts"

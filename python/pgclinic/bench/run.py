@@ -1,0 +1,109 @@
+"""The run itself: one load, or the loads of a search for the highest rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from pgclinic.bench.find_rate import RateSearch
+from pgclinic.bench.request import BenchRequest
+from pgclinic.bench.stability import describe_stability, is_stable
+from pgclinic.bench.thresholds import holds, measured
+from pgclinic.errors import RunFailedError
+from pgclinic.load.engine import Stopper, run_load
+from pgclinic.model.bench import Condition, RateSearchResult, Stability
+from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec, Pace
+
+#: A rate is not kept when more than this share of the slots was not served, or failed.
+LOST_SHARE_MAX = 0.01
+CAPACITY_S = 5.0
+#: Open loop cannot serve more than closed loop does; a little above it proves that.
+CEILING = 1.1
+
+
+@dataclass(frozen=True)
+class RunListener:
+    """Whoever follows a run. ``on_trial`` hears the rate of the next load of a search."""
+
+    on_progress: Callable[[LoadProgress], None] = lambda _: None
+    on_trial: Callable[[str], None] = lambda _: None
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came out. With a search, ``load`` is the load at the rate that was found, or else the last one."""
+
+    load: LoadResult
+    rate_search: RateSearchResult | None = None
+    stability: Stability | None = None
+
+
+def run_bench(request: BenchRequest, spec: LoadSpec, listener: RunListener, stopper: Stopper) -> Ran:
+    """Run what is asked for. ``stopper`` ends it early, with the part measured so far. Raises what run_load raises."""
+    if request.find_rate is not None:
+        return _find_rate(request.find_rate, spec, listener, stopper)
+    if request.until_stable:
+        return _until_stable(spec, listener, stopper)
+    return Ran(load=run_load(spec, on_progress=listener.on_progress, stopper=stopper))
+
+
+def _until_stable(spec: LoadSpec, listener: RunListener, stopper: Stopper) -> Ran:
+    tps: list[float] = []
+
+    def follow(progress: LoadProgress) -> None:
+        listener.on_progress(progress)
+        if progress.phase == "measure":
+            tps.append(float(progress.transactions))
+            if is_stable(tps):
+                stopper.stop()
+
+    load = run_load(spec, on_progress=follow, stopper=stopper)
+    return Ran(load=load, stability=describe_stability(tps))
+
+
+def _find_rate(target: Condition, spec: LoadSpec, listener: RunListener, stopper: Stopper) -> Ran:
+    assert spec.measure_s is not None
+    listener.on_trial("closed loop, to see what is possible")
+    load = _trial(replace(spec, pace=Pace(), measure_s=min(spec.measure_s, CAPACITY_S)), listener, stopper)
+    search = RateSearch(target, first_tps=load.tps / 2, ceiling_tps=load.tps * CEILING)
+    found: LoadResult | None = None
+    while load.stopped != "interrupted":
+        rate_tps = search.next_rate()
+        if rate_tps is None:
+            break
+        listener.on_trial(f"{rate_tps:,.4g} TPS offered")
+        load = _trial(replace(spec, pace=replace(spec.pace, rate_tps=rate_tps)), listener, stopper)
+        value = measured(target.metric, load)
+        why = "" if load.stopped == "interrupted" else missed(target, value, load)
+        if load.stopped != "interrupted":
+            search.tell(rate_tps, served_tps=load.tps, measured=value, why=why)
+            found = load if not why else found
+    return Ran(load=found or load, rate_search=search.result())
+
+
+def _trial(spec: LoadSpec, listener: RunListener, stopper: Stopper) -> LoadResult:
+    load = run_load(spec, on_progress=listener.on_progress, stopper=stopper)
+    if load.clients_lost:
+        words = load.failures[0].message if load.failures else "no reason is known"
+        raise RunFailedError(f"--find-rate: {load.clients_lost} of {load.clients} clients were aborted: {words}")
+    if load.transactions == 0 and load.stopped != "interrupted":
+        raise RunFailedError("--find-rate: no transaction ended in time", hint="give every trial more time: -T")
+    return load
+
+
+def missed(target: Condition, value: float | None, load: LoadResult) -> str:
+    """What a rate did not keep, in words; empty when it kept all."""
+    if value is None:
+        return "nothing was served"
+    if not holds(target, value):
+        return f"{target.metric} {value:.4g}"
+    offered = load.offered or load.transactions + load.failed
+    unserved = (load.unserved or 0) / offered if offered else 0.0
+    if unserved > LOST_SHARE_MAX:
+        return f"{unserved:.1%} unserved"
+    failed = load.failed / offered if offered else 0.0
+    if failed > LOST_SHARE_MAX and not target.metric.startswith("failed"):
+        return f"{failed:.1%} failed"
+    return ""

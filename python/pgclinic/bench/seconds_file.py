@@ -1,0 +1,62 @@
+"""The per-second table of a load as a file: JSON lines, or Parquet through DuckDB."""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pgclinic.errors import UsageError
+from pgclinic.model.load import SecondResult
+
+
+def refuse_missing_writer(paths: Iterable[Path]) -> None:
+    """Raises UsageError before the run when a file could not be written after it."""
+    for path in paths:
+        if not path.absolute().parent.is_dir():
+            raise UsageError(f"--seconds: there is no directory {path.absolute().parent}")
+        if path.suffix == ".parquet":
+            _duckdb(path)
+
+
+def write_seconds(path: Path, seconds: Iterable[SecondResult]) -> None:
+    """One row a second and script. Raises UsageError when the file cannot be written."""
+    rows = b"".join(msgspec.json.encode(second) + b"\n" for second in seconds)
+    try:
+        if path.suffix == ".parquet":
+            _write_parquet(path, rows)
+        else:
+            path.write_bytes(rows)
+    except OSError as error:
+        raise UsageError(f"--seconds: cannot write {path}: {error.strerror}") from error
+
+
+def _write_parquet(path: Path, rows: bytes) -> None:
+    """Through a file of JSON lines, which DuckDB reads with the types stated here."""
+    duckdb = _duckdb(path)
+    types = {field.name: "VARCHAR" if field.type is str else "BIGINT" for field in _fields()}
+    columns = ", ".join(f"{name}: '{kind}'" for name, kind in types.items())
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as source:
+        source.write(rows)
+        source.flush()
+        query = f"select * from read_json('{source.name}', format='newline_delimited', columns={{{columns}}})"
+        with duckdb.connect() as connection:
+            connection.sql(query).write_parquet(str(path))
+
+
+def _fields() -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(SecondResult)
+
+
+def _duckdb(path: Path) -> Any:
+    try:
+        return importlib.import_module("duckdb")
+    except ImportError:
+        raise UsageError(
+            f"--seconds {path} needs DuckDB, which is not installed",
+            hint="pip install 'pgclinic[parquet]', or write .jsonl",
+        ) from None

@@ -1,0 +1,93 @@
+"""Where the load engine connects: what libpq reached with the user's options, environment and files.
+
+libpq resolves everything once, on the connection that prepares the run. What the engine cannot repeat for its own
+sessions is refused by name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pgclinic.bench.request import Address
+from pgclinic.errors import UsageError
+from pgclinic.model.load import Target
+from pgclinic.pg.libpq import Reached, connect_as_libpq, libpq_keywords, reached
+from pgclinic.pg.session import Session
+
+APPLICATION_NAME = "pgclinic-bench"
+CONNECT_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Patient:
+    """The server of a run: a session to prepare it, and where the load goes. ``words`` name it without secrets."""
+
+    session: Session
+    target: Target
+    connect_timeout_s: float
+    words: str
+
+
+@contextmanager
+def open_patient(
+    address: Address, *, for_load: bool, ask_password: Callable[[], str | None] = lambda: None
+) -> Iterator[Patient]:
+    """The server that pgbench would use, for the time of the ``with``.
+
+    Raises UsageError when it cannot be reached, and with ``for_load`` when the engine could not connect as libpq did.
+    """
+    keywords = libpq_keywords(
+        dbname=address.dbname, host=address.host, port=address.port, user=address.user, environment=os.environ
+    )
+    connection = connect_as_libpq(keywords, application_name=APPLICATION_NAME, ask_password=ask_password)
+    with Session.over(connection) as session:
+        place = reached(connection)
+        if for_load:
+            refuse_what_the_engine_cannot(place)
+        yield Patient(
+            session=session,
+            target=target_of(place),
+            connect_timeout_s=connect_timeout_s(place),
+            words=f"{place.host}:{place.port}",
+        )
+
+
+def refuse_what_the_engine_cannot(place: Reached) -> None:
+    """Raises UsageError naming the libpq option that the engine's own sessions could not honour."""
+    if place.encrypted_by:
+        off = {"TLS": "sslmode=disable", "GSSAPI": "gssencmode=disable"}[place.encrypted_by]
+        raise UsageError(
+            f"the server was reached by {place.encrypted_by}, which the load engine does not speak",
+            hint=f"add {off} where the server allows it",
+        )
+    if place.host.startswith("@"):
+        raise UsageError("the load engine does not connect to abstract sockets", hint="name a socket directory")
+    if place.keywords.get("load_balance_hosts", "disable") != "disable":
+        raise UsageError("load_balance_hosts is not supported: all clients use the host that was reached first")
+    if place.keywords.get("require_auth"):
+        raise UsageError("require_auth is not supported by the load engine")
+    if place.keywords.get("channel_binding") == "require":
+        raise UsageError("channel_binding=require needs TLS, which the load engine does not speak")
+
+
+def target_of(place: Reached) -> Target:
+    """The address in the engine's words; its host is the IP address that libpq chose, where there is one."""
+    return Target(
+        host=place.address or place.host,
+        port=place.port,
+        user=place.user,
+        database=place.database,
+        password=place.password,
+        application_name=place.keywords.get("application_name") or APPLICATION_NAME,
+        options=place.options or None,
+    )
+
+
+def connect_timeout_s(place: Reached) -> float:
+    """libpq's connect_timeout; one second counts as two there, none or 0 is ours."""
+    text = place.keywords.get("connect_timeout", "0")
+    seconds = int(text) if text.lstrip("-").isdigit() else 0
+    return max(2.0, float(seconds)) if seconds > 0 else CONNECT_TIMEOUT_S

@@ -1,0 +1,114 @@
+"""What ``pgclinic bench`` was asked and what came out. Times carry their unit in the name."""
+
+from __future__ import annotations
+
+from pgclinic.model.load import LoadResult, Protocol
+from pgclinic.model.record import Record
+from pgclinic.model.run import Machine, Tool
+
+
+class Condition(Record):
+    """``p99>50ms`` as it was written, and read: ``amount`` is in ms for times, in per cent for shares."""
+
+    text: str
+    metric: str
+    comparison: str
+    amount: float
+
+
+class ThresholdResult(Record):
+    """One ``--fail-if``. ``measured`` is None when nothing could be measured; that counts as crossed."""
+
+    condition: Condition
+    measured: float | None
+    crossed: bool
+
+
+class RateTrial(Record):
+    """One rate that was tried. ``measured`` is the target's metric there, None when nothing was served.
+
+    ``stage`` is ``bracket``, ``narrow`` or ``confirm``; ``why`` says what was missed, empty when ``kept``.
+    """
+
+    stage: str
+    rate_tps: float
+    served_tps: float
+    measured: float | None
+    kept: bool
+    why: str = ""
+
+
+class RateSearchResult(Record):
+    """The highest rate that kept the target; ``rate_tps`` is None when none did.
+
+    ``limited`` is ``target`` when a higher rate was seen to miss it, ``ceiling`` when none was tried any higher.
+    """
+
+    target: Condition
+    rate_tps: float | None
+    limited: str
+    trials: tuple[RateTrial, ...]
+
+
+class Stability(Record):
+    """What ``--until-stable`` saw: the seconds since the start that were needed, None when it never became stable."""
+
+    stable_after_s: int | None
+    window_s: int
+    tps: float
+    spread: float
+
+
+class ScriptAsked(Record):
+    """``name`` as reports show it; ``builtin`` is the name of ``-b``, None for a file."""
+
+    name: str
+    weight: int
+    builtin: str | None = None
+
+
+class BenchOptions(Record):
+    """The command line with its defaults filled in. ``threads`` never exceeds ``clients``."""
+
+    scripts: tuple[ScriptAsked, ...]
+    clients: int
+    threads: int
+    protocol: Protocol
+    seed: int
+    transactions: int | None
+    duration_s: int | None
+    warm_up_s: float
+    rate_tps: float | None
+    latency_limit_ms: float | None
+    max_tries: int
+    reconnect: bool
+    report_per_command: bool
+    failures_detailed: bool
+    percentiles: tuple[float, ...]
+    latency_percentiles: bool
+
+
+class BenchResult(Record):
+    """One ``pgclinic bench``: what was asked, where it ran, what was measured. Never holds a secret.
+
+    ``scale`` is what pgbench prints as the scaling factor. ``partition_method`` is None without partitions.
+    ``load`` is the last load that ran: with a rate search, the one at the rate that was found.
+    """
+
+    command: tuple[str, ...]
+    options: BenchOptions
+    server_version: str
+    host: str
+    database: str
+    scale: int
+    load: LoadResult
+    machine: Machine
+    tool: Tool
+    started_epoch_us: int
+    exit_code: int
+    partition_method: str | None = None
+    partitions: int = 0
+    thresholds: tuple[ThresholdResult, ...] = ()
+    rate_search: RateSearchResult | None = None
+    stability: Stability | None = None
+    format: int = 1

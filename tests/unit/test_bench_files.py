@@ -1,0 +1,105 @@
+"""The files of a run: seconds, histograms, the run folder; and what they must never contain."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.records import load_result
+from pgclinic.bench.command_line import read_command_line
+from pgclinic.bench.hdr_log import hdr_log_text
+from pgclinic.bench.initialize import partition_statements, row_blocks
+from pgclinic.bench.load_spec import refuse_options
+from pgclinic.bench.request import BenchRequest, InitRequest
+from pgclinic.bench.secrets import without_secrets
+from pgclinic.bench.seconds_file import refuse_missing_writer, write_seconds
+from pgclinic.errors import UsageError
+
+
+def test_seconds_are_lines_of_json(tmp_path: Path) -> None:
+    path = tmp_path / "seconds.jsonl"
+    write_seconds(path, load_result([10.0, 20.0]).seconds)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(row["second"], row["transactions"]) for row in rows] == [(0, 10), (1, 20)]
+
+
+def test_parquet_without_its_library_is_refused_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.import_module
+
+    def without_duckdb(name: str, package: str | None = None) -> Any:
+        if name == "duckdb":
+            raise ImportError(name)
+        return real(name, package)
+
+    monkeypatch.setattr(importlib, "import_module", without_duckdb)
+    with pytest.raises(UsageError, match="needs DuckDB") as raised:
+        refuse_missing_writer([tmp_path / "x.parquet"])
+    assert "pgclinic[parquet]" in str(raised.value.hint)
+    refuse_missing_writer([tmp_path / "x.jsonl"])
+
+
+def test_a_directory_that_is_not_there_is_found_before_the_run(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no directory"):
+        refuse_missing_writer([tmp_path / "no" / "x.jsonl"])
+
+
+def test_the_histogram_log_has_a_line_for_all_and_one_a_script() -> None:
+    lines = hdr_log_text(load_result([5.0])).splitlines()
+    assert lines[0] == "#[Histogram log format version 1.3]"
+    assert '"StartTimestamp","Interval_Length"' in lines[3]
+    start, length, highest, _ = lines[4].split(",")
+    assert (float(start), float(length)) == (0.0, 1.0)
+    assert float(highest) > 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["postgresql://u:geheim@h/db"],
+        ["-d", "host=h password=geheim dbname=db"],
+        ["-dhost=h password=geheim"],
+        ["--dbname=postgres://u:geheim@h:5/db"],
+        ["--db=password=geheim"],
+        ["-nSd", "password=geheim user=u"],
+        ["-nSdpassword=geheim"],
+    ],
+)
+def test_a_password_never_stays_in_the_stored_command(words: list[str]) -> None:
+    stored = without_secrets(words)
+    assert len(stored) == len(words)
+    assert "geheim" not in " ".join(stored)
+
+
+def test_ordinary_words_stay_as_they_are() -> None:
+    words = ["-c8", "--fail-if", "p99>=50ms", "-D", "a=1", "--rate=5", "shop"]
+    assert without_secrets(words) == words
+
+
+def test_what_cannot_be_had_is_refused_by_name() -> None:
+    request = read_command_line(["-l", "--sampling-rate=0.5"], {}).asked
+    assert isinstance(request, BenchRequest)
+    with pytest.raises(UsageError, match=r"-l, --sampling-rate: .* not supported"):
+        refuse_options(request)
+
+
+def test_rows_are_those_of_pgbench() -> None:
+    accounts = b"".join(row_blocks("pgbench_accounts", 200_000)).decode().splitlines()
+    assert len(accounts) == 200_000
+    assert accounts[0] == "1\t1\t0\t"
+    assert accounts[99_999:100_001] == ["100000\t1\t0\t", "100001\t2\t0\t"]
+    assert b"".join(row_blocks("pgbench_tellers", 20)).splitlines()[10] == b"11\t2\t0\t\\N"
+    assert list(row_blocks("pgbench_branches", 2)) == [b"1\t0\t\\N\n2\t0\t\\N\n"]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 7])
+def test_range_partitions_leave_no_gap(parts: int) -> None:
+    statements = list(partition_statements(InitRequest(partitions=parts, partition_method="range", scale=3)))
+    bounds = [text.split("from (")[1].split(")")[0] for text in statements]
+    ends = [text.split("to (")[1].split(")")[0] for text in statements]
+    assert bounds[0] == "minvalue"
+    assert ends[-1] == "maxvalue"
+    assert bounds[1:] == ends[:-1]
