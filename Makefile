@@ -33,8 +33,8 @@ rust-test: $(VENV)/.dev
 	cargo test --quiet --workspace --locked
 
 python-lint: $(VENV)/.dev
-	$(BIN)/ruff format --check --quiet python tests
-	$(BIN)/ruff check --quiet python tests
+	$(BIN)/ruff format --check --quiet python tests benches
+	$(BIN)/ruff check --quiet python tests benches
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports --no-cache --verbose >/dev/null || $(BIN)/lint-imports --no-cache
 	$(BIN)/python -m mypy.stubtest --concise pgclinic._load
@@ -57,6 +57,8 @@ $(VENV)/.core: $(VENV)/.tools requirements/core.txt
 
 $(VENV)/.built: $(VENV)/.core $(RUST_SOURCES) pyproject.toml
 	$(BIN)/maturin develop --uv --release --locked --quiet
+	cargo build --quiet --release --locked -p pgclinic-load --bin pgclinic-load
+	@install -m 755 $(CARGO_TARGET_DIR)/release/pgclinic-load $(BIN)/pgclinic-load
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.built requirements/dev.txt

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.command import Command
 from fixtures.lab_home import MAJORS, binaries_for, temporary_home
 from pgclinic.lab.binaries import Binaries
 
@@ -28,3 +29,15 @@ def every_binaries(request: pytest.FixtureRequest) -> Binaries:
 def binaries() -> Binaries:
     """The embedded programs."""
     return binaries_for("18")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Iterator[Command]:
+    """``pgclinic`` run as a user runs it, in a folder of its own."""
+    made = Command(tmp_path)
+    yield made
+    for process in made.started:
+        if process.poll() is None:
+            process.kill()
+        # Also closes the pipes.
+        process.communicate(timeout=10)

@@ -211,3 +211,26 @@ def test_a_server_that_is_not_there_is_one_clear_line() -> None:
     assert done.returncode == 1
     assert "/nonexistent" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_shows_one_live_line_and_clears_it(server: RunningServer) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-c", "from pgclinic.cli.main import main; main()", "bench", "-S", "-T", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE_ROOT), **where(server)}
+    process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    drawn = b""
+    try:
+        while block := os.read(ours, 4096):
+            drawn += block
+    except OSError:
+        pass  # the terminal is gone with the process
+    finally:
+        os.close(ours)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert b"TPS" in drawn and b"p99" in drawn and b"0:00 left" in drawn
+    assert drawn.endswith(b"\r\x1b[2K")
+    assert "tps = " in out

@@ -176,7 +176,8 @@ def test_tables_that_are_not_there_are_named(both: Both) -> None:
 def test_variables_have_the_same_values(both: Both, tmp_path: Path) -> None:
     script = tmp_path / "values.sql"
     script.write_text(
-        "\\set u random(1, 1000000)\n\\set g random_gaussian(1, 1000000, 2.5)\n\\set z random_zipfian(1, 1000000, 1.07)\n"
+        "\\set u random(1, 1000000)\n\\set g random_gaussian(1, 1000000, 2.5)\n"
+        "\\set z random_zipfian(1, 1000000, 1.07)\n"
         "\\set h hash(:u)\n"
         "insert into seen values (:client_id, :random_seed, :default_seed, :scale, :u, :g, :z, :h, :x);\n",
         encoding="utf-8",

@@ -98,7 +98,7 @@ def test_a_hanging_server_is_listed_as_such_and_can_be_stopped(home: Path) -> No
     ("words", "said", "hint"),
     [
         (("--set", "work_mme=1MB"), "unknown setting 'work_mme'", "did you mean work_mem?"),
-        (("--set", "work_mem"), "has no value", "write --set"),
+        (("--set", "work_mem"), "is not NAME=VALUE", "write --set"),
         (("--set", "work_mem=1MB", "--set", "work_mem=2MB"), "given twice", ""),
         (("--set", "work_mem=1kB"), "outside 64kB to", "PostgreSQL 18.6"),
         (("--version", "13.6"), "unknown PostgreSQL version '13.6'", "did you mean 13.5?"),

@@ -15,8 +15,8 @@ from pgclinic.bench.hdr_log import hdr_log_text
 from pgclinic.bench.initialize import partition_statements, row_blocks
 from pgclinic.bench.load_spec import refuse_options
 from pgclinic.bench.request import BenchRequest, InitRequest
+from pgclinic.bench.seconds_file import refuse_unwritable, write_seconds
 from pgclinic.bench.secrets import without_secrets
-from pgclinic.bench.seconds_file import refuse_missing_writer, write_seconds
 from pgclinic.errors import UsageError
 
 
@@ -37,14 +37,32 @@ def test_parquet_without_its_library_is_refused_before_the_run(tmp_path: Path, m
 
     monkeypatch.setattr(importlib, "import_module", without_duckdb)
     with pytest.raises(UsageError, match="needs DuckDB") as raised:
-        refuse_missing_writer([tmp_path / "x.parquet"])
+        refuse_unwritable("--seconds", [tmp_path / "x.parquet"])
     assert "pgclinic[parquet]" in str(raised.value.hint)
-    refuse_missing_writer([tmp_path / "x.jsonl"])
+    refuse_unwritable("--seconds", [tmp_path / "x.jsonl"])
+
+
+def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
+    duckdb = importlib.import_module("duckdb")
+    path = tmp_path / "seconds.parquet"
+    seconds = load_result([10.0, 20.0], scripts=("a", "b")).seconds
+    write_seconds(path, seconds)
+    with duckdb.connect() as connection:
+        rows = connection.sql(f"select second, script, transactions from '{path}' order by all").fetchall()
+    assert rows == sorted((row.second, row.script, row.transactions) for row in seconds)
+
+
+def test_a_file_that_stands_there_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_text("precious")
+    with pytest.raises(UsageError, match="exists"):
+        refuse_unwritable("--seconds", [tmp_path / "mine.jsonl"])
+    # A device or a pipe is no file of anybody's.
+    refuse_unwritable("--seconds", [Path("/dev/null")])
 
 
 def test_a_directory_that_is_not_there_is_found_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no directory"):
-        refuse_missing_writer([tmp_path / "no" / "x.jsonl"])
+        refuse_unwritable("--seconds", [tmp_path / "no" / "x.jsonl"])
 
 
 def test_the_histogram_log_has_a_line_for_all_and_one_a_script() -> None:

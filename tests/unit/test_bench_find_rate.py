@@ -62,7 +62,7 @@ def test_luck_is_not_confirmed() -> None:
 
     def lucky(rate: float) -> float:
         seen[rate] = seen.get(rate, 0) + 1
-        return 5.0 if rate <= 400 or seen[rate] == 1 and rate <= 600 else 50.0
+        return 5.0 if rate <= 400 or (seen[rate] == 1 and rate <= 600) else 50.0
 
     result = search(lucky, first=300.0, ceiling=5000.0)
     assert result.rate_tps is not None

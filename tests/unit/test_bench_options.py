@@ -55,8 +55,8 @@ COMMAND_LINES = """
 -M foo|-M simple|-M extended|-M prepared|-M p|--protocol=prepared|-M prepared -f script.sql|-f script.sql -M prepared
 -D x|-D a=|-D =3|-D a=1|-D a=b=c|-D 1a=2|-D a-b=2|-D _a=1
 --random-seed=foo|--random-seed=5|--random-seed=+5|--random-seed=-1|--random-seed=time|--random-seed=rand
---random-seed=18446744073709551616|--max-tries=-1|--max-tries=0|--max-tries=0 -T 3|--max-tries=0 -L 3|--max-tries=abc -T 3
---max-tries=3|a b|a|-d a b|-d a|-- -S|-|-c 1 -- db|a -c x|a -c 2|--nope|-Z|--host
+--random-seed=18446744073709551616|--max-tries=-1|--max-tries=0|--max-tries=0 -T 3|--max-tries=0 -L 3
+--max-tries=abc -T 3|--max-tries=3|a b|a|-d a b|-d a|-- -S|-|-c 1 -- db|a -c x|a -c 2|--nope|-Z|--host
 --p=3|--pr=3|--port=1|--sam=0.1 -l|--cl=2|--c=2|--conn|--fa|--fi=script.sql|--select|--skip|--rep|--report-lat
 --progress-timestamp|--progress-timestamp -P 1|--failures-detailed|--verbose-errors|--exit-on-abort|--show-script=se
 --show-script=list|--show-script=s|-v|-n|-nv|-vn|-Sn|-Srn|-rSc3|-Sc|-SZ|-N -S|-NS|-C -S|-CS|-nSc 3|-d host=/x

@@ -14,11 +14,13 @@ from pgclinic.errors import UsageError
 from pgclinic.model.load import SecondResult
 
 
-def refuse_missing_writer(paths: Iterable[Path]) -> None:
-    """Raises UsageError before the run when a file could not be written after it."""
+def refuse_unwritable(option: str, paths: Iterable[Path]) -> None:
+    """Raises UsageError before the run when a file could not be written after it, or stands there already."""
     for path in paths:
         if not path.absolute().parent.is_dir():
-            raise UsageError(f"--seconds: there is no directory {path.absolute().parent}")
+            raise UsageError(f"{option}: there is no directory {path.absolute().parent}")
+        if path.is_file():
+            raise UsageError(f"{option}: {path} exists", hint="name another file, or remove that one")
         if path.suffix == ".parquet":
             _duckdb(path)
 

@@ -42,7 +42,11 @@ def open_patient(
     keywords = libpq_keywords(
         dbname=address.dbname, host=address.host, port=address.port, user=address.user, environment=os.environ
     )
-    connection = connect_as_libpq(keywords, application_name=APPLICATION_NAME, ask_password=ask_password)
+    try:
+        connection = connect_as_libpq(keywords, application_name=APPLICATION_NAME, ask_password=ask_password)
+    except UsageError as error:
+        hint = None if address.is_given or not for_load else "no server at hand? pgclinic bench --lab starts one"
+        raise UsageError(error.message, hint=hint) from error
     with Session.over(connection) as session:
         place = reached(connection)
         if for_load:

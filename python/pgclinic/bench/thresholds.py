@@ -12,9 +12,9 @@ from pgclinic.stats.hdr import decode_histogram
 _FORM = re.compile(r"\s*([a-z][a-z0-9_.]*%?)\s*(<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)?(?:e[0-9]+)?)\s*(us|ms|s|%)?\s*", re.I)
 _UNITS_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 _TIMES = frozenset({"mean", "average", "stddev", "max", "min", "lag", "connect"})
-_COUNTS = frozenset({"tps", "failed", "skipped", "late", "retries", "unserved", "in_flight", "clients_lost"})
+COUNTS = frozenset({"tps", "failed", "skipped", "late", "retries", "unserved", "in_flight", "clients_lost"})
 _SHARES = frozenset({"failed%", "skipped%", "late%", "retried%", "unserved%"})
-METRICS = ("tps", "p50", "p90", "p95", "p99", "p99.9", "p99.99", *sorted(_TIMES | _COUNTS | _SHARES))
+METRICS = ("tps", "p50", "p90", "p95", "p99", "p99.9", "p99.99", *sorted(_TIMES | COUNTS | _SHARES))
 
 
 def parse_condition(text: str, option: str) -> Condition:
@@ -28,7 +28,7 @@ def parse_condition(text: str, option: str) -> Condition:
     if metric in _SHARES:
         if unit not in ("", "%"):
             raise UsageError(f"{option} {text!r}: {metric} is a percentage, not a time")
-    elif metric in _COUNTS:
+    elif metric in COUNTS:
         if unit:
             raise UsageError(f"{option} {text!r}: {metric} has no unit")
     elif metric in _TIMES or percentile_of(metric) is not None:

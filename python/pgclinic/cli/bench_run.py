@@ -19,8 +19,8 @@ from pgclinic.bench.prepare import read_tables, vacuum
 from pgclinic.bench.request import BenchRequest, InitRequest
 from pgclinic.bench.result import ABORTED, NOT_RUN, make_result
 from pgclinic.bench.run import Ran, RunListener, run_bench
+from pgclinic.bench.seconds_file import refuse_unwritable, write_seconds
 from pgclinic.bench.secrets import without_secrets
-from pgclinic.bench.seconds_file import refuse_missing_writer, write_seconds
 from pgclinic.bench.target import Patient, open_patient
 from pgclinic.cli.bench_live import BenchLive
 from pgclinic.cli.lab_output import say_cleaned
@@ -53,7 +53,8 @@ def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
     """Run, print, write; the exit code. All that can be refused is refused before the server is touched."""
     refuse_debug_engine()
     refuse_options(request)
-    refuse_missing_writer(request.outputs.seconds)
+    refuse_unwritable("--seconds", request.outputs.seconds)
+    refuse_unwritable("--hdr", [request.outputs.hdr] if request.outputs.hdr is not None else [])
     for chosen in request.scripts:
         check_script(chosen.script.name, chosen.script.text, request.protocol)
     with BenchLive(sys.stderr, request) as live, _patient(request, live) as patient:

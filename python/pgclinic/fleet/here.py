@@ -1,10 +1,14 @@
-"""Trials on this machine, in this process, one at a time: two timed trials never share the machine."""
+"""Trials on this machine, in this process, one at a time: two timed trials never share the machine.
+
+That holds between commands too: a second one waits for the first one's trial, and their trials alternate.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
+from pgclinic.lab.locks import named_lock
 from pgclinic.model.trial import TrialRecord, TrialSpec
 from pgclinic.trial.run import TrialListener, run_trial
 
@@ -24,4 +28,5 @@ class Here:
     dsn: str | None = None
 
     def run(self, spec: TrialSpec, listener: TrialListener) -> TrialRecord:
-        return run_trial(spec, listener, dsn=self.dsn)
+        with named_lock("trial", on_wait=lambda: listener.on_stage("waiting for another command's trial")):
+            return run_trial(spec, listener, dsn=self.dsn)

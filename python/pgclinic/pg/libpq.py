@@ -120,7 +120,10 @@ def _open(keywords: Mapping[str, str]) -> Connection:
 
 def _words(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:3]).removeprefix("connection failed: ") or "the connection failed"
+    return (
+        " ".join(lines[:3]).removeprefix("connection failed: ").removeprefix("connection is bad: ")
+        or "the connection failed"
+    )
 
 
 def _default_socket(keywords: Mapping[str, str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pgclinic.bench.thresholds import COUNTS
 from pgclinic.model.bench import BenchResult, RateSearchResult, Stability, ThresholdResult
 from pgclinic.model.load import Histogram, LoadResult
 from pgclinic.stats.hdr import decode_histogram
@@ -132,7 +133,13 @@ def _stability(stability: Stability) -> Iterator[str]:
         yield f"STABLE   after {stability.stable_after_s} s: {words}"
 
 
+def _unit(metric: str) -> str:
+    if metric.endswith("%"):
+        return " %"
+    return "" if metric in COUNTS else " ms"
+
+
 def _threshold(threshold: ThresholdResult) -> str:
     condition = threshold.condition
-    value = "nothing measured" if threshold.measured is None else number(threshold.measured)
+    value = "nothing" if threshold.measured is None else f"{number(threshold.measured)}{_unit(condition.metric)}"
     return f"{'FAIL' if threshold.crossed else 'pass'}   {condition.text}   measured {value}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -80,3 +81,21 @@ def test_an_existing_server_is_left_as_it_was(command: Command) -> None:
         assert "never configured" in refused.stderr
     finally:
         assert command.run("lab", "stop", "patient-of-test").returncode == 0
+
+
+def test_two_commands_never_measure_at_the_same_time(command: Command) -> None:
+    file = command.study(free_s=1, held_s=1)
+    both = [command.start("study", "run", file, "--seed", seed, "--json") for seed in ("1", "2")]
+    for process in both:
+        _, err = process.communicate(timeout=180)
+        assert process.returncode == 4, err
+    trials = []
+    for folder in command.runs.iterdir():
+        for path in folder.glob("trials/*/record.json"):
+            record = json.loads(path.read_text())
+            assert record["outcome"] == "done", record["failure"]
+            start = record["load"]["started_epoch_us"] / 1e6
+            trials.append((start, start + record["load"]["measured_s"]))
+    trials.sort()
+    assert len(trials) == 8
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(trials))

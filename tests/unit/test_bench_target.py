@@ -1,0 +1,95 @@
+"""How a server is named, as pgbench and libpq have it, and what the engine's sessions could not honour."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from typing import Any
+
+import pytest
+
+from pgclinic.bench.target import connect_timeout_s, refuse_what_the_engine_cannot, target_of
+from pgclinic.errors import UsageError
+from pgclinic.pg.libpq import Reached, is_connection_string, libpq_keywords
+
+ACCOUNT = pwd.getpwuid(os.geteuid()).pw_name
+
+
+def keywords(environment: dict[str, str] | None = None, **named: str | None) -> dict[str, str]:
+    given: dict[str, Any] = {"dbname": None, "host": None, "port": None, "user": None, **named}
+    return libpq_keywords(**given, environment=environment or {})
+
+
+def test_the_database_defaults_as_in_pgbench_never_to_what_u_says() -> None:
+    assert keywords() == {"dbname": ACCOUNT}
+    assert keywords(user="other") == {"user": "other", "dbname": ACCOUNT}
+    assert keywords({"PGUSER": "me"}) == {"dbname": "me"}
+    assert keywords({"PGUSER": "me", "PGDATABASE": "db"}) == {"dbname": "db"}
+    assert keywords({"PGDATABASE": "db"}, dbname="shop") == {"dbname": "shop"}
+
+
+def test_a_connection_string_wins_over_options() -> None:
+    found = keywords(dbname="host=h user=u dbname=d", host="x", port="5", user="y")
+    assert found == {"host": "h", "port": "5", "user": "u", "dbname": "d"}
+    assert keywords(dbname="postgresql://u@h:7/d?application_name=a")["application_name"] == "a"
+    assert not is_connection_string("shop")
+
+
+def test_a_bad_connection_string_never_shows_its_password() -> None:
+    with pytest.raises(UsageError, match='invalid connection option "hots"'):
+        keywords(dbname="hots=x password=geheim")
+    for text in ("host=h password='geheim", "postgresql://u:ge%heim@h:x:y/db", "password=geheim =="):
+        with pytest.raises(UsageError) as raised:
+            keywords(dbname=text)
+        assert "heim" not in raised.value.message
+
+
+def place(**changes: Any) -> Reached:
+    values: dict[str, Any] = {
+        "host": "db.example",
+        "address": "192.0.2.7",
+        "port": 5432,
+        "user": "u",
+        "database": "d",
+        "options": "",
+        "encrypted_by": "",
+        "version_num": 180006,
+        "keywords": {},
+        **changes,
+    }
+    return Reached(**values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"encrypted_by": "TLS"}, "TLS"),
+        ({"encrypted_by": "GSSAPI"}, "GSSAPI"),
+        ({"host": "@abstract"}, "abstract"),
+        ({"keywords": {"load_balance_hosts": "random"}}, "load_balance_hosts"),
+        ({"keywords": {"require_auth": "scram-sha-256"}}, "require_auth"),
+        ({"keywords": {"channel_binding": "require"}}, "channel_binding"),
+    ],
+)
+def test_what_the_engine_cannot_honour_is_refused_by_name(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        refuse_what_the_engine_cannot(place(**changes))
+
+
+def test_the_engine_goes_where_libpq_went() -> None:
+    refuse_what_the_engine_cannot(place())
+    target = target_of(place(options="-c work_mem=1MB", password="geheim"))
+    assert (target.host, target.port, target.options, target.password) == (
+        "192.0.2.7",
+        5432,
+        "-c work_mem=1MB",
+        "geheim",
+    )
+    assert target_of(place(host="/tmp", address="")).host == "/tmp"
+    assert "geheim" not in repr(place(password="geheim"))
+
+
+def test_the_connect_timeout_is_libpqs() -> None:
+    assert connect_timeout_s(place(keywords={"connect_timeout": "7"})) == 7
+    assert connect_timeout_s(place(keywords={"connect_timeout": "1"})) == 2
+    assert connect_timeout_s(place()) == 30
