@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import final
 
-__all__ = ["RunError", "ScriptError", "SpecError", "Stopper", "build_info", "check_script", "run"]
+__all__ = ["RunError", "ScriptError", "SpecError", "Stopper", "build_info", "builtins", "check_script", "run"]
 
 class SpecError(ValueError):
     """The spec is not one that can be run."""
@@ -30,15 +30,24 @@ class Stopper:
     @property
     def stopped(self) -> bool: ...
 
-def run(spec_json: str, on_progress: Callable[[str], object] | None = None, stopper: Stopper | None = None) -> str:
+def run(
+    spec_json: str,
+    on_progress: Callable[[str], object] | None = None,
+    stopper: Stopper | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> str:
     """Run a LoadSpec and return its LoadResult, both as JSON.
 
-    Releases the GIL. ``on_progress`` gets a Progress as JSON once a second, in the calling thread. What it raises, and
-    KeyboardInterrupt, ends the load, lets it drain, and is raised here.
+    Releases the GIL. ``on_progress`` gets a Progress as JSON once a second, in the calling thread; ``should_stop`` is
+    asked at least every 100 ms and ends measuring by True. What they raise, and KeyboardInterrupt, ends the load, lets
+    it drain, and is raised here.
     """
 
 def build_info() -> dict[str, str | list[str]]:
     """The engine's ``version``, ``profile`` (release or debug) and ``io`` (what it can use, best first)."""
+
+def builtins() -> list[tuple[str, str, str]]:
+    """The scripts that pgbench brings along, as (name, description, text), in its order."""
 
 def check_script(name: str, text: str, protocol: str) -> None:
     """Raise ScriptError unless ``text`` is a script that can be run with this protocol."""

@@ -60,16 +60,20 @@ impl Stopper {
 /// Hands progress to Python and keeps what it raises.
 struct Caller {
     on_progress: Option<Py<PyAny>>,
+    should_stop: Option<Py<PyAny>>,
     stopper: pgclinic_load::Stopper,
     raised: Option<PyErr>,
 }
 
 impl Caller {
-    fn call(&mut self, call: impl FnOnce(Python<'_>, Option<&Py<PyAny>>) -> PyResult<()>) {
-        let outcome = Python::attach(|py| call(py, self.on_progress.as_ref()));
-        if let Err(error) = outcome {
-            self.raised.get_or_insert(error);
-            self.stopper.stop();
+    fn call<T>(&mut self, call: impl FnOnce(Python<'_>, &Self) -> PyResult<T>) -> Option<T> {
+        match Python::attach(|py| call(py, self)) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.raised.get_or_insert(error);
+                self.stopper.stop();
+                None
+            }
         }
     }
 }
@@ -82,26 +86,40 @@ impl Observer for Caller {
         if self.raised.is_some() {
             return;
         }
-        self.call(|py, on_progress| match on_progress {
+        self.call(|py, caller| match &caller.on_progress {
             Some(on_progress) => on_progress.call1(py, (text,)).map(drop),
             None => Ok(()),
         });
     }
 
     fn wants_stop(&mut self) -> bool {
-        self.call(|py, _| py.check_signals());
-        self.raised.is_some()
+        let wants_stop = self.call(|py, caller| {
+            py.check_signals()?;
+            match &caller.should_stop {
+                Some(should_stop) if !caller.stopper.is_stopped() => should_stop.call0(py)?.is_truthy(py),
+                _ => Ok(false),
+            }
+        });
+        // An error of Python ends the load too.
+        wants_stop.unwrap_or(true)
     }
 }
 
 /// Runs the load that `spec_json` describes and returns its result as JSON.
 #[pyfunction]
-#[pyo3(signature = (spec_json, on_progress=None, stopper=None))]
-fn run(py: Python<'_>, spec_json: &str, on_progress: Option<Py<PyAny>>, stopper: Option<&Stopper>) -> PyResult<String> {
+#[pyo3(signature = (spec_json, on_progress=None, stopper=None, should_stop=None))]
+fn run(
+    py: Python<'_>,
+    spec_json: &str,
+    on_progress: Option<Py<PyAny>>,
+    stopper: Option<&Stopper>,
+    should_stop: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let spec = LoadSpec::from_json(spec_json).map_err(|error| to_python(py, &error))?;
     let stopper = stopper.map_or_else(pgclinic_load::Stopper::default, |stopper| stopper.inner.clone());
     let mut caller = Caller {
         on_progress,
+        should_stop,
         stopper: stopper.clone(),
         raised: None,
     };
@@ -123,6 +141,14 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(info)
 }
 
+/// The scripts that pgbench brings along, as (name, description, text), in its order.
+#[pyfunction]
+fn builtins() -> Vec<(&'static str, &'static str, &'static str)> {
+    let each = pgclinic_load::script::BUILTINS.iter();
+    each.map(|builtin| (builtin.name, builtin.description, builtin.text))
+        .collect()
+}
+
 /// Raises ScriptError unless `text` is a script that can be run with this protocol.
 #[pyfunction]
 fn check_script(py: Python<'_>, name: &str, text: &str, protocol: &str) -> PyResult<()> {
@@ -138,16 +164,6 @@ fn check_script(py: Python<'_>, name: &str, text: &str, protocol: &str) -> PyRes
 fn to_python(py: Python<'_>, error: &LoadError) -> PyErr {
     match error {
         LoadError::Script(fault) => script_error(py, fault).unwrap_or_else(|error| error),
-        LoadError::Unsupported { script, line, what } => {
-            let fault = ScriptFault {
-                file: script.clone(),
-                line: *line,
-                column: 1,
-                token: (*what).to_owned(),
-                message: "not supported by this engine".to_owned(),
-            };
-            script_error(py, &fault).unwrap_or_else(|error| error)
-        }
         _ if error.is_usage() => SpecError::new_err(error.to_string()),
         _ => RunError::new_err(error.to_string()),
     }
@@ -167,5 +183,5 @@ fn script_error(py: Python<'_>, fault: &ScriptFault) -> PyResult<PyErr> {
 #[pymodule]
 mod _load {
     #[pymodule_export]
-    use super::{build_info, check_script, run, RunError, ScriptError, SpecError, Stopper};
+    use super::{build_info, builtins, check_script, run, RunError, ScriptError, SpecError, Stopper};
 }

@@ -7,4 +7,4 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const PROFILE: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
 /// The ways to move bytes that this build knows, best first.
-pub const IO: &[&str] = &["epoll"];
+pub const IO: &[&str] = &["io_uring", "epoll"];

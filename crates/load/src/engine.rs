@@ -8,17 +8,18 @@ use crate::client::{Client, Rules, Work};
 use crate::clock::{nanos_from_s, Nanos};
 use crate::error::LoadError;
 use crate::follow::Follower;
-use crate::io::{Address, Epoll, Io};
+use crate::io::{Address, Epoll, Io, Uring};
 use crate::os;
 use crate::pace::{Closed, Open, Pace};
 use crate::program::Program;
 use crate::progress::{Observer, Stopper};
-use crate::record::{Recorder, SecondReport};
+use crate::record::{LogOwner, Recorder, RecorderPlan, SecondReport, TransactionLog};
 use crate::result::LoadResult;
-use crate::script::{Prng, SeedPlan};
+use crate::script::{Prng, SeedPlan, ThreadStreams};
 use crate::spec::{IoChoice, LoadSpec};
 use crate::stage::Stage;
 use crate::summary;
+use crate::tls::TlsPlan;
 use crate::wire::Identity;
 use crate::worker::{ConnectPlan, Outcome, Parts, Worker};
 
@@ -26,7 +27,7 @@ use crate::worker::{ConnectPlan, Outcome, Parts, Worker};
 const CONNECTS_AT_ONCE: usize = 64;
 /// How often the observer and the stopper are asked.
 const FOLLOW_EVERY: Duration = Duration::from_millis(50);
-/// Slots for clients are followed by as many for requests to cancel.
+/// Slots for clients are followed by as many for requests to cancel, and one for the bell of shell commands.
 const SLOTS_PER_CLIENT: usize = 2;
 
 /// What all threads read and none changes.
@@ -34,21 +35,22 @@ struct Frame<'a> {
     spec: &'a LoadSpec,
     program: &'a Program,
     identity: &'a Identity,
+    tls: Option<&'a TlsPlan>,
     addresses: &'a [Address],
     seeds: &'a SeedPlan,
     stage: &'a Stage,
     threads: usize,
+    /// When the clock of the load stood at zero.
+    epoch_us: u64,
 }
 
 /// Runs one load. Blocks until it is over; `observer` is called by this thread.
 pub fn run(spec: &LoadSpec, stopper: &Stopper, observer: &mut dyn Observer) -> Result<LoadResult, LoadError> {
     spec.validate()?;
-    if spec.io == IoChoice::IoUring {
-        return Err(LoadError::spec("io", "io_uring is not available"));
-    }
     let program = Program::compile(spec)?;
     let addresses = Address::resolve(&spec.target, Duration::from_secs_f64(spec.connect_timeout_s))?;
     let identity = Identity::new(&spec.target);
+    let tls = TlsPlan::new(&spec.target)?;
     let threads = spec.threads.min(spec.clients);
     let seeds = SeedPlan::draw(
         spec.seed,
@@ -63,16 +65,17 @@ pub fn run(spec: &LoadSpec, stopper: &Stopper, observer: &mut dyn Observer) -> R
         spec,
         program: &program,
         identity: &identity,
+        tls: tls.as_ref(),
         addresses: &addresses,
         seeds: &seeds,
         stage: &stage,
         threads,
+        epoch_us: u64::try_from(created.as_micros()).unwrap_or(u64::MAX),
     };
     let mut follower = Follower::new(spec, &program, &stage, threads);
     let outcomes = std::thread::scope(|scope| run_threads(scope, &frame, &mut follower, observer))?;
-    let created_epoch_us = u64::try_from(created.as_micros()).unwrap_or(u64::MAX);
     let series = follower.into_seconds();
-    summary::summarize(spec, &program, &stage, created_epoch_us, series, outcomes).ok_or(LoadError::ThreadDied)
+    summary::summarize(spec, &program, &stage, frame.epoch_us, series, outcomes).ok_or(LoadError::ThreadDied)
 }
 
 fn run_threads<'scope>(
@@ -139,12 +142,66 @@ fn run_thread(
     reports: Sender<SecondReport>,
 ) -> Result<Outcome, LoadError> {
     os::punctual_timers();
-    let io = Epoll::new(clients * SLOTS_PER_CLIENT).map_err(LoadError::system("creating the epoll instance"));
-    let outcome = io.and_then(|io| Worker::new(parts(frame, io, thread, first_client, clients, reports)).run());
+    let slots = clients * SLOTS_PER_CLIENT + 1;
+    let outcome = recorder(frame, thread, first_client, clients, reports).and_then(|recorder| {
+        let uring = if wants_uring(frame.spec) {
+            Uring::new(slots).ok()
+        } else {
+            None
+        };
+        match uring {
+            Some(io) => Worker::new(parts(frame, io, thread, first_client, clients, recorder)).run(),
+            None => {
+                let io = Epoll::new(slots).map_err(LoadError::system("creating the epoll instance"))?;
+                Worker::new(parts(frame, io, thread, first_client, clients, recorder)).run()
+            }
+        }
+    });
     if outcome.is_err() {
         frame.stage.end(frame.stage.clock.now());
     }
     outcome
+}
+
+/// io_uring is asked for or allowed; where it does not work, epoll takes its place, and the result says so.
+fn wants_uring(spec: &LoadSpec) -> bool {
+    match spec.io {
+        IoChoice::Epoll => false,
+        IoChoice::IoUring => true,
+        // Who never waits gains nothing from sending and waiting in one call.
+        IoChoice::Auto => !spec.spin,
+    }
+}
+
+/// One of the thread's random streams.
+fn stream(frame: &Frame<'_>, thread: usize, pick: fn(&ThreadStreams) -> Prng) -> Prng {
+    frame.seeds.threads.get(thread).map_or_else(|| Prng::seeded(0), pick)
+}
+
+fn recorder(
+    frame: &Frame<'_>,
+    thread: usize,
+    first_client: usize,
+    clients: usize,
+    reports: Sender<SecondReport>,
+) -> Result<Recorder, LoadError> {
+    let spec = frame.spec;
+    let owner = LogOwner {
+        thread,
+        first_client,
+        clients,
+        sampling: stream(frame, thread, |streams| streams.sampling),
+        epoch_us: frame.epoch_us,
+    };
+    let log = TransactionLog::open(spec, owner)?;
+    let plan = RecorderPlan {
+        thread,
+        statements: &frame.program.statement_counts(),
+        latency_limit_us: spec.pace.latency_limit_us,
+        is_open: spec.pace.rate_tps.is_some(),
+        keeps_errors: spec.verbose_errors,
+    };
+    Ok(Recorder::new(&plan, log, reports))
 }
 
 fn parts<'a, I: Io>(
@@ -153,14 +210,12 @@ fn parts<'a, I: Io>(
     thread: usize,
     first_client: usize,
     clients: usize,
-    reports: Sender<SecondReport>,
+    recorder: Recorder,
 ) -> Parts<'a, I> {
     let spec = frame.spec;
     let limit_us = spec.pace.latency_limit_us;
     let latency_limit = limit_us.map(|limit| limit.saturating_mul(1_000));
-    let recorder = Recorder::new(thread, &frame.program.statement_counts(), limit_us, reports);
-    let streams = frame.seeds.threads.get(thread);
-    let stream = |pick: fn(&crate::script::ThreadStreams) -> Prng| streams.map_or_else(|| Prng::seeded(0), pick);
+    let stream = |pick: fn(&ThreadStreams) -> Prng| stream(frame, thread, pick);
     let client = |number: usize| {
         let prng = frame
             .seeds
@@ -168,7 +223,8 @@ fn parts<'a, I: Io>(
             .get(number)
             .copied()
             .unwrap_or_else(|| Prng::seeded(0));
-        Client::new(frame.program, frame.program.variables(spec, frame.seeds, number), prng)
+        let variables = frame.program.variables(spec, frame.seeds, number);
+        Client::new(frame.program, number, variables, prng)
     };
     let pace = match spec.pace.rate_tps {
         Some(rate) => {
@@ -180,7 +236,14 @@ fn parts<'a, I: Io>(
     Parts {
         io,
         stage: frame.stage,
-        work: Work::new(frame.program, frame.identity, rules(spec, latency_limit), recorder),
+        work: Work::new(
+            frame.program,
+            frame.identity,
+            frame.tls,
+            rules(spec, latency_limit),
+            frame.stage.clock,
+            recorder,
+        ),
         pace,
         choice: stream(|streams| streams.choice),
         clients: (first_client..first_client + clients).map(client).collect(),
@@ -192,6 +255,7 @@ fn parts<'a, I: Io>(
         },
         drain: nanos_from_s(spec.drain_s),
         statement_timeout: spec.statement_timeout_s.map(nanos_from_s),
+        spin: spec.spin,
     }
 }
 

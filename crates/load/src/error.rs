@@ -19,16 +19,6 @@ pub enum LoadError {
     /// A script that cannot be parsed.
     #[error(transparent)]
     Script(#[from] ScriptError),
-    /// A command that this engine does not run.
-    #[error("{script}:{line}: {what} is not supported")]
-    Unsupported {
-        /// The script's name.
-        script: String,
-        /// The line, from 1.
-        line: u32,
-        /// The command.
-        what: &'static str,
-    },
     /// The name of the server's host means no address.
     #[error("no address for {host}: {problem}")]
     Address {
@@ -36,6 +26,14 @@ pub enum LoadError {
         host: String,
         /// What the resolver said.
         problem: String,
+    },
+    /// The log of transactions cannot be begun.
+    #[error("{}: the log cannot be created: {source}", path.display())]
+    Log {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
     },
     /// The operating system refused something that the engine needs.
     #[error("{doing}: {source}")]
@@ -53,10 +51,7 @@ pub enum LoadError {
 impl LoadError {
     /// Whether the user asked for something that cannot be had, so that trying again is useless.
     pub fn is_usage(&self) -> bool {
-        matches!(
-            self,
-            Self::SpecText(_) | Self::Spec { .. } | Self::Script(_) | Self::Unsupported { .. }
-        )
+        matches!(self, Self::SpecText(_) | Self::Spec { .. } | Self::Script(_))
     }
 
     pub(crate) fn spec(field: impl Into<String>, problem: impl Into<String>) -> Self {

@@ -29,7 +29,7 @@ impl<'a> Follower<'a> {
             stage,
             clients: spec.clients,
             measure: nanos(spec.measure_limit()),
-            folder: SecondFolder::new(threads),
+            folder: SecondFolder::new(threads, spec.second_histograms),
             seconds: Vec::new(),
             connect_seconds: 1,
             drain_seconds: 1,
@@ -107,11 +107,15 @@ impl<'a> Follower<'a> {
                 transactions: total.transactions,
                 failed: total.failed,
                 skipped: total.skipped,
+                late: total.late,
+                retried: total.retried,
                 retries: total.retries,
+                lag_us_sum: total.lag_us_sum,
                 latency_us_sum: total.latency_us_sum,
                 latency_us_p50: total.latency_us_p50,
                 latency_us_p99: total.latency_us_p99,
                 latency_us_max: total.latency_us_max,
+                hdr: total.hdr.clone(),
             });
         }
     }
@@ -128,7 +132,12 @@ impl<'a> Follower<'a> {
             transactions: total.transactions,
             failed: total.failed,
             skipped: total.skipped,
+            late: total.late,
+            retried: total.retried,
             retries: total.retries,
+            latency_us_sum: total.latency_us_sum,
+            latency_us2_sum: total.latency_us2_sum as f64,
+            lag_us_sum: total.lag_us_sum,
             tps: if span == 0 { 0.0 } else { count / seconds(span) },
             latency_us_mean: if total.transactions == 0 {
                 0.0
@@ -136,6 +145,8 @@ impl<'a> Follower<'a> {
                 total.latency_us_sum as f64 / count
             },
             latency_us_p50: total.latency_us_p50,
+            latency_us_p90: total.latency_us_p90,
+            latency_us_p95: total.latency_us_p95,
             latency_us_p99: total.latency_us_p99,
             latency_us_max: total.latency_us_max,
             clients_connected: folded.connected,

@@ -5,7 +5,9 @@
 //!     └──> threads, each an event loop over its clients                           engine.rs, worker/
 //!              Pace says when the next transaction is due                         pace/
 //!              Client runs commands; bytes in, requests out, no socket            client/
-//!              wire cuts and writes messages; io is the only door to the kernel   wire/, io/
+//!              wire cuts and writes messages, tls seals their bytes               wire/, tls/
+//!              io is the only door to the kernel's sockets                        io/
+//!              commands of the shell run beside, each watched by a thread         shell.rs
 //!              Recorder counts; owned by its thread                               record/
 //!          the calling thread follows: a second at a time to the Observer         follow.rs, progress.rs
 //!     └──> recorders merged ──> LoadResult                                        summary.rs, result.rs
@@ -22,6 +24,7 @@ mod engine;
 mod error;
 mod follow;
 mod io;
+mod listing;
 mod os;
 mod pace;
 mod program;
@@ -29,9 +32,11 @@ mod progress;
 mod record;
 pub mod result;
 pub mod script;
+mod shell;
 pub mod spec;
 mod stage;
 mod summary;
+mod tls;
 pub mod wire;
 mod worker;
 

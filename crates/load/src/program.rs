@@ -1,15 +1,18 @@
 //! What the clients of a load execute: the scripts, parsed once and shared by all threads.
 
 use crate::error::LoadError;
+use crate::listing;
+use crate::result::StatementKind;
 use crate::script::{self, Command, Names, Script, SeedPlan, Variables};
-use crate::spec::{LoadSpec, Protocol};
+use crate::spec::{self, LoadSpec, Protocol};
 
-/// A command that takes time and has a record of its own.
+/// A command that has a record of its own.
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// The line of the script, from 1.
     pub line: u32,
     pub text: String,
+    pub kind: StatementKind,
 }
 
 /// A statement of the prepared protocol.
@@ -27,6 +30,8 @@ pub struct Place {
     pub statement: Option<u16>,
     /// The index among the program's prepared statements.
     pub prepared: Option<u16>,
+    /// Its number as pgbench counts, from 1.
+    pub number: u16,
 }
 
 /// One script, ready to run.
@@ -62,7 +67,7 @@ impl Program {
         };
         for source in &spec.scripts {
             let script = Script::parse(&source.name, &source.text, language(spec.protocol), &mut program.names)?;
-            let routine = program.routine(&source.name, source.weight, script)?;
+            let routine = program.routine(source, script, spec.time_meta_commands);
             program.weights.push(i64::from(source.weight));
             program.routines.push(routine);
         }
@@ -78,25 +83,21 @@ impl Program {
         Ok(program)
     }
 
-    fn routine(&mut self, name: &str, weight: u32, script: Script) -> Result<Routine, LoadError> {
+    fn routine(&mut self, source: &spec::Script, script: Script, lists_all: bool) -> Routine {
+        let mut places = listing::numbered(&script);
         let mut statements = Vec::new();
-        let mut places = Vec::with_capacity(script.commands.len());
-        for command in &script.commands {
-            if let Command::Shell { line, .. } | Command::SetShell { line, .. } = command {
-                let what = "\\shell and \\setshell";
-                return Err(LoadError::Unsupported {
-                    script: name.to_owned(),
-                    line: *line,
-                    what,
-                });
+        for (index, (command, place)) in script.commands.iter().zip(&mut places).enumerate() {
+            if lists_all {
+                statements.extend(listing::block_ends(&script, index));
             }
-            let mut place = Place::default();
-            if let Some(text) = timed_text(command) {
+            let statement = if lists_all {
+                listing::any_statement(&script, index, &source.text)
+            } else {
+                listing::waiting_statement(command)
+            };
+            if let Some(statement) = statement {
                 place.statement = u16::try_from(statements.len()).ok();
-                statements.push(Statement {
-                    line: command.line(),
-                    text,
-                });
+                statements.push(statement);
             }
             if let (Command::Sql(sql), Protocol::Prepared) = (command, self.protocol) {
                 place.prepared = u16::try_from(self.prepared.len()).ok();
@@ -106,15 +107,17 @@ impl Program {
                     sql: sql.prepared_text().to_owned(),
                 });
             }
-            places.push(place);
         }
-        Ok(Routine {
-            name: name.to_owned(),
-            weight,
+        if lists_all {
+            statements.extend(listing::block_ends(&script, script.commands.len()));
+        }
+        Routine {
+            name: source.name.clone(),
+            weight: source.weight,
             commands: script.commands,
             places,
             statements,
-        })
+        }
     }
 
     /// The variables of one client before its first transaction.
@@ -159,15 +162,5 @@ fn language(protocol: Protocol) -> script::Protocol {
         Protocol::Simple => script::Protocol::Simple,
         Protocol::Extended => script::Protocol::Extended,
         Protocol::Prepared => script::Protocol::Prepared,
-    }
-}
-
-/// The text of a command that waits for something; none for those that only compute.
-fn timed_text(command: &Command) -> Option<String> {
-    match command {
-        Command::Sql(sql) => Some(sql.text().to_owned()),
-        Command::Sleep { .. } => Some("\\sleep".to_owned()),
-        Command::EndPipeline { .. } => Some("\\endpipeline".to_owned()),
-        _ => None,
     }
 }

@@ -15,10 +15,19 @@ pub struct Progress {
     pub transactions: u64,
     pub failed: u64,
     pub skipped: u64,
+    pub late: u64,
+    pub retried: u64,
     pub retries: u64,
     pub tps: f64,
+    pub latency_us_sum: u64,
+    /// Of the squares.
+    pub latency_us2_sum: f64,
+    /// Open loop: how late transactions began.
+    pub lag_us_sum: u64,
     pub latency_us_mean: f64,
     pub latency_us_p50: u64,
+    pub latency_us_p90: u64,
+    pub latency_us_p95: u64,
     pub latency_us_p99: u64,
     pub latency_us_max: u64,
     /// How many clients have a session now.

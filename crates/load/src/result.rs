@@ -9,6 +9,8 @@ pub struct HistogramResult {
     pub min_us: u64,
     pub max_us: u64,
     pub mean_us: f64,
+    /// Exact, not from the histogram.
+    pub stddev_us: f64,
     pub p50_us: u64,
     pub p90_us: u64,
     pub p95_us: u64,
@@ -33,13 +35,25 @@ pub struct FailureResult {
     pub message: String,
 }
 
-/// One command of a script that takes time; `line` counts from 1.
+/// What a command of a script is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StatementKind {
+    Sql,
+    Meta,
+}
+
+/// One command of a script that takes time, or with `time_meta_commands` any command; `line` counts from 1.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StatementResult {
     pub line: u32,
     pub text: String,
+    pub kind: StatementKind,
     pub executions: u64,
+    /// Also those that a retry has cured.
     pub failures: u64,
+    /// How often its failure made the transaction begin again.
+    pub retries: u64,
     pub latency: HistogramResult,
 }
 
@@ -66,11 +80,32 @@ pub struct SecondResult {
     pub transactions: u64,
     pub failed: u64,
     pub skipped: u64,
+    pub late: u64,
+    pub retried: u64,
     pub retries: u64,
+    /// Open loop: how late its transactions began, whatever the reason.
+    pub lag_us_sum: u64,
     pub latency_us_sum: u64,
     pub latency_us_p50: u64,
     pub latency_us_p99: u64,
     pub latency_us_max: u64,
+    /// With `second_histograms`: the second's latencies in two digits, V2-compressed base64.
+    pub hdr: Option<String>,
+}
+
+/// One error, when it happened; with `verbose_errors`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MessageResult {
+    /// From the start of the load, connecting included.
+    pub at_s: f64,
+    pub client: usize,
+    pub script: String,
+    /// As in `FailureResult`.
+    pub statement: i32,
+    pub sqlstate: String,
+    /// Which try of the transaction it was, from 1.
+    pub tries: u32,
+    pub message: String,
 }
 
 /// A transaction that was still running when measuring ended, and its age then.
@@ -82,11 +117,23 @@ pub struct InFlightResult {
     pub age_us: u64,
 }
 
+/// What came of the log of transactions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LogResult {
+    pub files: Vec<String>,
+    pub lines: u64,
+    /// Lines that could not be written.
+    pub lines_lost: u64,
+    /// Why; a thread that could not write once does not try again.
+    pub problem: Option<String>,
+}
+
 /// Which engine measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EngineResult {
     pub version: String,
     pub profile: String,
+    /// `io_uring` or `epoll`; with `+spin` if it never waited.
     pub io: String,
 }
 
@@ -103,6 +150,8 @@ pub struct LoadResult {
     pub clients: usize,
     pub clients_lost: usize,
     pub reconnects: u64,
+    /// With `reconnect`: the time that all connections took.
+    pub reconnect_s: f64,
     pub transactions: u64,
     pub failed: u64,
     pub skipped: u64,
@@ -113,6 +162,12 @@ pub struct LoadResult {
     pub scripts: Vec<ScriptResult>,
     pub seconds: Vec<SecondResult>,
     pub failures: Vec<FailureResult>,
+    /// With `verbose_errors`: errors in the order of time, the first of many only.
+    pub messages: Vec<MessageResult>,
+    /// How many more there were.
+    pub messages_dropped: u64,
+    /// With `log`.
+    pub log: Option<LogResult>,
     pub in_flight: Vec<InFlightResult>,
     pub client_cpu_user_s: f64,
     pub client_cpu_system_s: f64,
@@ -120,6 +175,8 @@ pub struct LoadResult {
     pub occupancy: f64,
     /// How late the engine began transactions that were due and had a free client; open loop only.
     pub lag: Option<HistogramResult>,
+    /// How late transactions that succeeded had begun, whatever the reason; open loop only.
+    pub schedule_lag: Option<HistogramResult>,
     /// Transactions due during measuring; open loop only.
     pub offered: Option<u64>,
     /// Of these, how many had not begun when measuring ended; open loop only.

@@ -1,11 +1,15 @@
 //! `LoadSpec`: what goes into the engine. The Python side of this door is `pgclinic/model/load.py`; the JSON is the same.
 
+mod tls;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
+
+pub use tls::{ChannelBindingPolicy, Negotiation, TlsMode, TlsSpec};
 
 /// The newest format of the spec that this engine reads.
 pub const FORMAT: u32 = 1;
@@ -42,6 +46,8 @@ pub struct Target {
     pub application_name: String,
     #[serde(default)]
     pub options: Option<String>,
+    #[serde(default)]
+    pub tls: Option<TlsSpec>,
 }
 
 /// One pgbench script; `weight` is its share among all scripts.
@@ -90,6 +96,23 @@ pub enum IoChoice {
     IoUring,
 }
 
+/// A log of single transactions in pgbench's format: `{prefix}.{process}` for the first thread, and
+/// `{prefix}.{process}.{thread}` for the others.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogSpec {
+    pub prefix: String,
+    /// The share of transactions that is logged; none is all.
+    #[serde(default)]
+    pub sampling_rate: Option<f64>,
+    /// A line for every interval of so many seconds, instead of one for every transaction.
+    #[serde(default)]
+    pub aggregate_interval_s: Option<u32>,
+    /// Tells serialization failures and deadlocks apart.
+    #[serde(default)]
+    pub failures_detailed: bool,
+}
+
 /// One load: who connects, what runs, how long. Times are seconds unless the name says otherwise.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -134,8 +157,22 @@ pub struct LoadSpec {
     /// How long a statement may go unanswered before its connection is given up; none is without limit.
     #[serde(default)]
     pub statement_timeout_s: Option<f64>,
+    /// Lists and times the meta commands that only compute, too: `LoadResult` then has every command, as pgbench `-r`.
+    #[serde(default)]
+    pub time_meta_commands: bool,
+    /// Keeps the errors one by one, as pgbench `--verbose-errors` prints them.
+    #[serde(default)]
+    pub verbose_errors: bool,
+    /// Gives every second its histogram.
+    #[serde(default)]
+    pub second_histograms: bool,
+    #[serde(default)]
+    pub log: Option<LogSpec>,
     #[serde(default)]
     pub io: IoChoice,
+    /// Looks for answers without ever waiting: burns a processor for each thread, and finds them sooner.
+    #[serde(default)]
+    pub spin: bool,
     #[serde(default = "default_format")]
     pub format: u32,
 }
@@ -186,6 +223,7 @@ impl LoadSpec {
         }
         self.validate_clients()?;
         self.validate_times()?;
+        self.validate_log()?;
         if self.scripts.is_empty() {
             return Err(LoadError::spec("scripts", "at least one is needed"));
         }
@@ -263,6 +301,31 @@ impl LoadSpec {
         }
         if self.transactions_per_client == Some(0) {
             return Err(LoadError::spec("transactions_per_client", "must be at least 1"));
+        }
+        Ok(())
+    }
+
+    fn validate_log(&self) -> Result<(), LoadError> {
+        let Some(log) = &self.log else { return Ok(()) };
+        if log.prefix.is_empty() || log.prefix.contains('\0') {
+            return Err(LoadError::spec("log.prefix", "must be the beginning of a file name"));
+        }
+        if let Some(rate) = log.sampling_rate {
+            if !(rate > 0.0 && rate <= 1.0) {
+                return Err(LoadError::spec(
+                    "log.sampling_rate",
+                    format!("must be above 0 and at most 1, not {rate}"),
+                ));
+            }
+            if log.aggregate_interval_s.is_some() {
+                return Err(LoadError::spec(
+                    "log.sampling_rate",
+                    "cannot be had together with aggregate_interval_s",
+                ));
+            }
+        }
+        if log.aggregate_interval_s == Some(0) {
+            return Err(LoadError::spec("log.aggregate_interval_s", "must be at least 1"));
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use crate::build;
 use crate::clock::{micros, seconds, Nanos, NEVER};
 use crate::os::CpuTime;
 use crate::program::Program;
-use crate::record::{Histogram, Precision, Recorder, ScriptRecord};
-use crate::result::{EngineResult, InFlightResult, LoadResult, ScriptResult, SecondResult, StatementResult};
+use crate::record::{ErrorMessages, Histogram, LogOutcome, Precision, Recorder, ScriptRecord};
+use crate::result::{EngineResult, InFlightResult, LoadResult, LogResult, ScriptResult, SecondResult, StatementResult};
 use crate::spec::{LoadSpec, FORMAT};
 use crate::stage::Stage;
 use crate::worker::Outcome;
@@ -31,7 +31,7 @@ pub fn summarize(
     series: Vec<SecondResult>,
     outcomes: Vec<Outcome>,
 ) -> Option<LoadResult> {
-    let sum = add_up(outcomes)?;
+    let mut sum = add_up(outcomes)?;
     let window = stage.window();
     let measured = sum.ended.min(window.end).saturating_sub(window.start);
     let connected = if window.warm_up == NEVER {
@@ -48,13 +48,11 @@ pub fn summarize(
         latency.add(&record.latency);
     }
     let total = |count: fn(&ScriptResult) -> u64| scripts.iter().map(count).sum();
+    let log = sum.recorder.logged.take().map(logged);
+    let errors = sum.recorder.errors.as_ref();
     let is_open = spec.pace.rate_tps.is_some();
     Some(LoadResult {
-        engine: EngineResult {
-            version: build::VERSION.to_owned(),
-            profile: build::PROFILE.to_owned(),
-            io: sum.io.to_owned(),
-        },
+        engine: engine(&sum),
         started_epoch_us: created_epoch_us.saturating_add(micros(window.start.min(stage.clock.now()))),
         connect_s: seconds(connected),
         measured_s: seconds(measured),
@@ -62,6 +60,7 @@ pub fn summarize(
         clients: spec.clients,
         clients_lost: sum.recorder.clients_lost,
         reconnects: sum.recorder.reconnects,
+        reconnect_s: seconds(sum.recorder.connecting),
         transactions: total(|script| script.transactions),
         failed: total(|script| script.failed),
         skipped: total(|script| script.skipped),
@@ -71,21 +70,48 @@ pub fn summarize(
         latency: latency.to_result(),
         seconds: series,
         failures: sum.recorder.failures.to_result(|number| program.script_name(number)),
+        messages: errors.map_or_else(Vec::new, |errors| {
+            errors.to_result(|number| program.script_name(number))
+        }),
+        messages_dropped: errors.map_or(0, ErrorMessages::dropped),
+        log,
         in_flight: sum.in_flight,
         client_cpu_user_s: sum.cpu.user_s,
         client_cpu_system_s: sum.cpu.system_s,
-        occupancy: if measured == 0 {
-            0.0
-        } else {
-            (sum.busiest as f64 / measured as f64).min(1.0)
-        },
+        occupancy: occupancy(sum.busiest, measured),
         lag: is_open.then(|| sum.recorder.lag.to_result()),
+        schedule_lag: sum.recorder.schedule_lag.as_ref().map(Histogram::to_result),
         offered: is_open.then_some(sum.recorder.offered + sum.unserved),
         unserved: is_open.then_some(sum.unserved),
         warm_up_transactions: sum.recorder.warm_up_transactions,
         format: FORMAT,
         scripts,
     })
+}
+
+fn engine(sum: &Sum) -> EngineResult {
+    EngineResult {
+        version: build::VERSION.to_owned(),
+        profile: build::PROFILE.to_owned(),
+        io: sum.io.to_owned(),
+    }
+}
+
+fn occupancy(busiest: Nanos, measured: Nanos) -> f64 {
+    if measured == 0 {
+        return 0.0;
+    }
+    (busiest as f64 / measured as f64).min(1.0)
+}
+
+fn logged(outcome: LogOutcome) -> LogResult {
+    let files = outcome.files.into_iter();
+    LogResult {
+        files: files.map(|file| file.display().to_string()).collect(),
+        lines: outcome.lines,
+        lines_lost: outcome.lines_lost,
+        problem: outcome.problem,
+    }
 }
 
 fn add_up(outcomes: Vec<Outcome>) -> Option<Sum> {
@@ -139,8 +165,10 @@ fn script(program: &Program, number: u16, record: &ScriptRecord) -> ScriptResult
         .map(|(statement, record)| StatementResult {
             line: statement.line,
             text: statement.text.clone(),
+            kind: statement.kind,
             executions: record.executions,
             failures: record.failures,
+            retries: record.retries,
             latency: record.latency.to_result(),
         });
     ScriptResult {

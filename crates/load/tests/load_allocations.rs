@@ -66,6 +66,9 @@ fn allocations(directory: &str, changes: &serde_json::Value) -> usize {
         "protocol": "prepared",
         "clients": 4,
     });
+    if let Ok(io) = std::env::var("PGCLINIC_LOAD_IO") {
+        spec["io"] = io.into();
+    }
     for (name, value) in changes.as_object().unwrap() {
         spec[name] = value.clone();
     }
@@ -86,9 +89,14 @@ fn transactions_do_not_allocate() {
         }
     });
     let path = directory.path().to_str().unwrap();
-    for pace in [json!({}), json!({"rate_tps": 1_000_000.0})] {
-        let few = allocations(path, &json!({"pace": pace, "transactions_per_client": 100}));
-        let many = allocations(path, &json!({"pace": pace, "transactions_per_client": 5_100}));
+    let log = json!({"log": {"prefix": directory.path().join("log")}, "time_meta_commands": true});
+    for changes in [json!({}), json!({"pace": {"rate_tps": 1_000_000.0}}), log] {
+        let run = |transactions: usize| {
+            let mut changes = changes.clone();
+            changes["transactions_per_client"] = json!(transactions);
+            allocations(path, &changes)
+        };
+        let (few, many) = (run(100), run(5_100));
         // 20,000 more transactions; a second's report takes a few allocations, and a run takes a few seconds at most.
         assert!(
             many < few + 2_000,

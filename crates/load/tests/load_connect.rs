@@ -26,6 +26,34 @@ fn passwords_in_clear_and_by_md5_are_given() {
 }
 
 #[test]
+fn a_password_is_proved_by_scram_without_being_told() {
+    let stub = Plan::prompt().login(|_| Login::Scram).start();
+    let result = stub.run(SELECT, json!({"password": "secret", "clients": 3}));
+    assert_eq!(
+        (result.transactions, result.clients_lost),
+        (30, 0),
+        "{:?}",
+        result.failures
+    );
+    let result = stub.run(SELECT, json!({"password": "wrong"}));
+    assert_eq!(failures(&result), [("28P01", "", 1)]);
+}
+
+#[test]
+fn a_server_that_hangs_up_in_the_middle_of_authentication_is_asked_again_and_then_given_up() {
+    let stub = Plan::prompt()
+        .login(|connection| if connection < 2 { Login::ScramHalf } else { Login::Scram })
+        .start();
+    let result = stub.run(SELECT, json!({"password": "secret"}));
+    assert_eq!((result.transactions, stub.connections()), (10, 3));
+    let stub = Plan::prompt().login(|_| Login::ScramHalf).start();
+    let began = Instant::now();
+    let result = stub.run(SELECT, json!({"password": "secret", "connect_timeout_s": 0.5}));
+    assert!(began.elapsed() < Duration::from_secs(4));
+    assert_eq!(failures(&result), [("connection", "", 1)]);
+}
+
+#[test]
 fn a_wrong_password_loses_the_client_under_its_code() {
     let stub = Plan::prompt().login(|_| Login::Password("secret")).start();
     let began = Instant::now();

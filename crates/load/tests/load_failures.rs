@@ -278,3 +278,56 @@ fn nonsense_from_the_server_is_counted_and_the_client_comes_back() {
     assert_eq!((result.transactions, result.failed, result.reconnects), (9, 1, 1));
     assert_eq!(only_failure(&result).sqlstate, "protocol");
 }
+
+#[test]
+fn a_statement_that_somebody_cancelled_is_counted_and_the_client_goes_on() {
+    let stub = failing_updates("57014", 2).start();
+    let result = stub.run(BLOCK, json!({"max_tries": 5}));
+    assert_eq!((result.transactions, result.failed, result.retries), (8, 2, 0));
+    assert_eq!(only_failure(&result).sqlstate, "57014");
+}
+
+#[test]
+fn a_server_that_restarts_costs_each_client_one_transaction() {
+    let began = Instant::now();
+    let stub = Plan::new(|statement| {
+        if statement.connection < 4 && statement.number == 2 {
+            return vec![
+                Act::Send(stub::fatal(
+                    "57P01",
+                    "terminating connection due to administrator command",
+                )),
+                Act::Cut,
+            ];
+        }
+        vec![ok()]
+    })
+    .login(move |connection| match connection {
+        // It goes down, and lets nobody in until it is up again.
+        4.. if began.elapsed() < Duration::from_millis(600) => {
+            stub::Login::Refuse("57P03", "the database system is starting up")
+        }
+        _ => stub::Login::Trust,
+    })
+    .start();
+    let changes = json!({"clients": 4, "transactions_per_client": null, "measure_s": 1.5});
+    let result = stub.run("SELECT 1;", changes);
+    assert_eq!((result.failed, result.clients_lost), (4, 0), "{:?}", result.failures);
+    assert!(result.reconnects >= 4 && result.transactions > 100);
+    assert_eq!(only_failure(&result).sqlstate, "57P01");
+}
+
+#[test]
+fn a_client_that_is_lost_says_why() {
+    for warm_up_s in [0.0, 5.0] {
+        let stub = failing_updates("42P01", 1).start();
+        let result = stub.run(BLOCK, json!({"on_error": "abort_client", "warm_up_s": warm_up_s}));
+        assert_eq!((result.clients_lost, result.stopped.as_str()), (1, "clients_lost"));
+        let failure = only_failure(&result);
+        assert_eq!((failure.sqlstate.as_str(), failure.count), ("42P01", 1));
+        let stub = cut_once(vec![Act::Cut]).start();
+        let result = stub.run(BLOCK, json!({"on_error": "abort_client", "warm_up_s": warm_up_s}));
+        let failure = only_failure(&result);
+        assert_eq!((failure.sqlstate.as_str(), failure.count), ("connection", 1));
+    }
+}

@@ -29,6 +29,21 @@ def build_info() -> BuildInfo:
     return msgspec.convert(_load.build_info(), BuildInfo)
 
 
+class BuiltinScript(Record):
+    """A script that pgbench brings along. ``description`` is what stands for it in reports."""
+
+    name: str
+    description: str
+    text: str
+
+
+def builtin_scripts() -> tuple[BuiltinScript, ...]:
+    """In pgbench's order."""
+    return tuple(
+        BuiltinScript(name=name, description=description, text=text) for name, description, text in _load.builtins()
+    )
+
+
 def refuse_debug_engine() -> None:
     """Raise LoadError when the engine was built without optimisation: it would measure itself."""
     if build_info().profile != "release" and not os.environ.get(ALLOW_DEBUG_ENGINE):
@@ -47,12 +62,17 @@ def check_script(name: str, text: str, protocol: Protocol) -> None:
 
 
 def run_load(
-    spec: LoadSpec, *, on_progress: Callable[[LoadProgress], None] | None = None, stopper: Stopper | None = None
+    spec: LoadSpec,
+    *,
+    on_progress: Callable[[LoadProgress], None] | None = None,
+    stopper: Stopper | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> LoadResult:
     """Run one load and wait for its end; other threads go on meanwhile.
 
-    ``on_progress`` is called once a second by this thread. Ctrl-C and errors of the callback end the load and are
-    raised. Raises UsageError for a spec that cannot be run, LoadError when the engine could not do its work.
+    ``on_progress`` is called once a second by this thread, ``should_stop`` at least every 100 ms: True ends the load as
+    ``stopper`` does, with what was measured so far as the result. Ctrl-C and errors of the callbacks end the load and
+    are raised. Raises UsageError for a spec that cannot be run, LoadError when the engine could not do its work.
     """
     refuse_debug_engine()
 
@@ -61,7 +81,7 @@ def run_load(
             on_progress(msgspec.json.decode(text, type=LoadProgress))
 
     try:
-        text = _load.run(msgspec.json.encode(spec).decode(), progress, stopper)
+        text = _load.run(msgspec.json.encode(spec).decode(), progress, stopper, should_stop)
     except _load.SpecError as error:
         raise UsageError(str(error)) from None
     except _load.RunError as error:

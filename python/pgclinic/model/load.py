@@ -18,6 +18,56 @@ class Protocol(str, Enum):
     PREPARED = "prepared"
 
 
+class TlsMode(str, Enum):
+    """How much TLS is asked for, as in libpq's ``sslmode``."""
+
+    DISABLE = "disable"
+    ALLOW = "allow"
+    PREFER = "prefer"
+    REQUIRE = "require"
+    VERIFY_CA = "verify-ca"
+    VERIFY_FULL = "verify-full"
+
+
+class Negotiation(str, Enum):
+    """Who begins with TLS, as in libpq's ``sslnegotiation``.
+
+    ``direct`` needs PostgreSQL 17 and a mode that requires TLS.
+    """
+
+    POSTGRES = "postgres"
+    DIRECT = "direct"
+
+
+class ChannelBinding(str, Enum):
+    """Whether SCRAM binds the password to the server's certificate."""
+
+    DISABLE = "disable"
+    PREFER = "prefer"
+    REQUIRE = "require"
+
+
+class TlsSpec(Record):
+    """TLS to the server; sockets of the file system never have it. Files are PEM, and a key is not encrypted.
+
+    ``root_cert`` is a file or ``system``; with it ``require`` verifies as ``verify-ca`` does. ``sni`` tells the server
+    the name in clear. Protocols are ``TLSv1.2`` and ``TLSv1.3``. ``server_name`` is the name to verify, None is the
+    target's host.
+    """
+
+    mode: TlsMode
+    root_cert: str | None = None
+    cert: str | None = None
+    key: str | None = None
+    crl: str | None = None
+    negotiation: Negotiation = Negotiation.POSTGRES
+    sni: bool = True
+    min_protocol: str | None = None
+    max_protocol: str | None = None
+    server_name: str | None = None
+    channel_binding: ChannelBinding = ChannelBinding.PREFER
+
+
 class Target(Record):
     """Where the engine connects. ``host`` is a socket directory when it starts with a slash."""
 
@@ -28,6 +78,7 @@ class Target(Record):
     password: str | None = None
     application_name: str = "pgclinic-load"
     options: str | None = None
+    tls: TlsSpec | None = None
 
 
 class Script(Record):
@@ -65,6 +116,21 @@ class Io(str, Enum):
     IO_URING = "io_uring"
 
 
+class LogSpec(Record):
+    """A log of single transactions in pgbench's format.
+
+    The files are ``{prefix}.{process}`` for the first thread and ``{prefix}.{process}.{thread}`` for the others.
+    ``sampling_rate`` is the share that is logged, None is all. With ``aggregate_interval_s`` there is a line for every
+    interval instead of one for every transaction. ``failures_detailed`` tells serialization failures and deadlocks
+    apart.
+    """
+
+    prefix: str
+    sampling_rate: float | None = None
+    aggregate_interval_s: int | None = None
+    failures_detailed: bool = False
+
+
 class LoadSpec(Record):
     """One load: who connects, what runs, how long.
 
@@ -72,7 +138,9 @@ class LoadSpec(Record):
     ``limit_s`` whatever happens. ``drain_s`` is how long statements in flight at the end may still take before they are
     cancelled. ``max_tries`` is how often a transaction that ended in 40001 or 40P01 is tried in all, 0 is without
     limit. ``reconnect`` is a new connection for every transaction. ``statement_timeout_s`` is how long a statement may
-    go unanswered before it is cancelled and its connection given up, None is without limit.
+    go unanswered before it is cancelled and its connection given up, None is without limit. ``time_meta_commands``
+    lists and times the meta commands that only compute, too. ``verbose_errors`` keeps errors one by one,
+    ``second_histograms`` gives every second its histogram.
     """
 
     target: Target
@@ -93,12 +161,20 @@ class LoadSpec(Record):
     reconnect: bool = False
     connect_timeout_s: float = 10.0
     statement_timeout_s: float | None = None
+    time_meta_commands: bool = False
+    verbose_errors: bool = False
+    second_histograms: bool = False
+    log: LogSpec | None = None
     io: Io = Io.AUTO
+    spin: bool = False
     format: int = 1
 
 
 class Histogram(Record):
-    """An HDR histogram of microseconds: summary values and, for merging, the V2-compressed base64 form."""
+    """An HDR histogram of microseconds: summary values and, for merging, the V2-compressed base64 form.
+
+    Least, greatest, mean and standard deviation are exact.
+    """
 
     count: int
     min_us: int
@@ -111,6 +187,7 @@ class Histogram(Record):
     p999_us: int
     p9999_us: int
     hdr: str
+    stddev_us: float = 0.0
 
 
 class Failure(Record):
@@ -129,10 +206,16 @@ class Failure(Record):
     message: str
 
 
+class StatementKind(str, Enum):
+    SQL = "sql"
+    META = "meta"
+
+
 class StatementResult(Record):
     """One command of a script that takes time, as SQL and \\sleep do; ``line`` counts from 1.
 
-    ``failures`` also counts those that a retry has cured.
+    With ``time_meta_commands`` it may be any command. ``failures`` also counts those that a retry has cured;
+    ``retries`` is how often its failure made the transaction begin again.
     """
 
     line: int
@@ -140,6 +223,8 @@ class StatementResult(Record):
     executions: int
     failures: int
     latency: Histogram
+    kind: StatementKind = StatementKind.SQL
+    retries: int = 0
 
 
 class ScriptResult(Record):
@@ -156,7 +241,11 @@ class ScriptResult(Record):
 
 
 class SecondResult(Record):
-    """One second of one script. A transaction counts in the second in which it ended, from the start of measuring."""
+    """One second of one script. A transaction counts in the second in which it ended, from the start of measuring.
+
+    ``lag_us_sum`` is how late its transactions had begun (open loop). ``hdr`` is their histogram in two digits, if
+    ``second_histograms`` asked for it.
+    """
 
     second: int
     script: str
@@ -168,6 +257,34 @@ class SecondResult(Record):
     latency_us_p50: int
     latency_us_p99: int
     latency_us_max: int
+    late: int = 0
+    retried: int = 0
+    lag_us_sum: int = 0
+    hdr: str | None = None
+
+
+class ErrorMessage(Record):
+    """One error, when it happened; ``statement`` and ``sqlstate`` as in Failure.
+
+    ``at_s`` counts from the start of the load, connecting included. ``tries`` is which try of the transaction it was.
+    """
+
+    at_s: float
+    client: int
+    script: str
+    statement: int
+    sqlstate: str
+    tries: int
+    message: str
+
+
+class LogResult(Record):
+    """What came of the log; ``problem`` is why lines were lost. A thread that could not write once writes no more."""
+
+    files: tuple[str, ...]
+    lines: int
+    lines_lost: int
+    problem: str | None
 
 
 class InFlight(Record):
@@ -180,7 +297,8 @@ class InFlight(Record):
 
 
 class Engine(Record):
-    """Which engine measured. ``profile`` is ``release`` or ``debug``, ``io`` ``epoll`` or ``io_uring``."""
+    """Which engine measured. ``profile`` is ``release`` or ``debug``, ``io`` ``epoll`` or ``io_uring``,
+    with ``+spin`` if it never waited."""
 
     version: str
     profile: str
@@ -196,7 +314,10 @@ class LoadResult(Record):
     (``on_error``) or ``limit`` (``limit_s``). ``skipped`` transactions were passed over because they were later than
     ``latency_limit_us`` already, ``late`` ones took longer than that. ``occupancy`` is the share of the time that the
     engine's busiest thread did not wait. Open loop only: ``lag`` is how late the engine itself began transactions that
-    were due, ``offered`` how many were due while measuring, ``unserved`` how many of these had not begun at its end.
+    were due, ``schedule_lag`` how late transactions that succeeded had begun for any reason, ``offered`` how many were
+    due while measuring, ``unserved`` how many of these had not begun at its end. ``reconnect_s`` is the time that all
+    connections took with ``reconnect``. ``messages`` are the errors one by one if ``verbose_errors`` asked for them, a
+    thousand a thread; ``messages_dropped`` is how many more there were.
     """
 
     engine: Engine
@@ -225,6 +346,11 @@ class LoadResult(Record):
     reconnects: int = 0
     occupancy: float = 0.0
     warm_up_transactions: int = 0
+    schedule_lag: Histogram | None = None
+    reconnect_s: float = 0.0
+    messages: tuple[ErrorMessage, ...] = ()
+    messages_dropped: int = 0
+    log: LogResult | None = None
     format: int = 1
 
     @property
@@ -236,7 +362,8 @@ class LoadResult(Record):
 class LoadProgress(Record):
     """One second of a running load, over all scripts. ``second`` counts from 0 in every phase.
 
-    ``phase`` is ``connect``, ``warm_up``, ``measure`` or ``drain``.
+    ``phase`` is ``connect``, ``warm_up``, ``measure`` or ``drain``. Sums are of transactions that ended in the second;
+    ``latency_us2_sum`` is the sum of the squares.
     """
 
     phase: str
@@ -252,3 +379,10 @@ class LoadProgress(Record):
     latency_us_max: int
     clients_connected: int
     clients: int
+    late: int = 0
+    retried: int = 0
+    latency_us_sum: int = 0
+    latency_us2_sum: float = 0.0
+    lag_us_sum: int = 0
+    latency_us_p90: int = 0
+    latency_us_p95: int = 0

@@ -8,22 +8,28 @@
 //!             ──> end of the script: success, retry, failure ──> Free                outcome.rs
 //! ```
 
+mod debug;
+mod encryption;
 mod outcome;
 mod reply;
 mod rows;
 mod run;
 mod session;
+mod shell;
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::clock::Nanos;
+use crate::clock::{Clock, Nanos};
 use crate::program::Program;
-use crate::record::{Code, Recorder};
+use crate::record::{Code, Course, Recorder};
 use crate::script::{Prng, Variables};
+use crate::shell::{ShellOutcome, ShellRequest};
 use crate::spec::OnError;
+use crate::tls::{Layer, TlsPlan};
 use crate::wire::backend::CancelKey;
 use crate::wire::{Framer, Identity, Login};
 
+use encryption::Choice;
 use rows::{Columns, Rows};
 
 /// What a client needs next.
@@ -37,6 +43,8 @@ pub enum Next {
     Free,
     /// To be woken at this time.
     At(Nanos),
+    /// The end of the shell command in [`Work::shell`].
+    Shell,
     /// A new connection instead of this one.
     Reconnect,
     /// Nothing any more: it has done all that it should.
@@ -45,6 +53,8 @@ pub enum Next {
     GivenUp,
     /// The server did not let it in.
     Refused { code: Code, message: String },
+    /// Another connection at once, with or without TLS where this one had it the other way.
+    Anew,
     /// The stream cannot be understood; the connection is of no use.
     Broken { message: String },
 }
@@ -64,10 +74,16 @@ pub struct Rules {
 pub struct Work<'a> {
     pub program: &'a Program,
     pub identity: &'a Identity,
+    pub tls: Option<&'a TlsPlan>,
     pub rules: Rules,
+    pub clock: Clock,
     pub recorder: Recorder,
     /// Requests of the client that is being served; the thread sends them.
     pub out: Vec<u8>,
+    /// The shell command of the client that is being served; the thread starts it.
+    pub shell: Option<ShellRequest>,
+    /// What TLS has let through, while it is read.
+    plain: Vec<u8>,
     /// The load is over and statements are being cancelled: begin nothing new.
     pub ending: bool,
     /// What the columns of `\gset` and `\aset` mean, by script and command.
@@ -76,14 +92,25 @@ pub struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// An empty share.
-    pub fn new(program: &'a Program, identity: &'a Identity, rules: Rules, recorder: Recorder) -> Self {
+    pub fn new(
+        program: &'a Program,
+        identity: &'a Identity,
+        tls: Option<&'a TlsPlan>,
+        rules: Rules,
+        clock: Clock,
+        recorder: Recorder,
+    ) -> Self {
         let out = Vec::with_capacity(4096);
         Self {
             program,
             identity,
+            tls,
             rules,
+            clock,
             recorder,
             out,
+            shell: None,
+            plain: Vec::new(),
             ending: false,
             columns: HashMap::new(),
         }
@@ -104,6 +131,8 @@ enum State {
     Rollback,
     /// In `\sleep`.
     Asleep,
+    /// A command of the shell runs.
+    Shell,
 }
 
 /// The transaction that a client is in.
@@ -114,6 +143,7 @@ struct Transaction {
     tries: u32,
     /// When it should have begun; latency counts from here.
     due: Nanos,
+    began: Nanos,
     statement_began: Nanos,
     /// The random state at its beginning, for retries.
     prng: Prng,
@@ -138,10 +168,14 @@ pub struct InFlight {
 /// One virtual client. See the module.
 pub struct Client {
     framer: Framer,
+    layer: Layer,
+    choice: Choice,
     session: Session,
 }
 
 struct Session {
+    /// Among all threads' clients.
+    number: usize,
     state: State,
     /// The server's word: `I` idle, `T` in a transaction, `E` in a failed one.
     status: u8,
@@ -164,19 +198,41 @@ struct Session {
     done: u64,
 }
 
+impl Session {
+    /// The transaction so far.
+    fn course(&self) -> Course {
+        let Transaction {
+            script,
+            due,
+            began,
+            tries,
+            ..
+        } = self.transaction;
+        Course {
+            client: self.number,
+            script,
+            due,
+            began,
+            tries,
+        }
+    }
+}
+
 impl Client {
-    /// A client that has never been connected.
-    pub fn new(program: &Program, variables: Variables, prng: Prng) -> Self {
+    /// A client that has never been connected; `number` counts from 0 over all threads.
+    pub fn new(program: &Program, number: usize, variables: Variables, prng: Prng) -> Self {
         let transaction = Transaction {
             script: 0,
             command: 0,
             tries: 0,
             due: 0,
+            began: 0,
             statement_began: 0,
             prng,
             error: None,
         };
         let session = Session {
+            number,
             state: State::Closed,
             status: b'I',
             key: None,
@@ -193,14 +249,10 @@ impl Client {
         };
         Self {
             framer: Framer::default(),
+            layer: Layer::Plain,
+            choice: Choice::First,
             session,
         }
-    }
-
-    /// A connection stands: asks the server for a session.
-    pub fn connected(&mut self, work: &mut Work<'_>) -> Next {
-        self.framer.reset();
-        self.session.connected(work)
     }
 
     /// The connection is gone, or was taken away: whatever ran has failed.
@@ -213,9 +265,9 @@ impl Client {
         self.session.reset();
     }
 
-    /// Bytes of the server.
-    pub fn receive(&mut self, bytes: &[u8], now: Nanos, work: &mut Work<'_>) -> Next {
-        let Self { framer, session } = self;
+    /// Bytes for the session.
+    fn read(&mut self, bytes: &[u8], now: Nanos, work: &mut Work<'_>) -> Next {
+        let Self { framer, session, .. } = self;
         let mut chunk = bytes;
         let mut next = Next::Answer;
         loop {
@@ -223,6 +275,10 @@ impl Client {
                 Ok(Some(message)) => {
                     if let Some(changed) = session.message(message, now, work) {
                         next = changed;
+                        // Whatever the server says after this is not for us any more.
+                        if let Next::Refused { .. } = next {
+                            return next;
+                        }
                     }
                 }
                 Ok(None) => return next,
@@ -237,12 +293,23 @@ impl Client {
 
     /// Begins a transaction of this script that was due at this time.
     pub fn begin(&mut self, script: u16, due: Nanos, now: Nanos, work: &mut Work<'_>) -> Next {
-        self.session.begin(script, due, now, work)
+        let next = self.session.begin(script, due, now, work);
+        self.layer.seal(&mut work.out);
+        next
     }
 
     /// The time that the client asked for has come.
     pub fn wake(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
-        self.session.wake(now, work)
+        let next = self.session.wake(now, work);
+        self.layer.seal(&mut work.out);
+        next
+    }
+
+    /// Its shell command has ended.
+    pub fn shell_ended(&mut self, outcome: ShellOutcome, now: Nanos, work: &mut Work<'_>) -> Next {
+        let next = self.session.shell_ended(outcome, now, work);
+        self.layer.seal(&mut work.out);
+        next
     }
 
     /// Whether the client has done all the transactions that it should.
@@ -261,8 +328,13 @@ impl Client {
     pub fn is_session(&self) -> bool {
         matches!(
             self.session.state,
-            State::Free | State::Busy | State::Rollback | State::Asleep
+            State::Free | State::Busy | State::Rollback | State::Asleep | State::Shell
         )
+    }
+
+    /// In `\shell` or `\setshell`: nothing is running on the server.
+    pub fn is_in_shell(&self) -> bool {
+        matches!(self.session.state, State::Shell)
     }
 
     /// In `\sleep`: nothing is running on the server.
@@ -277,7 +349,10 @@ impl Client {
 
     /// The transaction that is running.
     pub fn in_flight(&self, work: &Work<'_>) -> Option<InFlight> {
-        if !matches!(self.session.state, State::Busy | State::Rollback | State::Asleep) {
+        if !matches!(
+            self.session.state,
+            State::Busy | State::Rollback | State::Asleep | State::Shell
+        ) {
             return None;
         }
         let transaction = &self.session.transaction;

@@ -19,10 +19,7 @@ impl Session {
                 work,
             );
         }
-        let transaction = &self.transaction;
-        let latency = now.saturating_sub(transaction.due);
-        work.recorder
-            .transaction(transaction.script, now, latency, transaction.tries);
+        work.recorder.transaction(&self.course(), now);
         self.ended(now, work)
     }
 
@@ -68,18 +65,23 @@ impl Session {
             return self.ended(now, work);
         };
         if fault.code.is_retryable() && self.may_retry(now, work) {
+            let script = self.transaction.script;
+            work.recorder.statement_retried(script, fault.statement, now);
             self.transaction.tries += 1;
             self.transaction.command = 0;
             // The same numbers again; the variables stay as they are.
             self.prng = self.transaction.prng;
             return self.step(now, work);
         }
-        let (script, tries) = (self.transaction.script, self.transaction.tries);
+        let course = self.course();
         work.recorder
-            .transaction_failed(script, fault.statement, fault.code, now, tries);
+            .transaction_failed(&course, fault.statement, fault.code, now);
         let next = self.ended(now, work);
         match work.rules.on_error {
-            OnError::AbortClient | OnError::AbortLoad if !fault.code.is_retryable() => Next::GivenUp,
+            OnError::AbortClient | OnError::AbortLoad if !fault.code.is_retryable() => {
+                work.recorder.given_up(&course, fault.statement, fault.code, now);
+                Next::GivenUp
+            }
             _ => next,
         }
     }

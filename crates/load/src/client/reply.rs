@@ -2,7 +2,7 @@
 
 use super::{Fault, Next, Session, State, Work};
 use crate::clock::Nanos;
-use crate::record::FailureKey;
+use crate::record::Code;
 use crate::script::{Capture, Command};
 use crate::spec::Protocol;
 use crate::wire::{backend, frontend, Message};
@@ -20,7 +20,7 @@ impl Session {
             State::Login(_) => self.login_message(message, work),
             State::Preparing(at) => self.preparing_message(message, at, work),
             // Notices, notifications, and the last words of a server that hangs up; the end of the stream follows.
-            State::Free | State::Asleep | State::Closed => None,
+            State::Free | State::Asleep | State::Shell | State::Closed => None,
         }
     }
 
@@ -33,7 +33,7 @@ impl Session {
                     return Some(self.answered(now, work));
                 }
             }
-            b'E' => self.error(message.body, work),
+            b'E' => self.error(message.body, now, work),
             b'C' | b'I' => self.result(now, work),
             b'T' | b'D' => {
                 if let Some(rows) = self.rows.as_mut().filter(|rows| rows.wanted) {
@@ -79,7 +79,7 @@ impl Session {
         }
     }
 
-    fn error(&mut self, body: &[u8], work: &mut Work<'_>) {
+    fn error(&mut self, body: &[u8], now: Nanos, work: &mut Work<'_>) {
         if matches!(self.state, State::Rollback) || self.transaction.error.is_some() {
             return;
         }
@@ -88,13 +88,9 @@ impl Session {
             Some((statement, _)) if self.in_pipeline => *statement,
             _ => self.place(work).statement,
         };
-        let code = crate::record::Code::State(error.sqlstate);
-        let key = FailureKey {
-            script: Some(self.transaction.script),
-            statement,
-            code,
-        };
-        work.recorder.failures.note(key, error.message);
+        let code = Code::State(error.sqlstate);
+        work.recorder
+            .trouble(&self.course(), statement, code, error.message, now);
         self.transaction.error = Some(Fault { code, statement });
     }
 

@@ -3,7 +3,7 @@
 use super::{Fault, Next, Session, State, Work};
 use crate::clock::Nanos;
 use crate::program::Place;
-use crate::record::{Code, FailureKey};
+use crate::record::Code;
 use crate::script::{Command, SqlCommand};
 use crate::spec::Protocol;
 use crate::wire::frontend;
@@ -15,6 +15,7 @@ impl Session {
         transaction.command = 0;
         transaction.tries = 1;
         transaction.due = due;
+        transaction.began = now;
         transaction.prng = self.prng;
         transaction.error = None;
         self.step(now, work)
@@ -63,6 +64,8 @@ impl Session {
                         .map(|micros| self.rest(micros, now))
                         .map_err(|error| error.describe(&work.program.names))
                 }
+                Command::Shell { shell, .. } => self.ask_shell(shell, false, now, work),
+                Command::SetShell { shell, .. } => self.ask_shell(shell, true, now, work),
                 Command::StartPipeline { .. } | Command::SyncPipeline { .. } | Command::EndPipeline { .. } => {
                     self.pipeline(command, now, work).map_err(str::to_owned)
                 }
@@ -76,8 +79,32 @@ impl Session {
         }
     }
 
-    /// Commands that only compute.
-    fn compute(&mut self, command: &Command, work: &Work<'_>) -> Result<(), String> {
+    /// Commands that only compute; their time is taken if they are listed.
+    fn compute(&mut self, command: &Command, work: &mut Work<'_>) -> Result<(), String> {
+        let statement = self.place(work).statement;
+        if statement.is_none() {
+            self.transaction.command = self.evaluate(command, work)?;
+            return Ok(());
+        }
+        let began = work.clock.now();
+        let following = self.evaluate(command, work)?;
+        let now = work.clock.now();
+        work.recorder
+            .statement(self.transaction.script, statement, now, now.saturating_sub(began));
+        self.transaction.command = following;
+        Ok(())
+    }
+
+    fn evaluate(&mut self, command: &Command, work: &Work<'_>) -> Result<u16, String> {
+        let outcome = self.following(command, work);
+        if self.variables.has_debug() {
+            self.print_debug(work);
+        }
+        outcome
+    }
+
+    /// Does what the command says, and gives the index of the next.
+    fn following(&mut self, command: &Command, work: &Work<'_>) -> Result<u16, String> {
         let describe = |error: crate::script::EvalError| error.describe(&work.program.names);
         let mut following = usize::from(self.transaction.command) + 1;
         match command {
@@ -98,8 +125,7 @@ impl Session {
             Command::Jump { target, .. } => following = *target,
             _ => return Err("this command is not supported".to_owned()),
         }
-        self.transaction.command = u16::try_from(following).unwrap_or(u16::MAX);
-        Ok(())
+        Ok(u16::try_from(following).unwrap_or(u16::MAX))
     }
 
     fn send(&mut self, sql: &SqlCommand, now: Nanos, work: &mut Work<'_>) -> Option<Next> {
@@ -182,14 +208,9 @@ impl Session {
     /// The script itself is at fault.
     pub(super) fn fail_script(&mut self, line: u32, problem: &str, now: Nanos, work: &mut Work<'_>) -> Next {
         let statement = self.place(work).statement;
-        let key = FailureKey {
-            script: Some(self.transaction.script),
-            statement,
-            code: Code::Script,
-        };
+        let message = format!("line {line}: {problem}");
         work.recorder
-            .failures
-            .note(key, format!("line {line}: {problem}").as_bytes());
+            .trouble(&self.course(), statement, Code::Script, message.as_bytes(), now);
         self.transaction.error = Some(Fault {
             code: Code::Script,
             statement,

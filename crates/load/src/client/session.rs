@@ -2,13 +2,15 @@
 
 use super::{Next, Session, State, Work};
 use crate::clock::Nanos;
-use crate::record::{Code, FailureKey};
+use crate::record::Code;
+use crate::spec::OnError;
 use crate::wire::{backend, frontend, Login, Message};
 
 impl Session {
-    pub(super) fn connected(&mut self, work: &mut Work<'_>) -> Next {
+    /// The server can be asked for a session. `end_point` is what a password can be bound to.
+    pub(super) fn connected(&mut self, end_point: Option<Vec<u8>>, work: &mut Work<'_>) -> Next {
         self.reset();
-        match Login::start(work.identity, &mut work.out) {
+        match Login::start(work.identity, end_point, &mut work.out) {
             Ok(login) => {
                 self.state = State::Login(Box::new(login));
                 Next::Answer
@@ -34,22 +36,20 @@ impl Session {
     }
 
     pub(super) fn lost(&mut self, code: Code, message: &str, now: Nanos, work: &mut Work<'_>) {
-        if matches!(self.state, State::Busy | State::Rollback | State::Asleep) {
+        if matches!(self.state, State::Busy | State::Rollback | State::Asleep | State::Shell) {
             let known = self.transaction.error;
             let statement = self.place(work).statement;
             let (code, statement) = known.map_or((code, statement), |fault| (fault.code, fault.statement));
             let script = self.transaction.script;
             if known.is_none() {
-                let key = FailureKey {
-                    script: Some(script),
-                    statement,
-                    code,
-                };
-                work.recorder.failures.note(key, message.as_bytes());
+                work.recorder
+                    .trouble(&self.course(), statement, code, message.as_bytes(), now);
             }
             work.recorder.statement_failed(script, statement, now);
-            work.recorder
-                .transaction_failed(script, statement, code, now, self.transaction.tries);
+            work.recorder.transaction_failed(&self.course(), statement, code, now);
+            if work.rules.on_error != OnError::Continue {
+                work.recorder.given_up(&self.course(), statement, code, now);
+            }
             self.count_done(now, work);
         }
         self.reset();

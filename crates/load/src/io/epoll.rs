@@ -147,6 +147,8 @@ impl Epoll {
 }
 
 impl Io for Epoll {
+    const IS_BATCHED: bool = false;
+
     fn name(&self) -> &'static str {
         "epoll"
     }

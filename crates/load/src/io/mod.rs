@@ -6,13 +6,18 @@
 //! implementations can be exchanged at run time.
 
 mod address;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+mod contract;
 mod epoll;
+mod uring;
 
 use std::io;
 use std::time::Duration;
 
 pub use address::Address;
 pub use epoll::Epoll;
+pub use uring::Uring;
 
 /// Something happened to a slot.
 #[derive(Debug)]
@@ -27,6 +32,9 @@ pub enum Event<'a> {
 
 /// One thread's sockets.
 pub trait Io {
+    /// Events happened before [`Io::wait`] returned; else each happens when it is asked for.
+    const IS_BATCHED: bool;
+
     /// How results name this implementation.
     fn name(&self) -> &'static str;
 

@@ -18,11 +18,22 @@ pub enum Precision {
     Coarse,
 }
 
+/// What a histogram knows exactly.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exact {
+    pub sum_us: u64,
+    /// Of the squares.
+    pub sum_us2: u128,
+    pub max_us: u64,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: hdrhistogram::Histogram<u64>,
     sum_us: u64,
+    /// Of the squares.
+    sum_us2: u128,
     min_us: u64,
     max_us: u64,
 }
@@ -39,6 +50,7 @@ impl Histogram {
         Self {
             counts,
             sum_us: 0,
+            sum_us2: 0,
             min_us: u64::MAX,
             max_us: 0,
         }
@@ -53,6 +65,9 @@ impl Histogram {
     pub fn record_many(&mut self, micros: u64, count: u64) {
         self.counts.saturating_record_n(micros, count);
         self.sum_us = self.sum_us.saturating_add(micros.saturating_mul(count));
+        self.sum_us2 = self
+            .sum_us2
+            .saturating_add(u128::from(micros).pow(2).saturating_mul(u128::from(count)));
         self.min_us = self.min_us.min(micros);
         self.max_us = self.max_us.max(micros);
     }
@@ -62,6 +77,7 @@ impl Histogram {
         // Adding can only fail between histograms of different ranges, and all have the same.
         let _ = self.counts.add(&other.counts);
         self.sum_us = self.sum_us.saturating_add(other.sum_us);
+        self.sum_us2 = self.sum_us2.saturating_add(other.sum_us2);
         self.min_us = self.min_us.min(other.min_us);
         self.max_us = self.max_us.max(other.max_us);
     }
@@ -70,6 +86,7 @@ impl Histogram {
     pub fn clear(&mut self) {
         self.counts.clear();
         self.sum_us = 0;
+        self.sum_us2 = 0;
         self.min_us = u64::MAX;
         self.max_us = 0;
     }
@@ -93,9 +110,28 @@ impl Histogram {
             .map(|step| (step.value_iterated_to(), step.count_at_value()))
     }
 
-    /// The exact sum and maximum, in microseconds.
-    pub fn sum_and_max(&self) -> (u64, u64) {
-        (self.sum_us, self.max_us)
+    /// The exact sums and the maximum, in microseconds.
+    pub fn exact(&self) -> Exact {
+        Exact {
+            sum_us: self.sum_us,
+            sum_us2: self.sum_us2,
+            max_us: self.max_us,
+        }
+    }
+
+    /// How far latencies are from their mean, from the exact sums.
+    fn stddev(&self) -> f64 {
+        let count = u128::from(self.count());
+        if count == 0 {
+            return 0.0;
+        }
+        let sum = u128::from(self.sum_us);
+        // In integers as long as they suffice, so that equal latencies give zero.
+        let scaled = match (self.sum_us2.checked_mul(count), sum.checked_mul(sum)) {
+            (Some(squares), Some(square)) => squares.saturating_sub(square) as f64,
+            _ => (self.sum_us2 as f64 * count as f64 - (sum as f64).powi(2)).max(0.0),
+        };
+        scaled.sqrt() / count as f64
     }
 
     /// The summary and the interchange form.
@@ -110,6 +146,7 @@ impl Histogram {
             } else {
                 self.sum_us as f64 / count as f64
             },
+            stddev_us: self.stddev(),
             p50_us: self.quantile(0.5),
             p90_us: self.quantile(0.9),
             p95_us: self.quantile(0.95),
@@ -120,7 +157,8 @@ impl Histogram {
         }
     }
 
-    fn to_base64(&self) -> String {
+    /// The V2-compressed interchange form.
+    pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
         match V2DeflateSerializer::new().serialize(&self.counts, &mut bytes) {
             Ok(_) => STANDARD.encode(&bytes),
@@ -151,6 +189,18 @@ mod tests {
         ] {
             assert!((value as f64 / wanted - 1.0).abs() < 0.001, "{value} {wanted}");
         }
+    }
+
+    #[test]
+    fn the_deviation_is_exact() {
+        let mut histogram = Histogram::new(Precision::Coarse);
+        for micros in [2_000_001, 2_000_003, 2_000_005, 2_000_007] {
+            histogram.record(micros);
+        }
+        assert!((histogram.to_result().stddev_us - 5.0_f64.sqrt()).abs() < 1e-12);
+        let mut equal = Histogram::new(Precision::Coarse);
+        equal.record_many(123_457, 1_000_000);
+        assert!(equal.to_result().stddev_us.abs() < f64::EPSILON);
     }
 
     #[test]

@@ -1,12 +1,17 @@
 //! What happened, counted. A thread owns its recorder: nothing here is shared or locked. When the load is over the
 //! recorders are merged; once a second each thread reports the second that has passed, so that the run can be followed.
 
+mod errors;
 mod failures;
 mod histogram;
+mod log;
+mod log_interval;
 mod recorder;
 mod seconds;
 
-pub use failures::{Code, FailureKey};
+pub use errors::ErrorMessages;
+pub use failures::Code;
 pub use histogram::{Histogram, Precision};
-pub use recorder::{Recorder, ScriptRecord};
+pub use log::{LogOutcome, LogOwner, TransactionLog};
+pub use recorder::{Course, Recorder, RecorderPlan, ScriptRecord};
 pub use seconds::{FoldedSecond, Phase, SecondFolder, SecondReport, SecondTotal, Window};

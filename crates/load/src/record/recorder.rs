@@ -2,8 +2,10 @@
 
 use std::sync::mpsc::Sender;
 
+use super::errors::ErrorMessages;
 use super::failures::{Code, FailureKey, Failures};
 use super::histogram::{Histogram, Precision};
+use super::log::{End, LogOutcome, TransactionLog};
 use super::seconds::{Phase, SecondReport, Seconds, Window};
 use crate::clock::{micros, Nanos};
 
@@ -15,6 +17,7 @@ const FINE_HISTOGRAMS_MAX: usize = 64;
 pub struct StatementRecord {
     pub executions: u64,
     pub failures: u64,
+    pub retries: u64,
     pub latency: Histogram,
 }
 
@@ -31,30 +34,69 @@ pub struct ScriptRecord {
     pub statements: Vec<StatementRecord>,
 }
 
+/// A transaction that ends, or is in trouble.
+#[derive(Clone, Copy, Debug)]
+pub struct Course {
+    /// The client's number among all threads'.
+    pub client: usize,
+    pub script: u16,
+    /// When it should have begun; latency counts from here.
+    pub due: Nanos,
+    /// When it did.
+    pub began: Nanos,
+    /// Which try this is, from 1.
+    pub tries: u32,
+}
+
+impl Course {
+    /// How late it began, for whatever reason.
+    pub(super) fn lag_us(&self) -> u64 {
+        micros(self.began.saturating_sub(self.due))
+    }
+}
+
+/// What a recorder has to know of its load.
+#[derive(Clone, Copy, Debug)]
+pub struct RecorderPlan<'a> {
+    pub thread: usize,
+    /// How many statements each script has.
+    pub statements: &'a [usize],
+    pub latency_limit_us: Option<u64>,
+    /// Transactions have a time at which they are due.
+    pub is_open: bool,
+    /// Errors are kept one by one.
+    pub keeps_errors: bool,
+}
+
 /// Counts what happens between the start and the end of measuring; the warm-up only for progress.
 pub struct Recorder {
     window: Window,
     seconds: Seconds,
     latency_limit_us: Option<u64>,
+    log: Option<TransactionLog>,
+    /// What came of the logs; none if there were none.
+    pub logged: Option<LogOutcome>,
     /// One for each script.
     pub scripts: Vec<ScriptRecord>,
     pub failures: Failures,
+    /// The errors one by one, if they are kept.
+    pub errors: Option<ErrorMessages>,
     pub lag: Histogram,
+    /// Of transactions that succeeded, in an open loop.
+    pub schedule_lag: Option<Histogram>,
     pub offered: u64,
     pub warm_up_transactions: u64,
     pub reconnects: u64,
+    /// What the connections of single transactions took.
+    pub connecting: Nanos,
     /// Whether a client was given up.
     pub clients_lost: usize,
 }
 
 impl Recorder {
-    /// An empty recorder for scripts with these numbers of statements.
-    pub fn new(
-        thread: usize,
-        statements: &[usize],
-        latency_limit_us: Option<u64>,
-        reports: Sender<SecondReport>,
-    ) -> Self {
+    /// An empty recorder.
+    pub fn new(plan: &RecorderPlan<'_>, log: Option<TransactionLog>, reports: Sender<SecondReport>) -> Self {
+        let statements = plan.statements;
         let histograms: usize = statements.len() + statements.iter().sum::<usize>();
         let precision = if histograms <= FINE_HISTOGRAMS_MAX {
             Precision::Fine
@@ -64,6 +106,7 @@ impl Recorder {
         let statement = || StatementRecord {
             executions: 0,
             failures: 0,
+            retries: 0,
             latency: Histogram::new(precision),
         };
         let script = |count: &usize| ScriptRecord {
@@ -78,14 +121,19 @@ impl Recorder {
         };
         Self {
             window: Window::CLOSED,
-            seconds: Seconds::new(thread, statements.len(), reports),
-            latency_limit_us,
+            seconds: Seconds::new(plan.thread, statements.len(), reports),
+            latency_limit_us: plan.latency_limit_us,
+            log,
+            logged: None,
             scripts: statements.iter().map(script).collect(),
             failures: Failures::default(),
+            errors: plan.keeps_errors.then(ErrorMessages::default),
             lag: Histogram::new(Precision::Fine),
+            schedule_lag: plan.is_open.then(|| Histogram::new(Precision::Fine)),
             offered: 0,
             warm_up_transactions: 0,
             reconnects: 0,
+            connecting: 0,
             clients_lost: 0,
         }
     }
@@ -94,6 +142,9 @@ impl Recorder {
     pub fn set_window(&mut self, window: Window) {
         if self.window == Window::CLOSED {
             self.seconds.open(&window);
+            if let Some(log) = &mut self.log {
+                log.start(window.start);
+            }
         }
         self.window = window;
     }
@@ -119,12 +170,16 @@ impl Recorder {
     pub fn close(&mut self) {
         if self.window != Window::CLOSED {
             self.seconds.close();
+            if let Some(log) = &mut self.log {
+                log.close(self.window.end);
+            }
         }
     }
 
     /// No report will follow, whether there was any or not.
     pub fn hang_up(&mut self) {
         self.seconds.hang_up();
+        self.logged = self.log.take().map(TransactionLog::into_outcome);
     }
 
     /// A client has got its session, or lost it.
@@ -137,43 +192,66 @@ impl Recorder {
         };
     }
 
-    /// A transaction has succeeded at the `tries`-th try.
-    pub fn transaction(&mut self, script: u16, now: Nanos, latency: Nanos, tries: u32) {
+    /// A transaction has succeeded.
+    pub fn transaction(&mut self, course: &Course, now: Nanos) {
         self.roll(now);
         let Some(phase) = self.window.phase(now) else { return };
-        let latency_us = micros(latency);
-        if let Some((second, latencies)) = self.seconds.script(script) {
+        let latency_us = micros(now.saturating_sub(course.due));
+        let lag_us = course.lag_us();
+        let late = self.latency_limit_us.is_some_and(|limit| latency_us > limit);
+        if let Some((second, latencies)) = self.seconds.script(course.script) {
             second.transactions += 1;
-            second.retries += u64::from(tries.saturating_sub(1));
+            second.late += u64::from(late);
+            second.lag_us_sum += lag_us;
+            second.count_tries(course.tries);
             latencies.record(latency_us);
         }
         if phase == Phase::WarmUp {
             self.warm_up_transactions += 1;
             return;
         }
-        let late = self.latency_limit_us.is_some_and(|limit| latency_us > limit);
-        if let Some(record) = self.scripts.get_mut(usize::from(script)) {
+        self.log(course, End::Succeeded, now);
+        if let Some(lag) = &mut self.schedule_lag {
+            lag.record(lag_us);
+        }
+        if let Some(record) = self.scripts.get_mut(usize::from(course.script)) {
             record.transactions += 1;
             record.late += u64::from(late);
             record.latency.record(latency_us);
-            count_tries(record, tries);
+            count_tries(record, course.tries);
+        }
+    }
+
+    /// Something went wrong in a transaction; whether it fails of it is told later.
+    pub fn trouble(&mut self, course: &Course, statement: Option<u16>, code: Code, message: &[u8], now: Nanos) {
+        let key = FailureKey {
+            script: Some(course.script),
+            statement,
+            code,
+        };
+        self.failures.note(key, message);
+        if let Some(errors) = &mut self.errors {
+            let (client, tries) = (course.client, course.tries);
+            errors.add(now, client, key, tries, message);
         }
     }
 
     /// A transaction has failed for good.
-    pub fn transaction_failed(&mut self, script: u16, statement: Option<u16>, code: Code, now: Nanos, tries: u32) {
+    pub fn transaction_failed(&mut self, course: &Course, statement: Option<u16>, code: Code, now: Nanos) {
+        let script = course.script;
         self.roll(now);
         let Some(phase) = self.window.phase(now) else { return };
         if let Some((second, _)) = self.seconds.script(script) {
             second.failed += 1;
-            second.retries += u64::from(tries.saturating_sub(1));
+            second.count_tries(course.tries);
         }
         if phase == Phase::WarmUp {
             return;
         }
+        self.log(course, End::Failed(code), now);
         if let Some(record) = self.scripts.get_mut(usize::from(script)) {
             record.failed += 1;
-            count_tries(record, tries);
+            count_tries(record, course.tries);
         }
         self.failures.count(FailureKey {
             script: Some(script),
@@ -183,13 +261,21 @@ impl Recorder {
     }
 
     /// A slot was passed over because it was too late.
-    pub fn skipped(&mut self, script: u16, now: Nanos) {
+    pub fn skipped(&mut self, client: usize, script: u16, due: Nanos, now: Nanos) {
         self.roll(now);
         let Some(phase) = self.window.phase(now) else { return };
         if let Some((second, _)) = self.seconds.script(script) {
             second.skipped += 1;
         }
         if phase == Phase::Measure {
+            let course = Course {
+                client,
+                script,
+                due,
+                began: due,
+                tries: 1,
+            };
+            self.log(&course, End::Skipped, now);
             if let Some(record) = self.scripts.get_mut(usize::from(script)) {
                 record.skipped += 1;
             }
@@ -221,6 +307,24 @@ impl Recorder {
         }
     }
 
+    /// The transaction begins again because of this statement.
+    pub fn statement_retried(&mut self, script: u16, statement: Option<u16>, now: Nanos) {
+        if let Some(record) = self.statement_record(script, statement, now) {
+            record.retries += 1;
+        }
+    }
+
+    /// A client is given up because of a failure: while nothing is counted this is, so that the reason is told.
+    pub fn given_up(&mut self, course: &Course, statement: Option<u16>, code: Code, now: Nanos) {
+        if self.window.phase(now) != Some(Phase::Measure) {
+            self.failures.count(FailureKey {
+                script: Some(course.script),
+                statement,
+                code,
+            });
+        }
+    }
+
     /// A connection could not be made, for good.
     pub fn client_lost(&mut self, code: Code, message: &[u8]) {
         let key = FailureKey {
@@ -231,6 +335,12 @@ impl Recorder {
         self.failures.note(key, message);
         self.failures.count(key);
         self.clients_lost += 1;
+    }
+
+    fn log(&mut self, course: &Course, end: End, now: Nanos) {
+        if let Some(log) = &mut self.log {
+            log.transaction(course, end, now);
+        }
     }
 
     fn statement_record(&mut self, script: u16, statement: Option<u16>, now: Nanos) -> Option<&mut StatementRecord> {
@@ -256,14 +366,25 @@ impl Recorder {
             for (ours, theirs) in ours.statements.iter_mut().zip(theirs.statements) {
                 ours.executions += theirs.executions;
                 ours.failures += theirs.failures;
+                ours.retries += theirs.retries;
                 ours.latency.add(&theirs.latency);
             }
         }
         self.failures.add(other.failures);
+        if let (Some(ours), Some(theirs)) = (&mut self.logged, other.logged) {
+            ours.add(theirs);
+        }
+        if let (Some(ours), Some(theirs)) = (&mut self.errors, other.errors) {
+            ours.append(theirs);
+        }
         self.lag.add(&other.lag);
+        if let (Some(ours), Some(theirs)) = (&mut self.schedule_lag, &other.schedule_lag) {
+            ours.add(theirs);
+        }
         self.offered += other.offered;
         self.warm_up_transactions += other.warm_up_transactions;
         self.reconnects += other.reconnects;
+        self.connecting += other.connecting;
         self.clients_lost += other.clients_lost;
     }
 }

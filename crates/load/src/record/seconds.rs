@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
-use super::histogram::{Histogram, Precision};
+use super::histogram::{Exact, Histogram, Precision};
 use crate::clock::{Nanos, NEVER, SECOND};
 
 /// The stages of a load that has connected.
@@ -51,11 +51,21 @@ pub struct ScriptSecond {
     pub transactions: u64,
     pub failed: u64,
     pub skipped: u64,
+    pub late: u64,
+    pub retried: u64,
     pub retries: u64,
+    pub lag_us_sum: u64,
     /// Latencies in microseconds and their counts.
     pub latencies: Vec<(u64, u64)>,
-    pub latency_us_sum: u64,
-    pub latency_us_max: u64,
+    pub latency: Exact,
+}
+
+impl ScriptSecond {
+    /// A transaction has ended at the `tries`-th try.
+    pub(super) fn count_tries(&mut self, tries: u32) {
+        self.retried += u64::from(tries > 1);
+        self.retries += u64::from(tries.saturating_sub(1));
+    }
 }
 
 /// What one thread did in one second: scripts by index, idle ones left out.
@@ -156,7 +166,7 @@ impl Seconds {
             if counts.transactions + counts.failed + counts.skipped == 0 {
                 continue;
             }
-            (counts.latency_us_sum, counts.latency_us_max) = cell.latency.sum_and_max();
+            counts.latency = cell.latency.exact();
             counts.latencies = cell.latency.seen().collect();
             cell.latency.clear();
             scripts.push((index, counts));
@@ -189,11 +199,54 @@ pub struct SecondTotal {
     pub transactions: u64,
     pub failed: u64,
     pub skipped: u64,
+    pub late: u64,
+    pub retried: u64,
     pub retries: u64,
+    pub lag_us_sum: u64,
     pub latency_us_sum: u64,
+    pub latency_us2_sum: u128,
     pub latency_us_p50: u64,
+    pub latency_us_p90: u64,
+    pub latency_us_p95: u64,
     pub latency_us_p99: u64,
     pub latency_us_max: u64,
+    /// The interchange form, if it was asked for.
+    pub hdr: Option<String>,
+}
+
+impl SecondTotal {
+    fn add_thread(&mut self, counts: &ScriptSecond) {
+        self.transactions += counts.transactions;
+        self.failed += counts.failed;
+        self.skipped += counts.skipped;
+        self.late += counts.late;
+        self.retried += counts.retried;
+        self.retries += counts.retries;
+        self.lag_us_sum += counts.lag_us_sum;
+        self.latency_us_sum += counts.latency.sum_us;
+        self.latency_us2_sum += counts.latency.sum_us2;
+        self.latency_us_max = self.latency_us_max.max(counts.latency.max_us);
+    }
+
+    fn add_script(&mut self, script: &Self) {
+        self.transactions += script.transactions;
+        self.failed += script.failed;
+        self.skipped += script.skipped;
+        self.late += script.late;
+        self.retried += script.retried;
+        self.retries += script.retries;
+        self.lag_us_sum += script.lag_us_sum;
+        self.latency_us_sum += script.latency_us_sum;
+        self.latency_us2_sum += script.latency_us2_sum;
+        self.latency_us_max = self.latency_us_max.max(script.latency_us_max);
+    }
+
+    fn set_quantiles(&mut self, latency: &Histogram) {
+        // Folded histograms know values only to their precision; the maximum is exact.
+        let quantile = |share| latency.quantile(share).min(self.latency_us_max);
+        (self.latency_us_p50, self.latency_us_p90) = (quantile(0.5), quantile(0.9));
+        (self.latency_us_p95, self.latency_us_p99) = (quantile(0.95), quantile(0.99));
+    }
 }
 
 /// How far one thread has reported.
@@ -233,14 +286,16 @@ pub struct FoldedSecond {
 pub struct SecondFolder {
     reported: Vec<Reported>,
     pending: BTreeMap<(Phase, u64), Pending>,
+    keeps_histograms: bool,
 }
 
 impl SecondFolder {
     /// For so many threads.
-    pub fn new(threads: usize) -> Self {
+    pub fn new(threads: usize, keeps_histograms: bool) -> Self {
         Self {
             reported: vec![Reported::Nothing; threads],
             pending: BTreeMap::new(),
+            keeps_histograms,
         }
     }
 
@@ -257,12 +312,7 @@ impl SecondFolder {
         *connected += report.connected;
         for (script, counts) in report.scripts {
             let Part { total, latency } = parts.entry(script).or_default();
-            total.transactions += counts.transactions;
-            total.failed += counts.failed;
-            total.skipped += counts.skipped;
-            total.retries += counts.retries;
-            total.latency_us_sum += counts.latency_us_sum;
-            total.latency_us_max = total.latency_us_max.max(counts.latency_us_max);
+            total.add_thread(&counts);
             let latency = latency.get_or_insert_with(|| Histogram::new(Precision::Coarse));
             for (micros, count) in counts.latencies {
                 latency.record_many(micros, count);
@@ -292,18 +342,14 @@ impl SecondFolder {
         let mut scripts = Vec::with_capacity(parts.len());
         for (script, Part { mut total, latency }) in parts {
             if let Some(latency) = latency {
-                set_quantiles(&mut total, &latency);
+                total.set_quantiles(&latency);
+                total.hdr = self.keeps_histograms.then(|| latency.to_base64());
                 all_latencies.add(&latency);
             }
-            together.transactions += total.transactions;
-            together.failed += total.failed;
-            together.skipped += total.skipped;
-            together.retries += total.retries;
-            together.latency_us_sum += total.latency_us_sum;
-            together.latency_us_max = together.latency_us_max.max(total.latency_us_max);
+            together.add_script(&total);
             scripts.push((script, total));
         }
-        set_quantiles(&mut together, &all_latencies);
+        together.set_quantiles(&all_latencies);
         Some(FoldedSecond {
             phase,
             second,
@@ -312,10 +358,4 @@ impl SecondFolder {
             together,
         })
     }
-}
-
-fn set_quantiles(total: &mut SecondTotal, latency: &Histogram) {
-    // Folded histograms know values only to their precision; the maximum is exact.
-    total.latency_us_p50 = latency.quantile(0.5).min(total.latency_us_max);
-    total.latency_us_p99 = latency.quantile(0.99).min(total.latency_us_max);
 }

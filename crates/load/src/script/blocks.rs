@@ -8,6 +8,8 @@ use super::expr::Expr;
 pub(super) struct Blocks {
     pub commands: Vec<Command>,
     open: Vec<Block>,
+    /// The command that follows each `\endif`, and its line.
+    pub ends: Vec<(usize, u32)>,
 }
 
 #[derive(Debug)]
@@ -43,8 +45,9 @@ impl Blocks {
         self.end_branch(line, "\\else without \\if", "\\else after \\else")
     }
 
-    pub(super) fn end(&mut self) -> Result<(), &'static str> {
+    pub(super) fn end(&mut self, line: u32) -> Result<(), &'static str> {
         let block = self.open.pop().ok_or("\\endif without \\if")?;
+        self.ends.push((self.commands.len(), line));
         for index in block.pending_if.into_iter().chain(block.exits) {
             self.lead_here(index);
         }

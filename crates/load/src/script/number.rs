@@ -7,6 +7,9 @@ const CAPACITY: usize = 32;
 /// `%.15g`: as many digits as any decimal text keeps through a double.
 const DIGITS: i32 = 15;
 
+/// Of the longest integer.
+const INT_DIGITS: usize = 20;
+
 /// A short text on the stack.
 #[derive(Clone, Copy, Debug)]
 pub struct NumberText {
@@ -25,7 +28,21 @@ impl NumberText {
     /// Decimal digits.
     pub(super) fn int(value: i64) -> Self {
         let mut text = Self::empty();
-        text.print(format_args!("{value}"));
+        let mut digits = [0; INT_DIGITS];
+        let mut rest = value.unsigned_abs();
+        let mut first = INT_DIGITS;
+        for (place, digit) in digits.iter_mut().enumerate().rev() {
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            first = place;
+            if rest == 0 {
+                break;
+            }
+        }
+        if value < 0 {
+            text.push(b"-");
+        }
+        text.push(digits.get(first..).unwrap_or_default());
         text
     }
 
@@ -127,6 +144,13 @@ pub(super) fn round_to_int(value: f64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_print_whole() {
+        for value in [0, 7, -7, 10, 99, -100, 1_234_567, i64::MAX, i64::MIN] {
+            assert_eq!(NumberText::int(value).as_str(), value.to_string());
+        }
+    }
 
     #[test]
     fn doubles_print_as_percent_15_g() {

@@ -29,6 +29,8 @@ pub struct Script {
     pub name: String,
     /// What a client does, from the first to the last unless an `If` or `Jump` says otherwise. Never empty.
     pub commands: Vec<Command>,
+    /// `\endif` is no command: the index of the one that follows it, and its line.
+    pub block_ends: Vec<(usize, u32)>,
 }
 
 impl Script {
@@ -37,9 +39,10 @@ impl Script {
         // pgbench reads up to the first zero byte, and no message could carry one.
         let text = text.split('\0').next().unwrap_or_default();
         match Assembly::new(text, protocol, names).run() {
-            Ok(commands) => Ok(Self {
+            Ok(blocks) => Ok(Self {
                 name: name.to_owned(),
-                commands,
+                commands: blocks.commands,
+                block_ends: blocks.ends,
             }),
             Err(fault) => Err(fault.locate(name, text)),
         }
@@ -72,7 +75,7 @@ impl<'a, 'n> Assembly<'a, 'n> {
         }
     }
 
-    fn run(mut self) -> Result<Vec<Command>, Fault> {
+    fn run(mut self) -> Result<Blocks, Fault> {
         loop {
             let (sql, stop) = self.splitter.next();
             if !sql.text.is_empty() {
@@ -94,7 +97,7 @@ impl<'a, 'n> Assembly<'a, 'n> {
                 "the script has no commands",
             ));
         }
-        Ok(self.blocks.commands)
+        Ok(self.blocks)
     }
 
     fn add_sql(&mut self, start: usize, sql: String, statements: usize) -> Result<(), Fault> {
@@ -138,7 +141,7 @@ impl<'a, 'n> Assembly<'a, 'n> {
             }
             Meta::Elif(condition) => return self.blocks.elif(line, condition),
             Meta::Else => return self.blocks.otherwise(line),
-            Meta::Endif => return self.blocks.end(),
+            Meta::Endif => return self.blocks.end(line),
             Meta::Capture(capture) => return self.capture(capture, after_sql),
             Meta::Set { slot, expr } => Command::Set { line, slot, expr },
             Meta::Sleep(sleep) => Command::Sleep { line, sleep },

@@ -93,6 +93,11 @@ impl Variables {
         true
     }
 
+    /// Whether `debug()` has seen anything since it was last drained.
+    pub fn has_debug(&self) -> bool {
+        !self.debug.is_empty()
+    }
+
     /// The values that `debug()` saw since the last call, oldest first.
     pub fn drain_debug(&mut self) -> impl Iterator<Item = Value> + '_ {
         self.debug.drain(..)

@@ -5,13 +5,14 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{self, ChannelBinding, ScramSha256};
 use postgres_protocol::message::{backend, frontend};
 
-use crate::spec::Target;
+use crate::spec::{ChannelBindingPolicy, Target};
 
 /// As whom a session begins.
 #[derive(Clone, Debug)]
 pub struct Identity {
     user: String,
     password: Option<String>,
+    channel_binding: ChannelBindingPolicy,
     parameters: Vec<(&'static str, String)>,
 }
 
@@ -29,6 +30,10 @@ impl Identity {
         Self {
             user: target.user.clone(),
             password: target.password.clone(),
+            channel_binding: target
+                .tls
+                .as_ref()
+                .map_or_else(Default::default, |tls| tls.channel_binding),
             parameters,
         }
     }
@@ -41,6 +46,8 @@ pub enum LoginError {
     PasswordMissing,
     #[error("the server asks for {0}, which this engine does not speak")]
     Unsupported(&'static str),
+    #[error("the server does not bind the password to its certificate, which the target requires")]
+    Unbound,
     #[error("authentication: {0}")]
     Exchange(#[from] std::io::Error),
 }
@@ -49,16 +56,22 @@ pub enum LoginError {
 #[derive(Default)]
 pub struct Login {
     scram: Option<ScramSha256>,
+    /// What the password can be bound to.
+    end_point: Option<Vec<u8>>,
+    is_bound: bool,
 }
 
 impl Login {
-    /// Writes the start-up message.
-    pub fn start(identity: &Identity, out: &mut Vec<u8>) -> Result<Self, LoginError> {
+    /// Writes the start-up message. `end_point` is the fingerprint of the server's certificate, if it has one.
+    pub fn start(identity: &Identity, end_point: Option<Vec<u8>>, out: &mut Vec<u8>) -> Result<Self, LoginError> {
         let mut buffer = BytesMut::new();
         let parameters = identity.parameters.iter().map(|(name, value)| (*name, value.as_str()));
         frontend::startup_message(parameters, &mut buffer)?;
         out.extend_from_slice(&buffer);
-        Ok(Self::default())
+        Ok(Self {
+            end_point,
+            ..Self::default()
+        })
     }
 
     /// Answers an authentication request of the server.
@@ -66,7 +79,11 @@ impl Login {
         use backend::Message;
         let mut buffer = BytesMut::new();
         match authentication(body)? {
-            Message::AuthenticationOk => {}
+            Message::AuthenticationOk => {
+                if identity.channel_binding == ChannelBindingPolicy::Require && !self.is_bound {
+                    return Err(LoginError::Unbound);
+                }
+            }
             Message::AuthenticationCleartextPassword => {
                 frontend::password_message(password(identity)?.as_bytes(), &mut buffer)?;
             }
@@ -107,12 +124,29 @@ impl Login {
         buffer: &mut BytesMut,
     ) -> Result<(), LoginError> {
         use fallible_iterator::FallibleIterator;
-        let offered = request.mechanisms().any(|name| Ok(name == sasl::SCRAM_SHA_256))?;
-        if !offered {
+        let offers = |wanted: &str| request.mechanisms().any(|name| Ok(name == wanted));
+        let policy = identity.channel_binding;
+        let end_point = self
+            .end_point
+            .take()
+            .filter(|_| policy != ChannelBindingPolicy::Disable);
+        self.is_bound = end_point.is_some() && offers(sasl::SCRAM_SHA_256_PLUS)?;
+        if !self.is_bound && policy == ChannelBindingPolicy::Require {
+            return Err(LoginError::Unbound);
+        }
+        if !self.is_bound && !offers(sasl::SCRAM_SHA_256)? {
             return Err(LoginError::Unsupported("SASL without SCRAM-SHA-256"));
         }
-        let scram = ScramSha256::new(password(identity)?.as_bytes(), ChannelBinding::unsupported());
-        frontend::sasl_initial_response(sasl::SCRAM_SHA_256, scram.message(), buffer)?;
+        let (mechanism, binding) = match end_point {
+            Some(end_point) if self.is_bound => (
+                sasl::SCRAM_SHA_256_PLUS,
+                ChannelBinding::tls_server_end_point(end_point),
+            ),
+            Some(_) => (sasl::SCRAM_SHA_256, ChannelBinding::unrequested()),
+            None => (sasl::SCRAM_SHA_256, ChannelBinding::unsupported()),
+        };
+        let scram = ScramSha256::new(password(identity)?.as_bytes(), binding);
+        frontend::sasl_initial_response(mechanism, scram.message(), buffer)?;
         self.scram = Some(scram);
         Ok(())
     }

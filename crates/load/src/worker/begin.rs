@@ -51,7 +51,8 @@ impl<I: Io> Worker<'_, I> {
                 }
                 Turn::Skip { due } => {
                     self.work.recorder.slot(now, due, None);
-                    self.work.recorder.skipped(script, now);
+                    let number = self.first_client + client;
+                    self.work.recorder.skipped(number, script, due, now);
                 }
                 Turn::Wait { .. } => {
                     self.chosen = Some(script);

@@ -136,6 +136,9 @@ impl<I: Io> Worker<'_, I> {
     /// A client has got a session.
     pub(super) fn connected(&mut self, client: usize, now: Nanos) {
         self.connector.remove_underway(client);
+        if let (true, Some(attempt)) = (self.work.rules.reconnect, self.connector.attempts.get(client)) {
+            self.work.recorder.connecting += now.saturating_sub(attempt.began);
+        }
         self.connector.settle(client);
         self.connector.reset(client);
         self.connector.last_success = now;
@@ -166,6 +169,20 @@ impl<I: Io> Worker<'_, I> {
             }
         }
         self.give_up(client, code, message);
+    }
+
+    /// Another try at once, in another way.
+    pub(super) fn connect_anew(&mut self, client: usize) {
+        self.connector.remove_underway(client);
+        self.io.close(client);
+        if let Some(state) = self.clients.get_mut(client) {
+            state.close();
+        }
+        if matches!(self.phase, Phase::Connecting | Phase::Parked | Phase::Running) {
+            self.connector.waiting.push_front(client);
+        } else {
+            self.alive -= 1;
+        }
     }
 
     /// Another try after a pause that grows with the number of tries.

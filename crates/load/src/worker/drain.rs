@@ -9,6 +9,7 @@ use crate::io::Io;
 use crate::os;
 use crate::pace::Pace;
 use crate::result::InFlightResult;
+use crate::tls::{Layer, TlsPlan};
 use crate::wire::backend::CancelKey;
 use crate::wire::frontend;
 
@@ -21,7 +22,15 @@ const WINDOW: usize = 64;
 #[derive(Default)]
 pub(super) struct Cancels {
     waiting: VecDeque<(usize, CancelKey)>,
-    underway: HashMap<usize, CancelKey>,
+    underway: HashMap<usize, Cancel>,
+}
+
+/// One of them on its way; within TLS if the session is.
+struct Cancel {
+    key: CancelKey,
+    is_encrypted: bool,
+    layer: Layer,
+    is_sent: bool,
 }
 
 impl<I: Io> Worker<'_, I> {
@@ -63,12 +72,13 @@ impl<I: Io> Worker<'_, I> {
 
     /// No client waits for the server.
     pub(super) fn nothing_runs(&self) -> bool {
-        !self.clients.iter().any(|client| client.waiting_since().is_some())
+        self.shells.is_empty() && !self.clients.iter().any(|client| client.waiting_since().is_some())
     }
 
     /// The grace is over: asks the server to cancel what still runs.
     pub(super) fn cancel_all(&mut self, now: Nanos) {
         self.work.ending = true;
+        self.end_shells();
         self.phase = Phase::Cancelling {
             until: now + CANCEL_GRACE,
         };
@@ -100,19 +110,29 @@ impl<I: Io> Worker<'_, I> {
                 continue;
             };
             if self.io.connect(self.clients.len() + client, address).is_ok() {
-                self.cancels.underway.insert(client, key);
+                let is_encrypted = self.clients.get(client).is_some_and(Client::is_encrypted);
+                let cancel = Cancel {
+                    key,
+                    is_encrypted,
+                    layer: Layer::Plain,
+                    is_sent: false,
+                };
+                self.cancels.underway.insert(client, cancel);
             }
         }
     }
 
-    /// Something happened to a connection that carries a request to cancel. The server never answers it, it hangs up.
-    pub(super) fn cancel_event(&mut self, slot: usize, connected: bool) {
+    /// Something happened to a connection that carries a request to cancel: bytes came (none: it stands), or it is gone.
+    /// The server never answers, it hangs up.
+    pub(super) fn cancel_event(&mut self, slot: usize, event: Option<Vec<u8>>) {
         let client = slot.saturating_sub(self.clients.len());
-        if let (true, Some(key)) = (connected, self.cancels.underway.get(&client)) {
-            let mut request = Vec::with_capacity(16);
-            frontend::cancel(*key, &mut request);
-            self.io.send(slot, &request);
-            return;
+        let tls = self.work.tls;
+        if let (Some(bytes), Some(cancel)) = (event, self.cancels.underway.get_mut(&client)) {
+            let mut request = Vec::new();
+            if cancel.advance(&bytes, tls, &mut request).is_ok() {
+                self.io.send(slot, &request);
+                return;
+            }
         }
         self.io.close(slot);
         self.cancels.underway.remove(&client);
@@ -125,6 +145,7 @@ impl<I: Io> Worker<'_, I> {
             self.end_measuring(now);
         }
         self.ended = self.ended.max(self.window.warm_up.min(now));
+        self.shells.kill_all();
         for client in 0..self.clients.len() {
             self.io.close(client);
             if self.clients.get(client).is_some_and(Client::is_session) {
@@ -133,5 +154,21 @@ impl<I: Io> Worker<'_, I> {
             }
         }
         self.phase = Phase::Over;
+    }
+}
+
+impl Cancel {
+    fn advance(&mut self, bytes: &[u8], tls: Option<&TlsPlan>, out: &mut Vec<u8>) -> Result<(), String> {
+        match tls.filter(|_| self.is_encrypted) {
+            Some(plan) if !bytes.is_empty() => self.layer.receive(bytes, plan, &mut Vec::new())?,
+            Some(plan) => self.layer = Layer::open(Some(plan), out)?,
+            None => {}
+        }
+        if self.layer.is_ready() && !self.is_sent {
+            frontend::cancel(self.key, out);
+            self.is_sent = true;
+        }
+        self.layer.seal(out);
+        Ok(())
     }
 }

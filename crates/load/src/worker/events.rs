@@ -6,18 +6,30 @@ use crate::clock::{Nanos, SECOND};
 use crate::io::{Event, Io};
 use crate::record::Code;
 
+/// After how many events that came together the clock is read again.
+const CLOCK_EVERY: usize = 16;
+
 impl<I: Io> Worker<'_, I> {
     /// Serves all events of the last wait.
     pub(super) fn serve(&mut self, awake: Nanos) {
         let mut now = awake;
-        loop {
+        let bell = self.bell_slot();
+        for served in 1_usize.. {
             if self.phase == Phase::Running && now >= self.window.end {
                 self.end_measuring(now);
             }
             let Some((slot, event)) = self.io.next() else { return };
+            if slot == bell {
+                self.serve_shells();
+                continue;
+            }
             let Some(client) = self.clients.get_mut(slot) else {
-                let connected = matches!(event, Event::Connected);
-                self.cancel_event(slot, connected);
+                let event = match event {
+                    Event::Connected => Some(Vec::new()),
+                    Event::Received(bytes) => Some(bytes.to_vec()),
+                    Event::Closed(_) => None,
+                };
+                self.cancel_event(slot, event);
                 continue;
             };
             match event {
@@ -34,7 +46,9 @@ impl<I: Io> Worker<'_, I> {
                     self.hung_up(slot, Code::Connection, &message, now);
                 }
             }
-            now = self.stage.clock.now();
+            if !I::IS_BATCHED || served % CLOCK_EVERY == 0 {
+                now = self.stage.clock.now();
+            }
         }
     }
 
@@ -80,6 +94,7 @@ impl<I: Io> Worker<'_, I> {
         match next {
             Next::Answer | Next::Ready | Next::Free => {}
             Next::At(at) => self.timers.set(client, at),
+            Next::Shell => self.start_shell(client),
             Next::Reconnect if self.phase == Phase::Running => {
                 self.drop_session(client);
                 self.connector.request(client);
@@ -96,6 +111,7 @@ impl<I: Io> Worker<'_, I> {
                     self.stage.abort(now);
                 }
             }
+            Next::Anew => self.connect_anew(client),
             Next::Refused { code, message } => self.refused(client, code, &message, now),
             Next::Broken { message } => self.hung_up(client, Code::Protocol, &message, now),
         }
@@ -110,6 +126,7 @@ impl<I: Io> Worker<'_, I> {
             return self.refused(client, code, message, now);
         }
         let was_free = state.is_free();
+        self.shells.kill(client);
         state.lost(code, message, now, &mut self.work);
         let done = state.is_done(&self.work.rules);
         self.io.close(client);
@@ -141,7 +158,9 @@ impl<I: Io> Worker<'_, I> {
 
     /// Says good-bye and closes the session.
     fn drop_session(&mut self, client: usize) {
-        crate::wire::frontend::terminate(&mut self.work.out);
+        if let Some(state) = self.clients.get_mut(client) {
+            state.good_bye(&mut self.work);
+        }
         self.io.send(client, &self.work.out);
         self.work.out.clear();
         self.io.close(client);
@@ -176,6 +195,7 @@ impl<I: Io> Worker<'_, I> {
         }
         self.next_tick = now + super::TICK;
         self.check_connecting(now);
+        self.serve_shells();
         let Some(limit) = self.statement_timeout else { return };
         for client in 0..self.clients.len() {
             let Some(state) = self.clients.get(client) else {

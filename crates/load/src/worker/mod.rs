@@ -11,13 +11,14 @@ mod begin;
 mod connect;
 mod drain;
 mod events;
+mod shells;
 mod timers;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::client::{Client, Work};
-use crate::clock::{Nanos, NEVER};
+use crate::clock::{nanos_from_s, Nanos, NEVER};
 use crate::error::LoadError;
 use crate::io::Io;
 use crate::os::{self, CpuTime};
@@ -30,6 +31,7 @@ use crate::stage::Stage;
 pub use connect::ConnectPlan;
 use connect::Connector;
 use drain::Cancels;
+use shells::Shells;
 use timers::Timers;
 
 /// How often a thread looks up whatever happens: the stop flag, deadlines.
@@ -66,6 +68,8 @@ pub struct Parts<'a, I> {
     pub connect: ConnectPlan<'a>,
     pub drain: Nanos,
     pub statement_timeout: Option<Nanos>,
+    /// Never waits while the load runs.
+    pub spin: bool,
 }
 
 /// What a thread has to say when the load is over.
@@ -107,7 +111,9 @@ pub struct Worker<'a, I> {
     done: usize,
     drain: Nanos,
     statement_timeout: Option<Nanos>,
+    spin: bool,
     cancels: Cancels,
+    shells: Shells,
     in_flight: Vec<InFlightResult>,
     cpu_before: Option<CpuTime>,
     cpu: CpuTime,
@@ -140,7 +146,9 @@ impl<'a, I: Io> Worker<'a, I> {
             done: 0,
             drain: parts.drain,
             statement_timeout: parts.statement_timeout,
+            spin: parts.spin,
             cancels: Cancels::default(),
+            shells: Shells::new(),
             in_flight: Vec::new(),
             cpu_before: None,
             cpu: CpuTime::default(),
@@ -153,8 +161,8 @@ impl<'a, I: Io> Worker<'a, I> {
 
     /// Makes the load, from the first connection to the last.
     pub fn run(mut self) -> Result<Outcome, LoadError> {
+        let mut now = self.stage.clock.now();
         loop {
-            let now = self.stage.clock.now();
             self.advance(now);
             if self.phase == Phase::Over {
                 return Ok(self.into_outcome());
@@ -163,14 +171,15 @@ impl<'a, I: Io> Worker<'a, I> {
             self.connect_more(now);
             self.wake_due(now);
             self.begin_due(now);
-            let timeout = self.timeout();
+            let timeout = self.timeout(now);
             self.io
                 .wait(timeout)
                 .map_err(LoadError::system("waiting for the sockets"))?;
             let awake = self.stage.clock.now();
             self.serve(awake);
+            now = self.stage.clock.now();
             if self.is_measured(awake) {
-                self.busy += self.stage.clock.now().saturating_sub(awake);
+                self.busy += now.saturating_sub(awake);
             }
         }
     }
@@ -230,11 +239,16 @@ impl<'a, I: Io> Worker<'a, I> {
     }
 
     /// How long there is nothing to do but wait.
-    fn timeout(&self) -> Duration {
-        if !self.again.is_empty() {
+    fn timeout(&self, turn_began: Nanos) -> Duration {
+        if !self.again.is_empty() || (self.spin && self.phase == Phase::Running) {
             return Duration::ZERO;
         }
-        let now = self.stage.clock.now();
+        let is_punctual = self.pace.next_due().is_some() || self.timers.next().is_some();
+        let now = if is_punctual {
+            self.stage.clock.now()
+        } else {
+            turn_began
+        };
         let mut until = now
             + if self.phase == Phase::Parked {
                 BARRIER_TICK
@@ -260,15 +274,28 @@ impl<'a, I: Io> Worker<'a, I> {
 
     fn into_outcome(mut self) -> Outcome {
         self.work.recorder.hang_up();
+        let busy = self.busy();
         Outcome {
             recorder: self.work.recorder,
             in_flight: self.in_flight,
             cpu: self.cpu,
-            busy: self.busy,
+            busy,
             unserved: self.unserved,
             ended: self.ended,
             all_done: self.done == self.clients.len(),
-            io: self.io.name(),
+            io: match (self.io.name(), self.spin) {
+                ("epoll", true) => "epoll+spin",
+                (_, true) => "io_uring+spin",
+                (name, false) => name,
+            },
         }
+    }
+
+    /// The time that was not spent waiting: between waits, or in the kernel's part of a wait that also sends.
+    fn busy(&self) -> Nanos {
+        if self.spin {
+            return self.busy;
+        }
+        self.busy.max(nanos_from_s(self.cpu.user_s + self.cpu.system_s))
     }
 }

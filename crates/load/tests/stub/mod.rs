@@ -9,6 +9,7 @@
 )]
 
 mod replies;
+mod scram;
 mod session;
 
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -58,6 +59,10 @@ pub enum Login {
     Password(&'static str),
     /// Asks with a salt; user `u`, password `secret`.
     Md5,
+    /// By SCRAM-SHA-256; password `secret`.
+    Scram,
+    /// Begins to authenticate by SCRAM and hangs up in the middle.
+    ScramHalf,
     /// An `ErrorResponse` and the end.
     Refuse(&'static str, &'static str),
     /// Hangs up without a word.
@@ -198,6 +203,10 @@ pub fn spec_at(directory: &str, script: &str, changes: Value) -> LoadSpec {
         "limit_s": 20.0,
         "connect_timeout_s": 5.0,
     });
+    // The tests run with whatever the machine allows, and once more with PGCLINIC_LOAD_IO=epoll.
+    if let Ok(io) = std::env::var("PGCLINIC_LOAD_IO") {
+        spec["io"] = io.into();
+    }
     for (name, value) in changes.as_object().unwrap() {
         if name == "password" {
             spec["target"]["password"] = value.clone();

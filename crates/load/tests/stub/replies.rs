@@ -86,6 +86,10 @@ pub fn auth_md5() -> Vec<u8> {
     message(b'R', &[0, 0, 0, 5, 1, 2, 3, 4])
 }
 
+pub fn auth_sasl(kind: u8, data: &[u8]) -> Vec<u8> {
+    message(b'R', &[&[0, 0, 0, kind], data].concat())
+}
+
 pub fn key(process: u32) -> Vec<u8> {
     message(b'K', &[process.to_be_bytes(), 99_u32.to_be_bytes()].concat())
 }

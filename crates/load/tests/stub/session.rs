@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{replies, Act, Login, Shared, Statement};
+use super::{replies, scram, Act, Login, Shared, Statement};
 
 const CANCEL: u32 = 80_877_102;
 
@@ -110,6 +110,13 @@ impl Session<'_> {
                 let digest = postgres_protocol::authentication::md5_hash(b"u", b"secret", [1, 2, 3, 4]);
                 self.expect_password(&format!("{digest}\0"))?;
             }
+            Login::Scram => self.scram()?,
+            Login::ScramHalf => {
+                self.out = replies::auth_sasl(10, b"SCRAM-SHA-256\0\0");
+                self.flush()?;
+                self.read()?;
+                return Err(Closed);
+            }
             Login::Refuse(sqlstate, what) => {
                 self.out = replies::fatal(sqlstate, what);
                 self.flush()?;
@@ -128,6 +135,29 @@ impl Session<'_> {
         .concat();
         self.out.extend(replies::ready(b'I'));
         self.flush()
+    }
+
+    fn scram(&mut self) -> Result<(), Closed> {
+        self.out = replies::auth_sasl(10, b"SCRAM-SHA-256\0\0");
+        self.flush()?;
+        let (_, body) = self.read()?;
+        let (mechanism, rest) = cut(&body);
+        assert_eq!(mechanism, "SCRAM-SHA-256");
+        let exchange = scram::Exchange::begin(std::str::from_utf8(&rest[4..]).unwrap());
+        self.out = replies::auth_sasl(11, exchange.first().as_bytes());
+        self.flush()?;
+        let (_, body) = self.read()?;
+        match exchange.finish(std::str::from_utf8(&body).unwrap()) {
+            Some(signature) => {
+                self.out = replies::auth_sasl(12, signature.as_bytes());
+                self.flush()
+            }
+            None => {
+                self.out = replies::fatal("28P01", "password authentication failed");
+                self.flush()?;
+                Err(Closed)
+            }
+        }
     }
 
     fn expect_password(&mut self, wanted: &str) -> Result<(), Closed> {
