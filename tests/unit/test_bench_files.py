@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fixtures.records import load_result
 from pgclinic.bench.command_line import read_command_line
 from pgclinic.bench.hdr_log import hdr_log_text
 from pgclinic.bench.initialize import partition_statements, row_blocks
-from pgclinic.bench.load_spec import refuse_options
 from pgclinic.bench.request import BenchRequest, InitRequest
 from pgclinic.bench.seconds_file import refuse_unwritable, write_seconds
 from pgclinic.bench.secrets import without_secrets
 from pgclinic.errors import UsageError
+from pgclinic.model.load import LogSpec
 
 
 def test_seconds_are_lines_of_json(tmp_path: Path) -> None:
@@ -65,13 +66,20 @@ def test_a_directory_that_is_not_there_is_found_before_the_run(tmp_path: Path) -
         refuse_unwritable("--seconds", [tmp_path / "no" / "x.jsonl"])
 
 
-def test_the_histogram_log_has_a_line_for_all_and_one_a_script() -> None:
-    lines = hdr_log_text(load_result([5.0])).splitlines()
+def test_the_histogram_log_has_a_line_a_second_and_script() -> None:
+    load = load_result([5.0, 7.0], scripts=("a b", "c"))
+    seconds = tuple(replace(second, hdr=f"HIST{second.second}") for second in load.seconds)
+    lines = hdr_log_text(replace(load, seconds=seconds)).splitlines()
     assert lines[0] == "#[Histogram log format version 1.3]"
     assert '"StartTimestamp","Interval_Length"' in lines[3]
-    start, length, highest, _ = lines[4].split(",")
-    assert (float(start), float(length)) == (0.0, 1.0)
-    assert float(highest) > 0
+    cells = [line.split(",") for line in lines[4:]]
+    assert [(tag, start, hdr) for tag, start, _, _, hdr in cells] == [
+        ("Tag=a_b", "0.000", "HIST0"),
+        ("Tag=c", "0.000", "HIST0"),
+        ("Tag=a_b", "1.000", "HIST1"),
+        ("Tag=c", "1.000", "HIST1"),
+    ]
+    assert all(float(highest) > 0 for _, _, _, highest, _ in cells)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +105,12 @@ def test_ordinary_words_stay_as_they_are() -> None:
     assert without_secrets(words) == words
 
 
-def test_what_cannot_be_had_is_refused_by_name() -> None:
-    request = read_command_line(["-l", "--sampling-rate=0.5"], {}).asked
+def test_the_log_asked_for_reaches_the_engine() -> None:
+    request = read_command_line(["-l", "--sampling-rate=0.5", "--log-prefix=mine", "--failures-detailed"], {}).asked
     assert isinstance(request, BenchRequest)
-    with pytest.raises(UsageError, match=r"-l, --sampling-rate: .* not supported"):
-        refuse_options(request)
+    assert request.log == LogSpec(prefix="mine", sampling_rate=0.5, failures_detailed=True)
+    with pytest.raises(UsageError, match="cannot write one log"):
+        read_command_line(["-l", "--find-rate", "p99<20ms", "-T", "5"], {})
 
 
 def test_rows_are_those_of_pgbench() -> None:

@@ -105,3 +105,13 @@ def test_the_start_of_a_load_does_not_count_against_it() -> None:
     assert found.stable_after_s is not None and found.stable_after_s >= 13
     assert found.tps == pytest.approx(1000, rel=0.02)
     assert describe_stability(tps[:8]).stable_after_s is None
+
+
+def test_it_never_goes_below_the_rate_that_still_shows_something() -> None:
+    search = RateSearch(parse_condition("p99<20ms", "--find-rate"), first_tps=100, ceiling_tps=220, lowest_tps=10)
+    rates = []
+    while (rate := search.next_rate()) is not None:
+        rates.append(rate)
+        search.tell(rate, served_tps=rate, measured=50.0, why="p99 50")
+    assert rates == [100, 50, 25, 12.5]
+    assert search.result().rate_tps is None

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from fixtures.pgbench import accepts, pgbench
-from pgclinic.bench.builtin_scripts import BUILTINS, list_text, script_text
+from pgclinic.bench.builtin_scripts import list_text, script_text
 from pgclinic.bench.command_line import read_command_line
 from pgclinic.bench.getopt_long import Option
 from pgclinic.bench.options import ALL_OPTIONS, help_text
 from pgclinic.bench.request import BenchRequest, InitRequest, Show
 from pgclinic.errors import UnknownNameError, UsageError
+from pgclinic.load.engine import builtin_scripts
 from pgclinic.model.load import Protocol
 
 
@@ -183,7 +184,7 @@ def _meaning(prefix: str, options: list[Option]) -> str | None:
 
 
 def test_the_builtin_scripts_are_those_of_pgbench() -> None:
-    for builtin in BUILTINS:
+    for builtin in builtin_scripts():
         shown = pgbench(f"--show-script={builtin.name}").stderr
         assert script_text(builtin).rstrip() == shown.rstrip()
     assert list_text().split() == pgbench("-b", "list").stderr.split()

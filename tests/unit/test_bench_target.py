@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import pwd
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pgclinic.bench.encryption import tls_of
 from pgclinic.bench.target import connect_timeout_s, refuse_what_the_engine_cannot, target_of
 from pgclinic.errors import UsageError
+from pgclinic.model.load import ChannelBinding, TlsMode, TlsSpec
 from pgclinic.pg.libpq import Reached, is_connection_string, libpq_keywords
 
 ACCOUNT = pwd.getpwuid(os.geteuid()).pw_name
@@ -63,12 +66,10 @@ def place(**changes: Any) -> Reached:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"encrypted_by": "TLS"}, "TLS"),
         ({"encrypted_by": "GSSAPI"}, "GSSAPI"),
         ({"host": "@abstract"}, "abstract"),
         ({"keywords": {"load_balance_hosts": "random"}}, "load_balance_hosts"),
         ({"keywords": {"require_auth": "scram-sha-256"}}, "require_auth"),
-        ({"keywords": {"channel_binding": "require"}}, "channel_binding"),
     ],
 )
 def test_what_the_engine_cannot_honour_is_refused_by_name(changes: dict[str, Any], words: str) -> None:
@@ -93,3 +94,43 @@ def test_the_connect_timeout_is_libpqs() -> None:
     assert connect_timeout_s(place(keywords={"connect_timeout": "7"})) == 7
     assert connect_timeout_s(place(keywords={"connect_timeout": "1"})) == 2
     assert connect_timeout_s(place()) == 30
+
+
+def test_tls_is_repeated_as_libpq_did_it(tmp_path: Path) -> None:
+    (tmp_path / "root.crt").touch()
+    found = tls_of(
+        {
+            "sslmode": "verify-full",
+            "sslcert": "/c.crt",
+            "sslkey": "/c.key",
+            "sslsni": "0",
+            "channel_binding": "require",
+        },
+        host="db.example",
+        user_folder=tmp_path,
+    )
+    assert found == TlsSpec(
+        mode=TlsMode.VERIFY_FULL,
+        root_cert=str(tmp_path / "root.crt"),
+        cert="/c.crt",
+        key="/c.key",
+        sni=False,
+        server_name="db.example",
+        channel_binding=ChannelBinding.REQUIRE,
+    )
+    assert tls_of({"sslcertmode": "disable"}, host="h", user_folder=tmp_path).cert is None
+    assert tls_of({"ssl_min_protocol_version": "TLSv1"}, host="h", user_folder=tmp_path).min_protocol is None
+
+
+@pytest.mark.parametrize("keyword", ["sslcrldir", "sslpassword"])
+def test_tls_that_the_engine_cannot_repeat_is_refused_by_name(keyword: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=keyword):
+        tls_of({keyword: "x"}, host="h", user_folder=tmp_path)
+    with pytest.raises(UsageError, match="ssl_max_protocol_version"):
+        tls_of({"ssl_max_protocol_version": "TLSv1.1"}, host="h", user_folder=tmp_path)
+
+
+def test_without_tls_at_the_door_there_is_none_inside() -> None:
+    assert target_of(place()).tls is None
+    tls = target_of(place(encrypted_by="TLS", keywords={"sslmode": "require"})).tls
+    assert tls is not None and tls.server_name == "db.example"

@@ -74,6 +74,8 @@ def _check_own(names: AbstractSet[str], *, address_given: bool) -> None:
         raise UsageError("--lab starts a server of its own: leave out host, port, user and database")
     if "set" in names and "lab" not in names:
         raise UsageError("--set needs --lab", hint="the settings of a server that is not ours stay as they are")
+    if {"find-rate", "log"} <= names:
+        raise UsageError("--find-rate runs many loads: it cannot write one log (-l)")
     for name in ("find-rate", "until-stable"):
         if name in names and "transactions" in names:
             raise UsageError(f"--{name} runs for a time: give -T, not -t")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgclinic import __version__
-from pgclinic.bench.builtin_scripts import Builtin, find_builtin, list_text, script_text
+from pgclinic.bench.builtin_scripts import find_builtin, list_text, script_text
 from pgclinic.bench.combinations import check_benchmark, check_initialize
 from pgclinic.bench.getopt_long import Given, read_words
 from pgclinic.bench.option_values import (
@@ -32,14 +32,14 @@ from pgclinic.bench.request import (
     BenchRequest,
     ChosenScript,
     InitRequest,
-    LogWanted,
     Outputs,
     Show,
     seed_words,
 )
 from pgclinic.bench.thresholds import parse_condition
 from pgclinic.errors import UnknownNameError, UsageError
-from pgclinic.model.load import Protocol, Script
+from pgclinic.load.engine import BuiltinScript
+from pgclinic.model.load import LogSpec, Protocol, Script
 
 SEED_VARIABLE = "PGBENCH_RANDOM_SEED"
 SCRIPTS_MAX = 128
@@ -154,7 +154,7 @@ def _take_file(given: Given, value: str, reading: Reading) -> None:
     _add_script(ChosenScript(Script(name=name, text=_script_file(name), weight=weight)), reading)
 
 
-def _add_builtin(builtin: Builtin, weight: int, reading: Reading) -> None:
+def _add_builtin(builtin: BuiltinScript, weight: int, reading: Reading) -> None:
     script = Script(name=builtin.description, text=builtin.text, weight=weight)
     _add_script(ChosenScript(script, builtin=builtin.name), reading)
 
@@ -331,6 +331,7 @@ def _bench_request(reading: Reading, address: Address) -> BenchRequest:
         fail_if=tuple(parse_condition(text, "--fail-if") for text in reading.fail_if),
         find_rate=find_rate_target(values.get("find-rate")),
         until_stable="until-stable" in names,
+        spin="spin" in names,
         outputs=Outputs(
             as_json="json" in names,
             seconds=tuple(reading.seconds),
@@ -350,11 +351,12 @@ def _end(reading: Reading) -> tuple[int | None, int | None]:
     return duration_s, (None if duration_s is not None else reading.numbers.get("transactions", 10))
 
 
-def _log(reading: Reading) -> LogWanted | None:
+def _log(reading: Reading) -> LogSpec | None:
     if "log" not in reading.names:
         return None
-    return LogWanted(
+    return LogSpec(
         prefix=reading.values.get("log-prefix", "pgbench_log"),
         sampling_rate=reading.amounts.get("sampling-rate"),
         aggregate_interval_s=reading.numbers.get("aggregate-interval"),
+        failures_detailed="failures-detailed" in reading.names,
     )

@@ -23,12 +23,14 @@ RATE_MIN_TPS = 1.0
 class RateSearch:
     """Ask ``next_rate``, run it, ``tell`` what came; until ``next_rate`` is None.
 
-    ``first_tps`` is where to begin, ``ceiling_tps`` what is never exceeded; both per second.
+    ``first_tps`` is where to begin, ``ceiling_tps`` what is never exceeded, ``lowest_tps`` what is never gone below:
+    with too few transactions a trial says nothing. All per second.
     """
 
     target: Condition
     first_tps: float
     ceiling_tps: float
+    lowest_tps: float = RATE_MIN_TPS
     trials: list[RateTrial] = field(default_factory=list)
     _stage: str = "bracket"
     _kept: float | None = None
@@ -83,16 +85,16 @@ class RateSearch:
             return
         self._missed = rate_tps
         lower = rate_tps * STEP_DOWN
-        self._kept = _rounded(lower) if lower >= RATE_MIN_TPS and _rounded(lower) < rate_tps else None
+        self._kept = _rounded(lower) if lower >= self.lowest_tps and _rounded(lower) < rate_tps else None
 
     def _bracket_rate(self) -> float | None:
         if not self.trials:
-            return _rounded(min(self.first_tps, self.ceiling_tps))
+            return _rounded(min(max(self.first_tps, self.lowest_tps), self.ceiling_tps))
         if self._missed is None:
             assert self._kept is not None
             return _rounded(min(self._kept * 2, self.ceiling_tps))
         lower = self._missed / 2
-        return _rounded(lower) if lower >= RATE_MIN_TPS else None
+        return _rounded(lower) if lower >= self.lowest_tps else None
 
     def _leave_bracket(self) -> None:
         if self._kept is not None and self._missed is not None:

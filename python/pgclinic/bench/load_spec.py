@@ -5,24 +5,11 @@ from __future__ import annotations
 from pgclinic.bench.prepare import Tables
 from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.target import Patient
-from pgclinic.errors import UsageError
 from pgclinic.model.bench import BenchOptions, ScriptAsked
 from pgclinic.model.load import LoadSpec, OnError, Pace
 
 #: pgbench has no limit; the engine wants one, so that a load always ends.
 LIMIT_S = 365 * 86_400.0
-
-
-def refuse_options(request: BenchRequest) -> None:
-    """Raises UsageError naming an option that cannot be had yet."""
-    if request.log is not None:
-        options = ["-l"]
-        options += ["--sampling-rate"] if request.log.sampling_rate is not None else []
-        options += ["--aggregate-interval"] if request.log.aggregate_interval_s is not None else []
-        raise UsageError(
-            f"{', '.join(options)}: the log of single transactions is not supported",
-            hint="--seconds FILE.jsonl writes a row a second, --hdr FILE all latencies as histograms",
-        )
 
 
 def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSpec:
@@ -46,6 +33,12 @@ def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSp
         on_error=OnError.ABORT_LOAD if request.exit_on_abort else OnError.ABORT_CLIENT,
         reconnect=request.reconnect,
         connect_timeout_s=patient.connect_timeout_s,
+        # pgbench's report per command lists those that only compute, too.
+        time_meta_commands=request.report_per_command,
+        verbose_errors=request.verbose_errors,
+        second_histograms=request.outputs.hdr is not None,
+        log=request.log,
+        spin=request.spin,
     )
 
 

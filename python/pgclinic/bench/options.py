@@ -74,6 +74,7 @@ OWN = (
     Option("find-rate", 'the highest rate that keeps a target, such as "p99<20ms"', metavar="TARGET", own=True),
     Option("until-stable", "end as soon as the TPS are stable; -T is the limit (default 300)", own=True),
     Option("fail-if", 'exit with 3 when this holds, such as "p99>50ms"; may be repeated', metavar="TEST", own=True),
+    Option("spin", "never wait for the kernel: for the latency of single sessions; takes a core a thread", own=True),
     Option("runs", "keep the run in a folder below DIR", metavar="DIR", own=True),
     Option("json", "print the result as JSON", own=True),
 )

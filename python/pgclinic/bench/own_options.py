@@ -9,6 +9,7 @@ from pgclinic.bench.request import LabWanted
 from pgclinic.bench.thresholds import parse_condition
 from pgclinic.errors import UsageError
 from pgclinic.model.bench import Condition
+from pgclinic.pg.setting_words import parse_settings
 
 _UNITS_S = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0}
 
@@ -25,15 +26,7 @@ def warm_up_s(text: str | None) -> float:
 
 def lab_wanted(version: str, settings: Sequence[str]) -> LabWanted:
     """The lab's server; an empty ``version`` is the embedded one. Raises UsageError for a bad setting."""
-    found: dict[str, str] = {}
-    for pair in settings:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(f"--set {pair!r} is not NAME=VALUE", hint="write --set work_mem=64MB")
-        if name.strip() in found:
-            raise UsageError(f"--set {name.strip()} is given twice")
-        found[name.strip()] = value.strip()
-    return LabWanted(version=version or None, settings=found)
+    return LabWanted(version=version or None, settings=parse_settings(settings))
 
 
 def find_rate_target(text: str | None) -> Condition | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgclinic.model.bench import Condition
-from pgclinic.model.load import Protocol, Script
+from pgclinic.model.load import LogSpec, Protocol, Script
 
 DEFAULT_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 
@@ -68,15 +68,6 @@ class ChosenScript:
 
 
 @dataclass(frozen=True)
-class LogWanted:
-    """``-l``: one line a transaction, or one an interval. ``sampling_rate`` is a share of 1."""
-
-    prefix: str = "pgbench_log"
-    sampling_rate: float | None = None
-    aggregate_interval_s: int | None = None
-
-
-@dataclass(frozen=True)
 class Outputs:
     """Files and forms of the result. ``seconds`` end in .jsonl or .parquet."""
 
@@ -114,7 +105,8 @@ class BenchRequest:
     progress_s: int = 0
     progress_timestamp: bool = False
     seed: int = 0
-    log: LogWanted | None = None
+    log: LogSpec | None = None
+    spin: bool = False
     debug: bool = False
     percentiles: tuple[float, ...] = DEFAULT_PERCENTILES
     latency_percentiles: bool = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from pgclinic.bench.find_rate import RateSearch
+from pgclinic.bench.find_rate import RATE_MIN_TPS, RateSearch
 from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.stability import describe_stability, is_stable
 from pgclinic.bench.thresholds import holds, measured
@@ -19,6 +19,8 @@ from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec, Pace
 #: A rate is not kept when more than this share of the slots was not served, or failed.
 LOST_SHARE_MAX = 0.01
 CAPACITY_S = 5.0
+#: A trial with fewer transactions than this shows no percentile, and may by chance have none at all.
+EVENTS_MIN = 10
 #: Open loop cannot serve more than closed loop does; a little above it proves that.
 CEILING = 1.1
 
@@ -67,7 +69,12 @@ def _find_rate(target: Condition, spec: LoadSpec, listener: RunListener, stopper
     assert spec.measure_s is not None
     listener.on_trial("closed loop, to see what is possible")
     load = _trial(replace(spec, pace=Pace(), measure_s=min(spec.measure_s, CAPACITY_S)), listener, stopper)
-    search = RateSearch(target, first_tps=load.tps / 2, ceiling_tps=load.tps * CEILING)
+    search = RateSearch(
+        target,
+        first_tps=load.tps / 2,
+        ceiling_tps=load.tps * CEILING,
+        lowest_tps=max(RATE_MIN_TPS, EVENTS_MIN / spec.measure_s),
+    )
     found: LoadResult | None = None
     while load.stopped != "interrupted":
         rate_tps = search.next_rate()

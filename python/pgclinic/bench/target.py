@@ -10,7 +10,9 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+from pgclinic.bench.encryption import tls_of
 from pgclinic.bench.request import Address
 from pgclinic.errors import UsageError
 from pgclinic.model.load import Target
@@ -19,6 +21,8 @@ from pgclinic.pg.session import Session
 
 APPLICATION_NAME = "pgclinic-bench"
 CONNECT_TIMEOUT_S = 30.0
+#: Where libpq looks for certificates and keys that nobody names.
+USER_FOLDER = Path("~/.postgresql").expanduser()
 
 
 @dataclass(frozen=True)
@@ -61,11 +65,10 @@ def open_patient(
 
 def refuse_what_the_engine_cannot(place: Reached) -> None:
     """Raises UsageError naming the libpq option that the engine's own sessions could not honour."""
-    if place.encrypted_by:
-        off = {"TLS": "sslmode=disable", "GSSAPI": "gssencmode=disable"}[place.encrypted_by]
+    if place.encrypted_by == "GSSAPI":
         raise UsageError(
-            f"the server was reached by {place.encrypted_by}, which the load engine does not speak",
-            hint=f"add {off} where the server allows it",
+            "the server was reached by GSSAPI encryption, which the load engine does not speak",
+            hint="add gssencmode=disable where the server allows it",
         )
     if place.host.startswith("@"):
         raise UsageError("the load engine does not connect to abstract sockets", hint="name a socket directory")
@@ -73,8 +76,6 @@ def refuse_what_the_engine_cannot(place: Reached) -> None:
         raise UsageError("load_balance_hosts is not supported: all clients use the host that was reached first")
     if place.keywords.get("require_auth"):
         raise UsageError("require_auth is not supported by the load engine")
-    if place.keywords.get("channel_binding") == "require":
-        raise UsageError("channel_binding=require needs TLS, which the load engine does not speak")
 
 
 def target_of(place: Reached) -> Target:
@@ -87,6 +88,8 @@ def target_of(place: Reached) -> Target:
         password=place.password,
         application_name=place.keywords.get("application_name") or APPLICATION_NAME,
         options=place.options or None,
+        # A server that offered no TLS to libpq offers none to the engine.
+        tls=tls_of(place.keywords, host=place.host, user_folder=USER_FOLDER) if place.encrypted_by == "TLS" else None,
     )
 
 

@@ -14,7 +14,7 @@ import msgspec
 from pgclinic.bench.hdr_log import write_hdr_log
 from pgclinic.bench.initialize import InitListener, done_line, initialize
 from pgclinic.bench.lab_server import lab_patient
-from pgclinic.bench.load_spec import load_spec, refuse_options
+from pgclinic.bench.load_spec import load_spec
 from pgclinic.bench.prepare import read_tables, vacuum
 from pgclinic.bench.request import BenchRequest, InitRequest
 from pgclinic.bench.result import ABORTED, NOT_RUN, make_result
@@ -52,7 +52,6 @@ def run_initialize(request: InitRequest) -> None:
 def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
     """Run, print, write; the exit code. All that can be refused is refused before the server is touched."""
     refuse_debug_engine()
-    refuse_options(request)
     refuse_unwritable("--seconds", request.outputs.seconds)
     refuse_unwritable("--hdr", [request.outputs.hdr] if request.outputs.hdr is not None else [])
     for chosen in request.scripts:
@@ -114,7 +113,15 @@ def _print(request: BenchRequest, result: BenchResult) -> None:
         print(msgspec.json.encode(result).decode())
     else:
         print("\n".join([*pgbench_lines(result), *own_lines(result)]))
-    if request.verbose_errors or result.load.clients_lost:
+    for error in result.load.messages:
+        place = f"in command {error.statement} of script {error.script}" if error.script else "connecting"
+        _say(f"pgclinic: client {error.client} got an error {place}; {error.sqlstate}: {error.message}")
+    log = result.load.log
+    if log is not None and log.lines_lost:
+        _say(f"pgclinic: error: {log.lines_lost} lines of the log are lost: {log.problem}")
+    if result.load.messages_dropped:
+        _say(f"pgclinic: and {result.load.messages_dropped} more errors")
+    if result.load.clients_lost:
         for failure in result.load.failures:
             where = f"in command {failure.statement} of script {failure.script}" if failure.script else "connecting"
             _say(f"pgclinic: error: {failure.count}x {where}; {failure.sqlstate}: {failure.message}")

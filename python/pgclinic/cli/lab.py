@@ -28,9 +28,9 @@ def start(
 ) -> None:
     """Start a server that runs until `pgclinic lab stop`."""
     from pgclinic.cli.lab_output import describe, progress_line, say_cleaned
-    from pgclinic.cli.settings import parse_settings
     from pgclinic.lab.instance import start_server
     from pgclinic.lab.sources import find_source
+    from pgclinic.pg.setting_words import parse_settings
 
     wanted = parse_settings(settings)
     say_cleaned()

@@ -14,7 +14,6 @@ from pgclinic import __version__
 from pgclinic.cli.duration import in_words, parse_duration_s
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
-from pgclinic.cli.settings import parse_settings
 from pgclinic.cli.verdict import finish
 from pgclinic.errors import UsageError
 from pgclinic.fleet.here import Here
@@ -22,6 +21,7 @@ from pgclinic.load.engine import build_info
 from pgclinic.model.run import RunInfo, Tool
 from pgclinic.model.study import Profile, Study
 from pgclinic.model.verdict import Verdict
+from pgclinic.pg.setting_words import parse_settings
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.expand import expand, profile_of

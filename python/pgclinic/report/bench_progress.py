@@ -43,30 +43,26 @@ class ProgressLines:
 def progress_line(seconds: Sequence[LoadProgress], style: ProgressStyle, *, epoch_s: float) -> str:
     """These seconds as pgbench words them."""
     done = sum(second.transactions for second in seconds)
-    sum_us = sum(second.latency_us_mean * second.transactions for second in seconds)
-    mean_us = sum_us / done if done else 0.0
+    mean_us = sum(second.latency_us_sum for second in seconds) / done if done else 0.0
     when = f"{epoch_s:.3f} s" if style.epoch else f"{seconds[-1].second + 1:.1f} s"
     line = f"progress: {when}, {done / len(seconds):.1f} tps, lat {mean_us / 1000:.3f} ms"
     line += f" stddev {_stddev_us(seconds, done, mean_us) / 1000:.3f}"
     line += f", {sum(second.failed for second in seconds)} failed"
     if style.throttled:
-        lag_us = sum(float(getattr(second, "lag_us_sum", math.nan)) for second in seconds)
+        lag_us = sum(second.lag_us_sum for second in seconds)
         line += f", lag {lag_us / done / 1000 if done else 0:.3f} ms"
         if style.skips:
             line += f", {sum(second.skipped for second in seconds)} skipped"
     if style.retries:
-        retried = sum(int(getattr(second, "retried", 0)) for second in seconds)
-        line += f", {retried} retried, {sum(second.retries for second in seconds)} retries"
+        line += f", {sum(second.retried for second in seconds)} retried"
+        line += f", {sum(second.retries for second in seconds)} retries"
     return line
 
 
 def _stddev_us(seconds: Sequence[LoadProgress], done: int, mean_us: float) -> float:
-    """NaN from an engine that does not tell the sum of squares."""
-    squares = sum(float(getattr(second, "latency_us2_sum", math.nan)) for second in seconds)
-    if not done:
-        return 0.0
-    variance = squares / done - mean_us**2
-    return variance if math.isnan(variance) else math.sqrt(max(0.0, variance))
+    """By the sum of squares; 0 when nothing was done."""
+    squares = sum(second.latency_us2_sum for second in seconds)
+    return math.sqrt(max(0.0, squares / done - mean_us**2)) if done else 0.0
 
 
 @dataclass

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from pgclinic.model.bench import BenchOptions, BenchResult
 from pgclinic.model.load import Failure, Histogram, LoadResult, ScriptResult
-from pgclinic.stats.hdr import decode_histogram
 
 _SERIALIZATION, _DEADLOCK = "40001", "40P01"
 
@@ -19,8 +18,8 @@ def pgbench_lines(result: BenchResult) -> list[str]:
         return lines
     lines += _outcomes(options, load)
     lines += _latency(load.latency)
-    if options.rate_tps is not None and load.lag is not None:
-        lag = load.lag
+    if options.rate_tps is not None and load.schedule_lag is not None:
+        lag = load.schedule_lag
         lines.append(f"rate limit schedule lag: avg {lag.mean_us / 1000:.3f} (max {lag.max_us / 1000:.3f}) ms")
     lines += _speed(options, load)
     lines += _scripts(result)
@@ -35,11 +34,6 @@ def share(part: int, whole: int) -> str:
 def serious_failures(failures: Iterable[Failure]) -> int:
     """What pgbench counts as failed: serialization failures and deadlocks. Other errors abort the client."""
     return sum(failure.count for failure in failures if failure.sqlstate in (_SERIALIZATION, _DEADLOCK))
-
-
-def stddev_ms(histogram: Histogram) -> float:
-    """Of a histogram's values, as exact as its buckets: three digits."""
-    return decode_histogram(histogram.hdr).stddev() / 1000
 
 
 def _head(result: BenchResult) -> Iterator[str]:
@@ -95,14 +89,14 @@ def _by_type(failures: tuple[Failure, ...], total: int, *, prefix: str) -> Itera
 def _latency(latency: Histogram, prefix: str = "") -> Iterator[str]:
     if latency.count:
         yield f"{prefix}latency average = {latency.mean_us / 1000:.3f} ms"
-        yield f"{prefix}latency stddev = {stddev_ms(latency):.3f} ms"
+        yield f"{prefix}latency stddev = {latency.stddev_us / 1000:.3f} ms"
 
 
 def _speed(options: BenchOptions, load: LoadResult) -> Iterator[str]:
     if options.reconnect:
-        reconnect_s = getattr(load, "reconnect_s", None)
-        if reconnect_s is not None and load.reconnects:
-            yield f"average connection time = {1000 * reconnect_s / load.reconnects:.3f} ms"
+        # pgbench divides by transactions, and its -C makes one connection for each.
+        if load.transactions:
+            yield f"average connection time = {1000 * load.reconnect_s / load.transactions:.3f} ms"
         yield f"tps = {load.tps:.6f} (including reconnection times)"
     else:
         yield f"initial connection time = {load.connect_s * 1000:.3f} ms"
@@ -154,11 +148,6 @@ def _commands(script: ScriptResult, options: BenchOptions, *, prefix: str) -> It
     yield f"{prefix}statement latencies in milliseconds{', failures and retries' if retries else ' and failures'}:"
     for command in script.statements:
         mean_ms = command.latency.mean_us / 1000 if command.latency.count else 0.0
-        retried = f" {_retries(command):10d}" if retries else ""
+        retried = f" {command.retries:10d}" if retries else ""
         text = " ".join(command.text.split("\n"))
         yield f"   {mean_ms:11.3f}  {command.failures:10d}{retried} {text}"
-
-
-def _retries(command: object) -> int:
-    """How often this command made its transaction start again."""
-    return int(getattr(command, "retries", 0))
