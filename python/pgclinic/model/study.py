@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from pgclinic.model.load import Protocol
+from pgclinic.model.load import Protocol, Script
 from pgclinic.model.record import Record
 
 
@@ -20,14 +20,6 @@ class Condition(Record):
     horizon_held_by: Holder | None = None
 
 
-class WorkloadScript(Record):
-    """One pgbench script of the workload."""
-
-    name: str
-    text: str
-    weight: int = 1
-
-
 class Workload(Record):
     """What the data are and what clients do. ``fill`` is SQL, run once; its result is kept as a template.
 
@@ -35,7 +27,7 @@ class Workload(Record):
     """
 
     fill: str
-    scripts: tuple[WorkloadScript, ...]
+    scripts: tuple[Script, ...]
     clients: int = 1
     threads: int = 1
     protocol: Protocol = Protocol.SIMPLE

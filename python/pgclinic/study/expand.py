@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pgclinic.errors import UnknownNameError
-from pgclinic.model.load import LoadSpec, Script, Target
+from pgclinic.model.load import LoadSpec, Target
 from pgclinic.model.study import Condition, Profile, Study
 from pgclinic.model.trial import ServerWanted, TrialSpec
 
@@ -84,7 +84,7 @@ def _load_spec(study: Study, profile: Profile, arm: str, seed: int) -> LoadSpec:
     workload = study.workload
     return LoadSpec(
         target=UNRESOLVED_TARGET,
-        scripts=tuple(Script(name=s.name, text=s.text, weight=s.weight) for s in workload.scripts),
+        scripts=workload.scripts,
         clients=workload.clients,
         threads=workload.threads,
         protocol=workload.protocol,
