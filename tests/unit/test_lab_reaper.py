@@ -67,6 +67,9 @@ def test_whoever_only_looks_into_the_directory_is_spared(data_dir: Path) -> None
 def test_a_hanging_process_is_killed(data_dir: Path) -> None:
     process = sleeper(data_dir)
     os.kill(process.pid, signal.SIGSTOP)
+    # Two pending signals are taken by number: before it has really stopped, SIGQUIT would come first and end it.
+    while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        time.sleep(0.01)
     began = time.monotonic()
     assert end_processes(data_dir, patience_s=0.3) == 1
     assert 0.3 <= time.monotonic() - began < 3

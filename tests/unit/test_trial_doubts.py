@@ -60,3 +60,8 @@ def test_failures_a_short_load_and_missing_counters_are_doubts() -> None:
     assert kinds(load=replace(LOAD, failed=LOAD.transactions // 20)) == {DoubtKind.FAILED_TRANSACTIONS}
     assert kinds(load=replace(LOAD, measured_s=4.0, stopped="interrupted")) == {DoubtKind.SHORT_TRIAL}
     assert kinds(samples=SAMPLES[:1]) == {DoubtKind.NO_COUNTERS}
+
+
+def test_a_clock_that_jumps_is_a_doubt() -> None:
+    assert kinds(cpu=replace(QUIET, clock_jump_s=-3.2)) == {DoubtKind.CLOCK_JUMP}
+    assert kinds(cpu=replace(QUIET, clock_jump_s=0.01)) == set()

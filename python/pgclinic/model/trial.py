@@ -62,7 +62,7 @@ class CpuUse(Record):
     """CPU over the measured time. ``others_s`` is what everything but this trial took, steal included.
 
     ``pressure_share`` is the share of the time in which some process waited for a CPU (/proc/pressure/cpu), None
-    where the kernel does not tell.
+    where the kernel does not tell. ``clock_jump_s`` is how far the wall clock went away from the steady one meanwhile.
     """
 
     elapsed_s: float
@@ -72,6 +72,7 @@ class CpuUse(Record):
     observer_s: float
     others_s: float
     pressure_share: float | None = None
+    clock_jump_s: float = 0.0
 
 
 class CounterSample(Record):

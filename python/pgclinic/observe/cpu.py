@@ -20,6 +20,7 @@ class CpuMeter:
     def __init__(self, postmaster_pid: int | None) -> None:
         self._pid = postmaster_pid
         self._started_s = 0.0
+        self._started_epoch_s = 0.0
         self._machine = machine_cpu()
         self._pressure = cpu_pressure()
         self._process_s = 0.0
@@ -27,6 +28,7 @@ class CpuMeter:
 
     def start(self) -> None:
         self._started_s = time.monotonic()
+        self._started_epoch_s = time.time()
         self._process_s = time.process_time()
         self._machine = machine_cpu()
         self._pressure = cpu_pressure()
@@ -46,6 +48,7 @@ class CpuMeter:
             observer_s=max(0.0, own_s - client_s),
             others_s=max(0.0, _taken_s(self._machine, machine_cpu()) - own_s - server_s),
             pressure_share=_pressed(self._pressure, cpu_pressure(), elapsed_s),
+            clock_jump_s=(time.time() - self._started_epoch_s) - (time.monotonic() - self._started_s),
         )
 
     def _server(self) -> float:

@@ -11,6 +11,8 @@ PRESSURE_SHARE = 0.20
 CLIENT_BOUND_SHARE = 0.90
 FAILED_SHARE = 0.01
 SHORT_SHARE = 0.98
+# Samples of the server and seconds of the load are put side by side by the wall clock, second by second.
+CLOCK_JUMP_S = 0.5
 
 
 def find_doubts(
@@ -23,6 +25,7 @@ def find_doubts(
         _failed(load),
         _short(spec, load),
         _no_counters(samples),
+        _clock_jump(cpu),
     ]
     return tuple(doubt for doubt in found if doubt is not None)
 
@@ -90,4 +93,14 @@ def _no_counters(samples: tuple[CounterSample, ...]) -> Doubt | None:
         kind=DoubtKind.NO_COUNTERS,
         text="the server's counters could not be read",
         advice="the server may be too slow to answer in time; the mechanism cannot be shown",
+    )
+
+
+def _clock_jump(cpu: CpuUse | None) -> Doubt | None:
+    if cpu is None or abs(cpu.clock_jump_s) < CLOCK_JUMP_S:
+        return None
+    return Doubt(
+        kind=DoubtKind.CLOCK_JUMP,
+        text=f"the wall clock was set by {cpu.clock_jump_s:+.1f} s while the trial ran",
+        advice="TPS are by the steady clock and stand; distrust what is aligned by time, and repeat",
     )
