@@ -25,6 +25,11 @@ impl Session {
         if !matches!(self.state, State::Asleep) {
             return Next::Answer;
         }
+        self.pass_statement(now, work)
+    }
+
+    /// The statement that waited for something other than the server is over: count it and go on.
+    pub(super) fn pass_statement(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
         let statement = self.place(work).statement;
         let latency = now.saturating_sub(self.transaction.statement_began);
         work.recorder

@@ -37,11 +37,6 @@ impl Session {
                 return self.fail_script(command.map_or(0, Command::line), &problem, now, work);
             }
         }
-        let statement = self.place(work).statement;
-        let latency = now.saturating_sub(self.transaction.statement_began);
-        work.recorder
-            .statement(self.transaction.script, statement, now, latency);
-        self.transaction.command += 1;
-        self.step(now, work)
+        self.pass_statement(now, work)
     }
 }
