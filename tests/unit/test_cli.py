@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,19 +17,12 @@ from pgclinic.pg.setting_words import parse_settings
 PGCLINIC = Path(sys.executable).parent / "pgclinic"
 
 
-def test_help_answers_at_once() -> None:
-    # Three tries: the first also writes byte code, and another process may be at work. The promise is 0.3 s.
-    times = []
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    for _ in range(3):
-        started = time.perf_counter()
-        done = subprocess.run([PGCLINIC, "--help"], capture_output=True, text=True, check=True, env=environment)
-        times.append(time.perf_counter() - started)
-        assert "study" in done.stdout
-        assert "lab" in done.stdout
+def test_help_loads_nothing_heavy() -> None:
+    done = subprocess.run([PGCLINIC, "--help"], capture_output=True, text=True, check=True)
+    assert {"study", "bench", "lab"} <= set(done.stdout.split())
     heavy = "import sys, pgclinic.cli.main; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"numpy", "psycopg", "jinja2", "rich", "jgo", "msgspec"} & set(loaded), min(times)
+    assert not {"numpy", "psycopg", "jinja2", "rich", "jgo", "msgspec"} & set(loaded)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TextIO
 
 from pgclinic.bench.request import BenchRequest
-from pgclinic.cli.live import CLEAR_LINE
+from pgclinic.cli.live import TerminalLine
 from pgclinic.model.load import LoadProgress
 from pgclinic.report.bench_progress import LiveFigures, ProgressLines, ProgressStyle
 
@@ -20,33 +20,29 @@ class BenchLive:
     """Use it in a ``with``; whatever ends the block, the live line is cleared."""
 
     def __init__(self, out: TextIO, request: BenchRequest | None = None) -> None:
-        self._out = out
+        self._line = TerminalLine(out)
         self._terminal = out.isatty()
-        self._drawn = False
         duration_s = None if request is None or request.duration_s is None else float(request.duration_s)
         self._figures = LiveFigures(measure_s=duration_s)
         self._lines = None if request is None or not request.progress_s else ProgressLines(_style(request))
 
     def say(self, text: str) -> None:
         """A line of its own."""
-        self._clear()
-        self._out.write(text + "\n")
-        self._out.flush()
+        self._line.say(text)
 
     def stage(self, text: str) -> None:
         """What is being prepared."""
         if self._terminal:
-            self._draw(f"  {text}")
+            self._line.draw(f"  {text}")
         else:
             self.say(f"  {text}")
 
     def filled(self, text: str) -> None:
         """How far a fill is; the last such line stays."""
         if self._terminal:
-            self._draw(text)
+            self._line.draw(text)
             if "(100%)" in text:
-                self._out.write("\n")
-                self._drawn = False
+                self._line.keep()
         else:
             self.say(text)
 
@@ -63,7 +59,7 @@ class BenchLive:
             if line is not None:
                 self.say(line)
         elif self._terminal:
-            self._draw(self._figures.line(progress, shutil.get_terminal_size().columns - 1))
+            self._line.draw(self._figures.line(progress, shutil.get_terminal_size().columns - 1))
         else:
             line = self._figures.line(progress)
             if progress.phase == "measure" and (progress.second + 1) % PLAIN_EVERY_S == 0:
@@ -73,18 +69,7 @@ class BenchLive:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._clear()
-
-    def _draw(self, line: str) -> None:
-        self._out.write(CLEAR_LINE + line)
-        self._out.flush()
-        self._drawn = True
-
-    def _clear(self) -> None:
-        if self._drawn:
-            self._out.write(CLEAR_LINE)
-            self._out.flush()
-            self._drawn = False
+        self._line.clear()
 
 
 def _style(request: BenchRequest) -> ProgressStyle:

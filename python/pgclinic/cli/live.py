@@ -13,52 +13,69 @@ from pgclinic.report.progress import live_line, trial_line
 CLEAR_LINE = "\r\x1b[2K"
 
 
+class TerminalLine:
+    """One line that is drawn over and over, and cleared before anything else is said."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._drawn = False
+
+    def draw(self, text: str) -> None:
+        self._out.write(CLEAR_LINE + text)
+        self._out.flush()
+        self._drawn = True
+
+    def keep(self) -> None:
+        """Leave what is drawn where it stands, and go on below it."""
+        if self._drawn:
+            self._out.write("\n")
+            self._drawn = False
+
+    def clear(self) -> None:
+        if self._drawn:
+            self._out.write(CLEAR_LINE)
+            self._out.flush()
+            self._drawn = False
+
+    def say(self, text: str) -> None:
+        """A line of its own, instead of the one that was drawn."""
+        self.clear()
+        self._out.write(text + "\n")
+        self._out.flush()
+
+
 class LiveLine:
     """Use it in a ``with``; whatever ends the block, the line is cleared and the cursor stands at its start."""
 
     def __init__(self, out: TextIO) -> None:
-        self._out = out
+        self._line = TerminalLine(out)
         self._terminal = out.isatty()
-        self._drawn = False
         self._last_stage = ""
         self._blocks = 1
 
     def stage(self, text: str) -> None:
         """Say what is being prepared."""
         if self._terminal:
-            self._draw(f"  {text}")
+            self._line.draw(f"  {text}")
         elif text != self._last_stage:
-            self._print(f"  {text}")
+            self._line.say(f"  {text}")
         self._last_stage = text
 
     def progress(self, progress: Progress) -> None:
         self._blocks = progress.blocks
         if self._terminal:
-            self._draw("  " + live_line(progress, width=shutil.get_terminal_size().columns - 3))
+            self._line.draw("  " + live_line(progress, width=shutil.get_terminal_size().columns - 3))
 
     def trial(self, record: TrialRecord) -> None:
         """A finished trial: it gets a line of its own where no live line shows it."""
         if not self._terminal or record.failure is not None:
-            self.close()
-            self._print("  " + trial_line(record, self._blocks))
+            self._line.say("  " + trial_line(record, self._blocks))
 
     def close(self) -> None:
-        if self._drawn:
-            self._out.write(CLEAR_LINE)
-            self._out.flush()
-            self._drawn = False
+        self._line.clear()
 
     def __enter__(self) -> LiveLine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-    def _draw(self, line: str) -> None:
-        self._out.write(CLEAR_LINE + line)
-        self._out.flush()
-        self._drawn = True
-
-    def _print(self, line: str) -> None:
-        self._out.write(line + "\n")
-        self._out.flush()
