@@ -1,0 +1,164 @@
+"""How long a slice should be on this machine, and how small an effect can be told in a budget.
+
+Both are read off an A/A prelude: TPS by the second while nothing differs. A pair of slices of length L costs 2L and the
+switch between the arms, and its log ratio has the variance v(L). Blocks are averaged, so a budget B leaves the variance
+v(L) (2L + switch) / B: the best length has the least v(L) (2L + switch). Independent seconds would ask for the longest
+slice, a drifting machine for the shortest; real ones lie between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from pgclinic.stats.claimed_region import NULL_EFFECT
+from pgclinic.stats.confidence_sequence import half_width
+from pgclinic.stats.log_ratio import log_ratio
+from pgclinic.stats.student_t import quantile
+from pgclinic.stats.summary import mean
+
+#: A length this little worse than the best one cannot be told from it in a minute, and a shorter one gives more blocks.
+AS_GOOD = 1.1
+
+#: Fewer pairs than this, side by side, show no spread.
+PAIRS_MIN = 3
+
+#: How likely an effect of the size called resolvable is resolved.
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class SliceNoise:
+    """What slices of ``length_s`` are worth: the standard deviation of the log ratio of two neighbours.
+
+    ``score`` is the variance times the seconds that a pair takes; less is better.
+    """
+
+    length_s: int
+    deviation: float
+    pair_s: float
+
+    @property
+    def score(self) -> float:
+        return self.deviation**2 * self.pair_s
+
+
+def neighbour_log_ratios(tps: Sequence[float], length_s: int, gap_s: int = 0) -> tuple[float, ...]:
+    """The log ratio of each two slices of ``length_s`` seconds that lie ``gap_s`` apart, wherever they fit.
+
+    The places overlap: that adds no independent evidence, but wastes none. Raises ValueError for a slice of no TPS.
+    """
+    sums = [0.0, *accumulate(tps)]
+    step = length_s + gap_s
+    last = len(tps) - length_s - step
+    return tuple(
+        log_ratio(sums[at + step + length_s] - sums[at + step], sums[at + length_s] - sums[at])
+        for at in range(last + 1)
+    )
+
+
+def gap_between(series: Iterable[Sequence[float]], switch_s: float) -> int:
+    """Whole seconds between the slices of a pair: half of what the two switches take, as far as the series show it.
+
+    Without the gap one-second slices would look best of all: neighbouring seconds share their noise, and a comparison
+    within the second cancels it. No server is switched that fast.
+    """
+    longest = max((len(tps) for tps in series), default=0)
+    return min(math.ceil(switch_s / 2.0), longest // 4)
+
+
+def longest_length(series: Iterable[Sequence[float]], gap_s: int = 0) -> int:
+    """The longest slice whose noise can be read off: of its pairs ``PAIRS_MIN`` fit without overlapping; 0 for none."""
+    lengths = [len(tps) for tps in series]
+    longest = 0
+    while sum(length // (2 * (longest + 1) + gap_s) for length in lengths) >= PAIRS_MIN:
+        longest += 1
+    return longest
+
+
+def pair_deviation(series: Sequence[Sequence[float]], length_s: int, gap_s: int = 0) -> float:
+    """Root mean square of the log ratios of neighbours, over all series in which two slices fit.
+
+    About zero and not about their mean: in an A/A prelude the true ratio is 1.
+    """
+    squares = [value**2 for tps in series for value in neighbour_log_ratios(tps, length_s, gap_s)]
+    if not squares:
+        raise ValueError(f"no series holds two slices of {length_s} s")
+    return math.sqrt(mean(squares))
+
+
+def restart_deviation(series: Sequence[Sequence[float]], within: SliceNoise) -> float:
+    """Standard deviation of a trial's log level from restart to restart, beyond what its seconds explain.
+
+    ``within`` is the noise of a slice; a whole trial's is taken to shrink with its length, as independent slices would
+    make it: on a drifting machine too little is taken off, which errs to the safe side. 0 for fewer than two series.
+    """
+    if len(series) < 2:
+        return 0.0
+    levels = [(mean(tps), len(tps)) for tps in series]
+    spread = mean(
+        [log_ratio(b, a) ** 2 for (a, _), (b, _) in pairwise(levels)],
+    )
+    shrunk = within.deviation**2 * within.length_s / mean([length for _, length in levels])
+    return math.sqrt(max(0.0, spread - shrunk) / 2.0)
+
+
+def slice_noises(
+    series: Sequence[Sequence[float]], switch_s: float, restart: float = 0.0, shortest_s: int = 1
+) -> tuple[SliceNoise, ...]:
+    """The noise of every length that the series can show, shortest first.
+
+    ``switch_s`` is what a pair costs beyond its two slices; ``restart`` the deviation that every slice brings along
+    however long it is.
+    """
+    gap_s = gap_between(series, switch_s)
+    lengths = range(max(1, shortest_s), longest_length(series, gap_s) + 1)
+    return tuple(
+        SliceNoise(
+            length_s=length,
+            deviation=math.hypot(pair_deviation(series, length, gap_s), math.sqrt(2.0) * restart),
+            pair_s=2 * length + switch_s,
+        )
+        for length in lengths
+    )
+
+
+def best_slice(noises: Sequence[SliceNoise], budget_s: float, blocks_min: int) -> SliceNoise | None:
+    """The shortest length whose score is as good as the best; only lengths of which the budget holds enough blocks.
+
+    None where the budget holds too few blocks of any.
+    """
+    affordable = [noise for noise in noises if blocks_in_budget(noise.pair_s, budget_s) >= blocks_min]
+    if not affordable:
+        return None
+    limit = AS_GOOD * min(noise.score for noise in affordable)
+    return next(noise for noise in affordable if noise.score <= limit)
+
+
+def blocks_in_budget(block_s: float, budget_s: float) -> int:
+    """How many whole blocks of ``block_s`` seconds fit."""
+    return max(0, math.floor(budget_s / block_s + 1e-9))
+
+
+def _reach(deviation: float, blocks: int, alpha: float, power: float) -> float:
+    """How far from its centre an edge must lie for an interval after ``blocks`` blocks to clear it, with ``power``."""
+    half = half_width(blocks, deviation, alpha)
+    if math.isinf(half):
+        return math.inf
+    return half + quantile(power, blocks - 1) * deviation / math.sqrt(blocks)
+
+
+def smallest_effect(deviation: float, blocks: int, alpha: float = 0.05, power: float = POWER) -> float:
+    """The least log effect whose direction is told: its interval leaves the null zone within ``blocks`` blocks.
+
+    Infinite where so few blocks bound nothing.
+    """
+    return NULL_EFFECT + _reach(deviation, blocks, alpha, power)
+
+
+def shows_no_effect(deviation: float, blocks: int, alpha: float = 0.05, power: float = POWER) -> bool:
+    """Whether arms that are truly equal would be shown to be: their interval fits into the null zone."""
+    # Both ends must clear their edge, so each may fail half as often.
+    return _reach(deviation, blocks, alpha, (1.0 + power) / 2.0) <= NULL_EFFECT

@@ -1,0 +1,215 @@
+"""A/A trials -> what this machine can tell within the budget, or why the study should not be run on it. Pure.
+
+A prelude is a few trials of one arm, one after the other: the same settings on what will be both sides. Three or four
+trials of 15 to 20 s suit best: each start brings a level of its own, so there should be several, and a slice can only
+be judged up to half of a trial. The gate needs six.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from pgclinic.model.prelude import ClaimReach, Prelude, Refusal, RefusalKind, SliceSeen
+from pgclinic.model.study import Claim
+from pgclinic.model.trial import TrialOutcome, TrialRecord
+from pgclinic.stats.autocorrelation import correlation_time
+from pgclinic.stats.blocks_needed import first_bounded
+from pgclinic.stats.calibration import (
+    SliceNoise,
+    best_slice,
+    blocks_in_budget,
+    gap_between,
+    longest_length,
+    restart_deviation,
+    shows_no_effect,
+    slice_noises,
+    smallest_effect,
+)
+from pgclinic.stats.claimed_region import NULL_EFFECT, direction
+from pgclinic.stats.log_ratio import log_ratio
+from pgclinic.stats.student_t import t_interval
+from pgclinic.stats.summary import mean
+from pgclinic.study.figures import count, percent, ratio, seconds, times
+from pgclinic.study.tail import transactions_by_second
+from pgclinic.study.trust import refused
+
+#: The first second after a connection is made is not like the others: caches of the session fill, arms start skewed.
+DROPPED_S = 1
+
+#: Fewer seconds in all than this show no noise worth the name.
+SECONDS_MIN = 30
+
+#: Shorter slices may look best where a switch is cheap, but counters arrive once a second and an arm needs time to act.
+SLICE_MIN_S = 5
+
+#: A mean of fewer transactions a second than this is counting noise, which the log scale does not fit.
+TPS_MIN = 3.0
+
+#: The A/A gate errs in one study of a hundred, and needs three pairs of trials to speak at all.
+GATE_ALPHA = 0.01
+GATE_PAIRS = 3
+
+
+def prelude_of(claims: Sequence[Claim], trials: Sequence[TrialRecord], *, budget_s: float) -> Prelude:
+    """Judge the prelude ``trials``, all of one arm, for ``claims`` that have ``budget_s`` seconds."""
+    done = [trial for trial in trials if trial.outcome is TrialOutcome.DONE and trial.load is not None]
+    series = [_settled_seconds(trial) for trial in done]
+    series = [tps for tps in series if tps]
+    start = Prelude(
+        trials=len(series),
+        seconds=sum(len(tps) for tps in series),
+        budget_s=budget_s,
+        switch_s=2.0 * mean([_beside_load_s(trial) for trial in done]) if done else 0.0,
+    )
+    refusal = _unfit(trials, done, series, start.switch_s)
+    if refusal is not None:
+        return replace(start, refusal=refusal)
+    return _calibrated(start, claims, series)
+
+
+def _settled_seconds(trial: TrialRecord) -> list[float]:
+    load = trial.load
+    return [float(count) for count in transactions_by_second(load)[DROPPED_S:]] if load is not None else []
+
+
+def _beside_load_s(trial: TrialRecord) -> float:
+    """What a trial takes beyond the seconds that count."""
+    measured_s = trial.load.measured_s if trial.load is not None else 0.0
+    return max(0.0, trial.elapsed_s - measured_s) + DROPPED_S
+
+
+def _unfit(
+    trials: Sequence[TrialRecord], done: Sequence[TrialRecord], series: Sequence[Sequence[float]], switch_s: float
+) -> Refusal | None:
+    """Why nothing can be read off these trials."""
+    if not done:
+        why = next((trial.failure for trial in trials if trial.failure), "none was run")
+        return Refusal(
+            kind=RefusalKind.NO_TRIALS, text=f"no trial of the prelude went well: {why}", advice="mend that first"
+        )
+    if refused(done):
+        return Refusal(
+            kind=RefusalKind.STARVED_CPU,
+            text="other processes took most of the CPU during the prelude",
+            advice="stop what else runs on this machine, or wait until it has ended",
+        )
+    total = sum(len(tps) for tps in series)
+    if total < SECONDS_MIN or longest_length(series, gap_between(series, switch_s)) < 1:
+        return Refusal(
+            kind=RefusalKind.TOO_SHORT,
+            text=f"the prelude measured {seconds(total)} in {count(len(series), 'trial')}, which is too little to show "
+            "the noise",
+            advice="give the prelude three trials of 15 to 20 s",
+        )
+    if any(mean(tps) < TPS_MIN or 0.0 in tps for tps in series):
+        return Refusal(
+            kind=RefusalKind.TOO_FEW_EVENTS,
+            text=f"there were seconds without a transaction, or fewer than {TPS_MIN:g} a second: too few for a noise",
+            advice="use longer trials and compare counts, by their exact Poisson limits",
+        )
+    return None
+
+
+def _calibrated(start: Prelude, claims: Sequence[Claim], series: Sequence[Sequence[float]]) -> Prelude:
+    inside = slice_noises(series, start.switch_s)
+    restart = restart_deviation(series, inside[-1])
+    shortest_s = min(SLICE_MIN_S, inside[-1].length_s)
+    noises = slice_noises(series, start.switch_s, restart, shortest_s)
+    seen = replace(
+        start,
+        restart_deviation=restart,
+        independent_share=1.0 / mean([correlation_time(tps) for tps in series]),
+        slices=tuple(_seen(noise) for noise in noises),
+        position_ratio=_position_ratio(series),
+    )
+    best = best_slice(noises, start.budget_s, first_bounded())
+    if best is None:
+        return replace(seen, refusal=_too_small(start, noises[0]))
+    blocks = blocks_in_budget(best.pair_s, start.budget_s)
+    reached = replace(
+        seen,
+        chosen=_seen(best),
+        longer_unknown=best.length_s == noises[-1].length_s,
+        blocks=blocks,
+        smallest_effect=smallest_effect(best.deviation, blocks),
+        claims=tuple(claim_reach(claim, best.deviation, blocks) for claim in claims),
+    )
+    return replace(reached, refusal=_arms_differ(series) or _out_of_reach(reached, best.deviation))
+
+
+def _seen(noise: SliceNoise) -> SliceSeen:
+    return SliceSeen(length_s=noise.length_s, deviation=noise.deviation, pair_s=noise.pair_s, score=noise.score)
+
+
+def _too_small(start: Prelude, shortest: SliceNoise) -> Refusal:
+    least_s = first_bounded() * shortest.pair_s
+    return Refusal(
+        kind=RefusalKind.BUDGET_TOO_SMALL,
+        text=f"a budget of {_rounded(start.budget_s)} does not hold {first_bounded()} blocks, the fewest that bound a "
+        f"ratio; a switch between the arms takes {_rounded(start.switch_s)} a block",
+        advice=f"give it {seconds(math.ceil(least_s))} or more",
+    )
+
+
+def claim_reach(claim: Claim, deviation: float, blocks: int) -> ClaimReach:
+    """Whether the claim can be told from no effect, or a claim of no difference be shown, within ``blocks`` blocks."""
+    effect = math.log(claim.published_ratio)
+    able = (n for n in range(first_bounded(), blocks + 1) if _tells(claim, deviation, n))
+    likely = next(able, None)
+    return ClaimReach(claim=claim.name, effect=effect, resolvable=likely is not None, blocks_likely=likely)
+
+
+def _tells(claim: Claim, deviation: float, blocks: int) -> bool:
+    if direction(claim.published_ratio) == 0:
+        return shows_no_effect(deviation, blocks)
+    return abs(math.log(claim.published_ratio)) >= smallest_effect(deviation, blocks)
+
+
+def _pair_log_ratios(series: Sequence[Sequence[float]]) -> list[float]:
+    """Later over earlier, for each two trials in a row; every trial is in one pair only."""
+    return [log_ratio(mean(later), mean(earlier)) for earlier, later in zip(series[::2], series[1::2], strict=False)]
+
+
+def _position_ratio(series: Sequence[Sequence[float]]) -> float | None:
+    pairs = _pair_log_ratios(series)
+    return math.exp(mean(pairs)) if pairs else None
+
+
+def _arms_differ(series: Sequence[Sequence[float]]) -> Refusal | None:
+    """The gate: with nothing changed between them, the second of two trials must not be another arm."""
+    pairs = _pair_log_ratios(series)
+    if len(pairs) < GATE_PAIRS:
+        return None
+    low, high = t_interval(pairs, GATE_ALPHA)
+    if low <= NULL_EFFECT and high >= -NULL_EFFECT:
+        return None
+    change = math.expm1(mean(pairs))
+    word = "faster" if change > 0 else "slower"
+    return Refusal(
+        kind=RefusalKind.ARMS_DIFFER,
+        text=f"with the same settings on both sides, the second of two trials was {percent(abs(change))} {word}: "
+        f"more than chance explains in {count(len(pairs), 'pair')}",
+        advice="look for what one trial leaves behind for the next: a cold cache, heat, a disk that fills up",
+    )
+
+
+def _out_of_reach(reached: Prelude, deviation: float) -> Refusal | None:
+    """Refused only when no claim at all can be told: one that can is worth the run."""
+    if not reached.claims or any(claim.resolvable for claim in reached.claims):
+        return None
+    least = smallest_effect(deviation, reached.blocks)
+    claimed = max(reached.claims, key=lambda claim: abs(claim.effect))
+    return Refusal(
+        kind=RefusalKind.CANNOT_BE_RESOLVED,
+        text=f"cannot be resolved here: {count(reached.blocks, 'block')} in {_rounded(reached.budget_s)} tell a ratio "
+        f"from no difference if it is {ratio(math.exp(-least))} or less, or {ratio(math.exp(least))} or more, and the "
+        f"largest effect claimed is {times(math.exp(claimed.effect))}",
+        advice="a larger budget, a quieter machine or longer trials let smaller effects be told",
+    )
+
+
+def _rounded(duration_s: float) -> str:
+    return seconds(round(duration_s, 1))

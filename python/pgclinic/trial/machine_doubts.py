@@ -1,0 +1,102 @@
+"""Doubts about the machine and about those who watch: throttling, the observer's cost, too few events. Pure."""
+
+from __future__ import annotations
+
+from pgclinic.model.load import LoadResult
+from pgclinic.model.run import Machine
+from pgclinic.model.trial import CpuUse
+from pgclinic.trial.finding import Finding
+
+#: Below this a clock that breathes with the load would be called throttling.
+SLOWER_CLOCK_SHARE = 0.10
+#: A control group that was stopped for this share of the time ran against its CPU limit.
+STOPPED_SHARE = 0.05
+#: Watching that takes more of the CPU than this changes what is watched.
+OBSERVER_SHARE = 0.03
+#: Fewer events than this call for exact Poisson limits: their log ratio is far from normal.
+EVENTS_MIN = 30
+
+
+def slower_clock(megahertz_before: float, megahertz_after: float) -> Finding | None:
+    """The cores' clock, as a mean over all of them under load, fell while the trial ran: heat or a power limit."""
+    if megahertz_before <= 0:
+        return None
+    share = 1.0 - megahertz_after / megahertz_before
+    if share < SLOWER_CLOCK_SHARE:
+        return None
+    return Finding(
+        text=f"the clock of the cores fell from {megahertz_before:.0f} to {megahertz_after:.0f} MHz under load",
+        advice="let the machine cool down, or fix the frequency, so that the arms get the same cores",
+        share=share,
+    )
+
+
+def stopped_by_quota(stopped_s: float, elapsed_s: float) -> Finding | None:
+    """The control group's CPU limit stopped the processes: ``stopped_s`` is cpu.stat's throttled time over the trial.
+
+    The kernel sums it over the group's queues, one a core, so it may exceed the time that went by.
+    """
+    if elapsed_s <= 0:
+        return None
+    share = min(1.0, stopped_s / elapsed_s)
+    if share < STOPPED_SHARE:
+        return None
+    return Finding(
+        text=f"a CPU limit stopped the processes for {stopped_s:.1f} of {elapsed_s:.1f} s",
+        advice="lift the limit of the container, or leave cores to spare: the limit is what was measured",
+        share=share,
+    )
+
+
+def observers_cost(cpu: CpuUse) -> Finding | None:
+    """Watching took CPU that the server would have had."""
+    used_s = cpu.server_s + cpu.client_s + cpu.observer_s
+    if used_s <= 0 or cpu.observer_s / used_s < OBSERVER_SHARE:
+        return None
+    share = cpu.observer_s / used_s
+    return Finding(
+        text=f"watching took {cpu.observer_s:.1f} CPU seconds, {share:.0%} of all that the trial used",
+        advice="sample less often; compare with a trial that is not watched",
+        share=share,
+    )
+
+
+def too_few_events(load: LoadResult) -> Finding | None:
+    """So few transactions that chance alone moves the rate by a fifth and more."""
+    if load.transactions >= EVENTS_MIN:
+        return None
+    return Finding(
+        text=f"only {load.transactions} transactions ended in {load.measured_s:.0f} s",
+        advice=f"measure until {EVENTS_MIN} have ended, or count statements instead of transactions",
+    )
+
+
+#: What makes two machines different to a benchmark. The governor and autogroup may be changed between two runs.
+_COMPARED = ("cpu_model", "cores", "memory_bytes", "kernel", "governor", "autogroup", "architecture")
+#: A reserved part of the memory may change its size from boot to boot.
+_MEMORY_SHARE = 0.02
+
+
+def different_machine(one: Machine, other: Machine) -> Finding | None:
+    """Two runs that are to be compared, or judged together, came from different machines."""
+    apart = [name for name in _COMPARED if not _same(name, getattr(one, name), getattr(other, name))]
+    if not apart:
+        return None
+    told = "; ".join(f"{_spoken(name)} {getattr(one, name)} and {getattr(other, name)}" for name in apart)
+    return Finding(
+        text=f"the runs are from different machines: {told}",
+        advice="compare ratios, never TPS: what differs between the machines differs between the runs",
+    )
+
+
+def _same(name: str, one: object, other: object) -> bool:
+    if one is None or other is None:
+        # What could not be read says nothing.
+        return True
+    if name == "memory_bytes" and isinstance(one, int) and isinstance(other, int):
+        return abs(one - other) <= _MEMORY_SHARE * max(one, other)
+    return one == other
+
+
+def _spoken(name: str) -> str:
+    return {"cpu_model": "CPU", "memory_bytes": "bytes of memory"}.get(name, name)

@@ -1,0 +1,42 @@
+"""Did a trial measure a steady state? From its seconds alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pgclinic.model.study import Condition
+from pgclinic.stats.warm_up import mser_cut, never_settled
+from pgclinic.trial.finding import Finding
+
+#: Fewer seconds than this have too few batches for a flag that means anything.
+SECONDS_MIN = 30
+
+
+def falls_by_design(condition: Condition) -> bool:
+    """Under a held horizon TPS fall for as long as it is held: that is what the trial shows, not a fault of it."""
+    return condition.horizon_held_by is not None
+
+
+def no_steady_state(tps: Sequence[float], condition: Condition) -> Finding | None:
+    """A trial whose level still moved in its second half: its mean is of no state that the server stays in.
+
+    ``tps`` are the measured seconds, without the warm-up.
+    """
+    if len(tps) < SECONDS_MIN or falls_by_design(condition) or not never_settled(tps):
+        return None
+    cut_s = mser_cut(tps) or 0
+    return Finding(
+        text=f"TPS had not settled after {cut_s} of {len(tps)} s",
+        advice="give it a longer warm-up, or a longer trial: what was measured is partly the way to the steady state",
+        share=cut_s / len(tps),
+    )
+
+
+def warm_up_unfinished(settled: bool, waited_s: float) -> Finding | None:
+    """The warm-up ended at its limit and not because the last two bins agreed."""
+    if settled:
+        return None
+    return Finding(
+        text=f"after {waited_s:.0f} s of warm-up TPS or the miss rate still changed from one bin to the next",
+        advice="prewarm the data or let the warm-up take longer",
+    )

@@ -1,0 +1,184 @@
+"""A prelude's word on the machine: what it can tell, and why it refuses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from fixtures.procedure import blocks_beyond_the_null_zone
+from fixtures.records import failed_trial, global_counters, trial
+from fixtures.series import QUIET, SHARED, UGLY, Noise, log_ratios, log_tps
+from pgclinic.model.prelude import Prelude, RefusalKind
+from pgclinic.model.study import Claim
+from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
+from pgclinic.study.prelude import prelude_of
+
+STUDY = global_counters()
+CLAIM = STUDY.claims[0]
+
+
+def claim(ratio: float, name: str = "claimed") -> Claim:
+    return replace(CLAIM, name=name, published_ratio=ratio, region=None)
+
+
+def trials_of(rows: Sequence[Sequence[float]]) -> list[TrialRecord]:
+    return [trial(STUDY, number, 1, "free", row) for number, row in enumerate(rows, start=1)]
+
+
+def measured(
+    noise: Noise, *, trials: int = 4, seconds: int = 16, seed: int = 1, restart: float = 0.0
+) -> list[TrialRecord]:
+    """Trials one after the other on one machine; ``restart`` is the spread of their levels."""
+    rng = np.random.default_rng(seed)
+    line = log_tps(noise, trials * (seconds + 3), rng)[0].reshape(trials, -1)[:, 3:]
+    levels = rng.normal(0.0, restart, size=(trials, 1)) if restart else 0.0
+    return trials_of((20_000 * np.exp(line + levels)).tolist())
+
+
+def told(trials: Sequence[TrialRecord], *ratios: float, budget_s: float = 300) -> Prelude:
+    return prelude_of([claim(ratio, f"claim {ratio}") for ratio in ratios], trials, budget_s=budget_s)
+
+
+def test_a_quiet_machine_tells_a_tenth() -> None:
+    prelude = told(measured(QUIET), 0.7, 0.9, 1.0)
+    assert prelude.refusal is None
+    assert prelude.trials == 4
+    assert prelude.seconds == 4 * 15, "the first second of each trial is dropped"
+    assert prelude.chosen is not None
+    assert prelude.chosen.length_s >= 5
+    assert prelude.smallest_effect is not None
+    assert prelude.smallest_effect < math.log(1 / 0.9)
+    assert [reach.resolvable for reach in prelude.claims] == [True, True, True]
+    assert all(reach.blocks_likely is not None and reach.blocks_likely >= 5 for reach in prelude.claims)
+
+
+def test_the_switch_is_what_trials_took_beyond_the_seconds_that_count() -> None:
+    # Each record of the fixture says 1.8 s beside its load, and its first second is dropped.
+    prelude = told(measured(QUIET), 0.7)
+    assert prelude.switch_s == pytest.approx(2 * 2.8)
+    assert prelude.chosen is not None
+    assert prelude.chosen.pair_s == pytest.approx(2 * prelude.chosen.length_s + 5.6)
+    assert prelude.blocks == int(300 / prelude.chosen.pair_s)
+
+
+def test_noise_makes_small_claims_too_small() -> None:
+    prelude = told(measured(UGLY), 0.95, 0.94)
+    assert prelude.refusal is not None
+    assert prelude.refusal.kind is RefusalKind.CANNOT_BE_RESOLVED
+    assert "0.94x" in prelude.refusal.text
+    assert "cannot be resolved here" in prelude.refusal.text
+    assert [reach.blocks_likely for reach in prelude.claims] == [None, None]
+
+
+def test_one_claim_that_can_be_told_is_worth_the_run() -> None:
+    prelude = told(measured(UGLY), 0.95, 0.5)
+    assert prelude.refusal is None
+    assert [reach.resolvable for reach in prelude.claims] == [False, True]
+
+
+def test_no_difference_is_harder_to_show_than_a_large_one() -> None:
+    prelude = told(measured(UGLY), 1.0)
+    assert prelude.refusal is not None
+    assert prelude.refusal.kind is RefusalKind.CANNOT_BE_RESOLVED
+
+
+def test_larger_effects_need_fewer_blocks_and_direction_does_not_matter() -> None:
+    prelude = told(measured(SHARED), 0.5, 0.85, 1 / 0.85)
+    large, small, mirrored = (reach.blocks_likely for reach in prelude.claims)
+    assert large is not None
+    assert small is not None
+    assert large <= small == mirrored
+
+
+def test_restarts_that_change_the_level_are_seen() -> None:
+    calm, moved = told(measured(QUIET, trials=12), 0.7), told(measured(QUIET, trials=12, restart=0.15), 0.7)
+    assert calm.restart_deviation < 0.03
+    assert moved.restart_deviation == pytest.approx(0.15, rel=0.5)
+    assert moved.smallest_effect is not None
+    assert calm.smallest_effect is not None
+    assert moved.smallest_effect > 2 * calm.smallest_effect
+    assert moved.chosen is not None
+    assert moved.chosen.length_s == 5, "longer slices do not average restarts out"
+
+
+def test_seconds_that_repeat_each_other_are_worth_less() -> None:
+    independent = told(measured(Noise(carry=0.0, deviation=0.03), trials=8, seconds=30), 0.7).independent_share
+    repeated = told(measured(Noise(carry=0.8, deviation=0.03), trials=8, seconds=30), 0.7).independent_share
+    assert independent is not None
+    assert repeated is not None
+    assert repeated < 0.5 < independent
+
+
+def test_a_second_trial_that_is_always_slower_fails_the_gate() -> None:
+    rows = [[1000.0 * (1 + 0.01 * (-1) ** (pair + second)) for second in range(12)] for pair in range(10)]
+    late = [[0.8 * tps for tps in row] if number % 2 else row for number, row in enumerate(rows)]
+    prelude = told(trials_of(late), 0.2)
+    assert prelude.refusal is not None
+    assert prelude.refusal.kind is RefusalKind.ARMS_DIFFER
+    assert "20 % slower" in prelude.refusal.text
+    assert prelude.position_ratio == pytest.approx(0.8, rel=0.01)
+    assert told(trials_of(rows), 0.2).refusal is None
+
+
+@pytest.mark.parametrize("noise", [QUIET, SHARED, UGLY])
+def test_the_gate_lets_equal_arms_pass(noise: Noise) -> None:
+    refused = [told(measured(noise, trials=6, seconds=11, seed=seed), 0.05).refusal for seed in range(100)]
+    assert sum(refusal is not None for refusal in refused) <= 3
+
+
+def test_a_budget_that_holds_no_five_blocks_is_refused_with_the_least_that_does() -> None:
+    prelude = told(measured(QUIET), 0.5, budget_s=40)
+    assert prelude.refusal is not None
+    assert prelude.refusal.kind is RefusalKind.BUDGET_TOO_SMALL
+    assert prelude.chosen is None
+    least = prelude.slices[0].pair_s * 5
+    assert told(measured(QUIET), 0.5, budget_s=math.ceil(least)).refusal is None
+    assert f"{math.ceil(least)} s" in prelude.refusal.advice
+
+
+def test_trials_that_cannot_be_used() -> None:
+    def kind(trials: Sequence[TrialRecord]) -> RefusalKind | None:
+        refusal = told(trials, 0.5).refusal
+        assert refusal is None or refusal.advice
+        return refusal.kind if refusal else None
+
+    assert kind([]) is RefusalKind.NO_TRIALS
+    failed = failed_trial(STUDY, 1, 1, "free", "the port was taken")
+    assert kind([failed]) is RefusalKind.NO_TRIALS
+    assert kind(measured(QUIET, trials=2, seconds=10)) is RefusalKind.TOO_SHORT
+    assert kind(trials_of([[2.0, 1.0, 3.0, 2.0] * 10])) is RefusalKind.TOO_FEW_EVENTS
+    assert kind(trials_of([[900.0] * 20, [900.0] * 10 + [0.0] + [900.0] * 9])) is RefusalKind.TOO_FEW_EVENTS
+    starved = Doubt(kind=DoubtKind.STARVED_CPU, text="", advice="", share=0.8)
+    assert kind([replace(one, doubts=(starved,)) for one in measured(QUIET)]) is RefusalKind.STARVED_CPU
+    assert kind([failed, *measured(QUIET)]) is None
+
+
+def test_why_no_trial_went_well_is_told() -> None:
+    refusal = told([failed_trial(STUDY, 1, 1, "free", "the port was taken")], 0.5).refusal
+    assert refusal is not None
+    assert "the port was taken" in refusal.text
+
+
+def test_the_forecast_holds_for_the_study_that_follows() -> None:
+    """On the machines of the preludes, an effect of the smallest size is told in the budget more often than not."""
+    rng = np.random.default_rng(3)
+    held = 0
+    for seed in range(60):
+        prelude = told(measured(SHARED, seed=seed), 0.5)
+        assert prelude.chosen is not None
+        assert prelude.smallest_effect is not None
+        (row,) = log_ratios(
+            SHARED,
+            rng,
+            runs=1,
+            blocks=prelude.blocks,
+            effect=-prelude.smallest_effect,
+            slice_s=prelude.chosen.length_s,
+            switch_s=round(prelude.switch_s / 2),
+        ).tolist()
+        held += blocks_beyond_the_null_zone(row) is not None
+    assert held >= 36
