@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from fixtures.procedure import blocks_beyond_the_null_zone, blocks_to_tell_apart, ground_for, median_blocks, run_study
 from fixtures.series import MACHINES, Noise, log_ratios, log_tps, randomised_blocks
+from pgclinic.model.study import Condition
 from pgclinic.model.verdict import VerdictWord
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.confidence_sequence import width_factor
@@ -27,6 +28,7 @@ from pgclinic.stats.pages_trend import log_trend_e_value, page_trend
 from pgclinic.stats.slope import decline_interval, slopes_beside_control
 from pgclinic.stats.student_t import quantile
 from pgclinic.stats.warm_up import never_settled
+from pgclinic.trial.steadiness import no_steady_state
 
 Row = tuple[str, str, str, str]
 BLOCKS = 40
@@ -210,6 +212,9 @@ def warm_ups(studies: int, rng: np.random.Generator) -> Iterator[Row]:
         moved = sum(never_settled(row) for row in np.exp(falling).tolist()) / some
         yield "MSER-5 flags 60 steady seconds", machine, share(steady), ""
         yield "MSER-5 flags a fall by 40 % over 60 s", machine, share(moved), ""
+        for what, series in (("60 steady seconds", rows), ("a fall by 40 % over 60 s", falling)):
+            doubted = sum(no_steady_state(row, Condition()) is not None for row in np.exp(series).tolist()) / some
+            yield f'the doubt "no steady state" on {what}', machine, share(doubted), ""
 
 
 SECTIONS = (

@@ -117,6 +117,15 @@ def test_many_levels_take_the_normal_limit_and_it_is_close() -> None:
     assert np.mean(p_values) == pytest.approx(0.5, abs=0.04)
 
 
+def test_many_blocks_take_the_normal_limit_where_it_agrees_with_the_exact_one() -> None:
+    rng = np.random.default_rng(8)
+    drawn = (rng.normal(size=(101, 4)) + 0.06 * np.arange(4)).tolist()
+    many, fewer = page_trend(drawn), page_trend(drawn[:100])
+    assert fewer.exact
+    assert not many.exact
+    assert many.p_value == pytest.approx(fewer.p_value, abs=0.03)
+
+
 @pytest.mark.parametrize("blocks", [[], [[1.0]], [[1.0, 2.0], [1.0]]])
 def test_incomplete_blocks_are_refused(blocks: list[list[float]]) -> None:
     with pytest.raises(ValueError, match=r"one block|every level"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from fixtures.records import cpu_use, load_result, run_info
+from fixtures.series import QUIET, SHARED, UGLY, Noise, log_tps
 from pgclinic.model.study import Condition, Holder
 from pgclinic.model.trial import DoubtKind
 from pgclinic.trial.checkpoints import CheckpointCount, CheckpointsSeen, checkpoint_in_one_arm, checkpoints_seen
@@ -34,6 +36,20 @@ def test_a_fall_by_design_and_a_short_trial_are_none() -> None:
     assert no_steady_state(FALLING, HELD) is None
     assert no_steady_state(FALLING[:20], FREE) is None
     assert no_steady_state([1000.0, 1010.0] * 30, FREE) is None
+
+
+@pytest.mark.parametrize(("noise", "most"), [(QUIET, 0.0), (SHARED, 0.06), (UGLY, 0.15)])
+def test_steady_trials_are_doubted_seldom_and_falling_ones_mostly(noise: Noise, most: float) -> None:
+    rows = log_tps(noise, 60, np.random.default_rng(1), runs=400)
+    falling = rows - np.linspace(0.0, 0.7, 60)
+    doubted = [np.mean([no_steady_state(row, FREE) is not None for row in np.exp(x).tolist()]) for x in (rows, falling)]
+    assert doubted[0] <= most
+    assert doubted[1] >= 0.6
+
+
+def test_a_fall_to_nothing_is_no_steady_state() -> None:
+    assert no_steady_state([1000.0 * (60 - second) for second in range(60)], FREE) is not None
+    assert no_steady_state([0.0] * 60, FREE) is None
 
 
 def test_a_warm_up_that_hit_its_limit() -> None:

@@ -19,8 +19,9 @@ from functools import lru_cache
 
 from pgclinic.stats.summary import mean
 
-#: With more levels than this the exact distribution is large and the normal one close.
+#: With more levels or blocks than this the exact distribution is large and the normal one close.
 EXACT_LEVELS_MAX = 9
+EXACT_BLOCKS_MAX = 100
 
 #: Strengths of trend the e-process bets on, in standard deviations of one block's score; the bets share the stake.
 _TILTS = (1.0, 2.0)
@@ -58,7 +59,7 @@ def page_trend(blocks: Sequence[Sequence[float]], direction: int = 1) -> PageTre
     levels = len(ranked[0])
     statistic = sum(_score(ranks) for ranks in ranked) / 2.0
     expected = len(ranked) * levels * (levels + 1) ** 2 / 4.0
-    exact = levels <= EXACT_LEVELS_MAX
+    exact = levels <= EXACT_LEVELS_MAX and len(ranked) <= EXACT_BLOCKS_MAX
     p_value = _exact_tail(ranked) if exact else _normal_tail(ranked, statistic - expected)
     return PageTrend(statistic=statistic, expected=expected, p_value=p_value, exact=exact)
 
@@ -113,17 +114,24 @@ def _scores(sorted_ranks: tuple[float, ...]) -> Scores:
     return dict(scores)
 
 
+@lru_cache(maxsize=256)
+def _totals(patterns: tuple[tuple[float, ...], ...]) -> Scores:
+    """The distribution of the sum over blocks, each given by its ranks in rising order."""
+    if len(patterns) == 1:
+        return _scores(patterns[0])
+    totals: dict[int, float] = defaultdict(float)
+    steps = _scores(patterns[-1])
+    for value, chance in _totals(patterns[:-1]).items():
+        for step, share in steps.items():
+            totals[value + step] += chance * share
+    return dict(totals)
+
+
 def _exact_tail(ranked: Sequence[tuple[float, ...]]) -> float:
     """P(L as large as seen or larger)."""
-    total: dict[int, float] = {0: 1.0}
-    for ranks in ranked:
-        following: dict[int, float] = defaultdict(float)
-        for value, chance in total.items():
-            for step, share in _scores(tuple(sorted(ranks))).items():
-                following[value + step] += chance * share
-        total = following
+    totals = _totals(tuple(sorted(tuple(sorted(ranks)) for ranks in ranked)))
     seen = sum(_score(ranks) for ranks in ranked)
-    return min(1.0, math.fsum(chance for value, chance in total.items() if value >= seen))
+    return min(1.0, math.fsum(chance for value, chance in totals.items() if value >= seen))
 
 
 def _normal_tail(ranked: Sequence[tuple[float, ...]], excess: float) -> float:
@@ -141,11 +149,22 @@ def _squares(values: Sequence[float]) -> float:
 
 
 def _log_tilted(ranks: tuple[float, ...], tilt: float) -> float:
-    scores = _scores(tuple(sorted(ranks)))
+    centre, bet, log_expectation = _terms(tuple(sorted(ranks)), tilt)
+    return bet * (_score(ranks) - centre) - log_expectation
+
+
+@lru_cache(maxsize=256)
+def _terms(sorted_ranks: tuple[float, ...], tilt: float) -> tuple[float, float, float]:
+    """Mean score, what is bet on each point above it, and the log of what that bet pays when orders are equally likely.
+
+    Nothing is bet on a block whose values are all equal.
+    """
+    scores = _scores(sorted_ranks)
     centre = math.fsum(value * chance for value, chance in scores.items())
     variance = math.fsum((value - centre) ** 2 * chance for value, chance in scores.items())
-    if variance == 0.0:
-        return 0.0
-    bet = tilt / math.sqrt(variance)
-    expectation = math.fsum(math.exp(bet * (value - centre)) * chance for value, chance in scores.items())
-    return bet * (_score(ranks) - centre) - math.log(expectation)
+    bet = tilt / math.sqrt(variance) if variance > 0.0 else 0.0
+    return (
+        centre,
+        bet,
+        math.log(math.fsum(math.exp(bet * (value - centre)) * chance for value, chance in scores.items())),
+    )

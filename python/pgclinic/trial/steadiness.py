@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from pgclinic.model.study import Condition
+from pgclinic.stats.claimed_region import NULL_EFFECT
+from pgclinic.stats.summary import mean
 from pgclinic.stats.warm_up import mser_cut, never_settled
 from pgclinic.trial.finding import Finding
 
@@ -20,9 +23,10 @@ def falls_by_design(condition: Condition) -> bool:
 def no_steady_state(tps: Sequence[float], condition: Condition) -> Finding | None:
     """A trial whose level still moved in its second half: its mean is of no state that the server stays in.
 
-    ``tps`` are the measured seconds, without the warm-up.
+    ``tps`` are the measured seconds, without the warm-up. MSER-5 alone flags one steady trial of ten, so the halves
+    must also differ by more than counts as a difference.
     """
-    if len(tps) < SECONDS_MIN or falls_by_design(condition) or not never_settled(tps):
+    if len(tps) < SECONDS_MIN or falls_by_design(condition) or not (never_settled(tps) and _halves_differ(tps)):
         return None
     cut_s = mser_cut(tps) or 0
     return Finding(
@@ -30,6 +34,13 @@ def no_steady_state(tps: Sequence[float], condition: Condition) -> Finding | Non
         advice="give it a longer warm-up, or a longer trial: what was measured is partly the way to the steady state",
         share=cut_s / len(tps),
     )
+
+
+def _halves_differ(tps: Sequence[float]) -> bool:
+    half = len(tps) // 2
+    before, after = mean(tps[:half]), mean(tps[half:])
+    least, most = min(before, after), max(before, after)
+    return most > math.exp(NULL_EFFECT) * least
 
 
 def warm_up_unfinished(settled: bool, waited_s: float) -> Finding | None:

@@ -1,0 +1,74 @@
+"""Several claims: which of them a headline may count."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.records import blocks_of, global_counters
+from pgclinic.model.verdict import ClaimVerdict, VerdictWord
+from pgclinic.study.judge import judge
+from pgclinic.study.together import blocks_for_claims, standings
+
+STUDY = global_counters()
+
+
+def verdict_on(published: float, ratios: list[float], name: str = "claim") -> ClaimVerdict:
+    claim = replace(STUDY.claims[0], name=name, published_ratio=published, region=None)
+    return judge(replace(STUDY, claims=(claim,)), blocks_of(STUDY, ratios, control_tps=1e6)).headline
+
+
+SLOWER = [0.60, 0.62, 0.61, 0.59, 0.60, 0.63, 0.61]
+EQUAL = [1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999]
+NOISY = [0.7, 1.3, 0.9, 1.1, 0.6, 1.2, 0.95]
+
+
+def test_one_claim_is_upheld_where_its_interval_is_beyond_the_null_zone() -> None:
+    (standing,) = standings([verdict_on(0.6, SLOWER, "it slows down")])
+    assert standing.upheld
+    assert standing.e_value > 20
+    assert standing.claim == "it slows down"
+
+
+@pytest.mark.parametrize(
+    ("published", "ratios", "upheld"),
+    [(0.6, SLOWER, True), (1.6, SLOWER, False), (1.0, SLOWER, False), (1.0, EQUAL, True), (0.6, EQUAL, False)],
+)
+def test_evidence_is_for_what_was_claimed(published: float, ratios: list[float], *, upheld: bool) -> None:
+    (standing,) = standings([verdict_on(published, ratios)])
+    assert standing.upheld is upheld
+    if not upheld:
+        assert standing.e_value < 1
+
+
+def test_what_stands_alone_may_not_stand_among_many() -> None:
+    five = verdict_on(0.6, SLOWER[:5])
+    assert standings([five])[0].upheld
+    noise = verdict_on(0.6, NOISY)
+    assert [standing.upheld for standing in standings([five, noise, noise, noise])] == [False] * 4
+    seven = verdict_on(0.6, SLOWER)
+    assert [standing.upheld for standing in standings([seven, noise, noise, noise])] == [True, False, False, False]
+
+
+def test_an_invalid_claim_is_never_upheld_and_still_counts() -> None:
+    good, invalid = verdict_on(0.6, SLOWER[:5]), replace(verdict_on(0.6, SLOWER), word=VerdictWord.INVALID)
+    assert [standing.upheld for standing in standings([good, invalid])] == [False, False]
+    assert standings([invalid])[0].e_value == 1.0
+
+
+def test_claims_without_blocks_have_no_evidence() -> None:
+    (standing,) = standings([verdict_on(0.6, [])])
+    assert standing.e_value == 1.0
+    assert not standing.upheld
+    assert standings([]) == ()
+
+
+def test_very_strong_evidence_is_still_a_number() -> None:
+    (standing,) = standings([verdict_on(0.01, [0.01] * 400)])
+    assert math.isfinite(standing.e_value)
+
+
+def test_more_claims_need_more_blocks() -> None:
+    assert [blocks_for_claims(claims) for claims in (1, 2, 3, 10, 100)] == [5, 6, 6, 7, 8]
