@@ -145,14 +145,18 @@ def test_a_value_is_worth_at_most_itself(drawn: list[float]) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 3000), min_size=1, max_size=30), min_size=0, max_size=6), st.floats(1, 2000))
-def test_a_prelude_always_ends_with_a_word(rows: list[list[int]], budget_s: float) -> None:
+@given(
+    st.lists(st.lists(st.integers(0, 3000), min_size=1, max_size=30), min_size=0, max_size=6),
+    st.floats(1, 2000),
+    st.sampled_from([None, 3.0, 40.0]),
+)
+def test_a_prelude_always_ends_with_a_word(rows: list[list[int]], budget_s: float, block_s: float | None) -> None:
     trials = [trial(STUDY, number, 1, "free", row) for number, row in enumerate(rows, start=1)]
-    prelude = prelude_of(STUDY.claims, trials, budget_s=budget_s)
-    assert (prelude.chosen is None) == (
+    prelude = prelude_of(STUDY.claims, trials, budget_s=budget_s, block_s=block_s)
+    assert (prelude.planned is None) == (
         prelude.refusal is not None
         and prelude.refusal.kind not in {RefusalKind.CANNOT_BE_RESOLVED, RefusalKind.ARMS_DIFFER}
     )
-    if prelude.chosen is not None:
+    if prelude.planned is not None:
         assert prelude.blocks >= 5
         assert len(prelude.claims) == len(STUDY.claims)

@@ -56,6 +56,34 @@ def test_a_quiet_machine_tells_a_tenth() -> None:
     assert all(reach.blocks_likely is not None and reach.blocks_likely >= 5 for reach in prelude.claims)
 
 
+def test_a_study_with_trials_of_its_own_length_is_told_by_its_tail() -> None:
+    trials = measured(SHARED)
+    short, long = replace(claim(0.7), tail_s=5), replace(claim(0.7), tail_s=60)
+    advised = prelude_of([short], trials, budget_s=300)
+    planned = prelude_of([short], trials, budget_s=300, block_s=50)
+    assert planned.planned is not None
+    assert planned.chosen == advised.chosen, "the advice stays"
+    assert planned.planned.length_s == 5
+    assert planned.blocks == 6
+    assert planned.planned.deviation == planned.slices[0].deviation
+    unseen = prelude_of([long], trials, budget_s=300, block_s=50)
+    assert unseen.planned is not None
+    assert unseen.planned.deviation == unseen.slices[-1].deviation, "as noisy as the longest that was seen"
+    tiny = prelude_of([short], trials, budget_s=300, block_s=70)
+    assert tiny.refusal is not None
+    assert tiny.refusal.kind is RefusalKind.BUDGET_TOO_SMALL
+    assert "350 s" in tiny.refusal.advice
+
+
+def test_a_stall_of_a_second_is_noise_and_no_lack_of_events() -> None:
+    rows = [[1000.0 + 10 * (-1) ** second for second in range(20)] for _ in range(3)]
+    rows[1][9] = 0.0
+    prelude = told(trials_of(rows), 0.3)
+    assert prelude.refusal is None
+    assert prelude.chosen is not None
+    assert prelude.chosen.deviation > 0.05
+
+
 def test_the_switch_is_what_trials_took_beyond_the_seconds_that_count() -> None:
     # Each record of the fixture says 1.8 s beside its load, and its first second is dropped.
     prelude = told(measured(QUIET), 0.7)
@@ -151,7 +179,7 @@ def test_trials_that_cannot_be_used() -> None:
     assert kind([failed]) is RefusalKind.NO_TRIALS
     assert kind(measured(QUIET, trials=2, seconds=10)) is RefusalKind.TOO_SHORT
     assert kind(trials_of([[2.0, 1.0, 3.0, 2.0] * 10])) is RefusalKind.TOO_FEW_EVENTS
-    assert kind(trials_of([[900.0] * 20, [900.0] * 10 + [0.0] + [900.0] * 9])) is RefusalKind.TOO_FEW_EVENTS
+    assert kind(trials_of([[900.0] * 20, [900.0] * 8 + [0.0] * 6 + [900.0] * 6])) is RefusalKind.TOO_FEW_EVENTS
     starved = Doubt(kind=DoubtKind.STARVED_CPU, text="", advice="", share=0.8)
     assert kind([replace(one, doubts=(starved,)) for one in measured(QUIET)]) is RefusalKind.STARVED_CPU
     assert kind([failed, *measured(QUIET)]) is None

@@ -57,7 +57,8 @@ class Prelude(Record):
     ``seconds`` were measured in ``trials`` trials of one arm. ``restart_deviation`` is what a restart alone changes;
     ``independent_share`` how much of a second is not a repetition of the one before. ``chosen`` is the length advised;
     ``longer_unknown`` says that it is the longest the prelude could show, so that a longer one may be better still.
-    ``smallest_effect`` is the least whose direction is told in ``blocks`` blocks, what ``budget_s`` holds.
+    ``planned`` is what the study will use, the length advised unless its trials are of a given length.
+    ``smallest_effect`` is the least whose direction is told in ``blocks`` blocks, what ``budget_s`` holds of these.
     ``position_ratio`` is how much faster the later of two identical trials was.
     """
 
@@ -70,6 +71,7 @@ class Prelude(Record):
     slices: tuple[SliceSeen, ...] = ()
     chosen: SliceSeen | None = None
     longer_unknown: bool = False
+    planned: SliceSeen | None = None
     blocks: int = 0
     smallest_effect: float | None = None
     position_ratio: float | None = None

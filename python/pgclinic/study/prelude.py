@@ -33,7 +33,7 @@ from pgclinic.stats.log_ratio import log_ratio
 from pgclinic.stats.student_t import t_interval
 from pgclinic.stats.summary import mean
 from pgclinic.study.figures import count, percent, ratio, seconds, times
-from pgclinic.study.tail import transactions_by_second
+from pgclinic.study.tail import tail_length, transactions_by_second
 from pgclinic.study.trust import refused
 
 #: The first second after a connection is made is not like the others: caches of the session fill, arms start skewed.
@@ -53,8 +53,14 @@ GATE_ALPHA = 0.01
 GATE_PAIRS = 3
 
 
-def prelude_of(claims: Sequence[Claim], trials: Sequence[TrialRecord], *, budget_s: float) -> Prelude:
-    """Judge the prelude ``trials``, all of one arm, for ``claims`` that have ``budget_s`` seconds."""
+def prelude_of(
+    claims: Sequence[Claim], trials: Sequence[TrialRecord], *, budget_s: float, block_s: float | None = None
+) -> Prelude:
+    """Judge the prelude ``trials``, all of one arm, for ``claims`` that have ``budget_s`` seconds.
+
+    ``block_s`` is what a block of the study will take where its trials are of a given length: then claims are told by
+    their tails. Without it the study is taken to use the slices that suit this machine best.
+    """
     done = [trial for trial in trials if trial.outcome is TrialOutcome.DONE and trial.load is not None]
     series = [_settled_seconds(trial) for trial in done]
     series = [tps for tps in series if tps]
@@ -64,10 +70,23 @@ def prelude_of(claims: Sequence[Claim], trials: Sequence[TrialRecord], *, budget
         budget_s=budget_s,
         switch_s=2.0 * mean([_beside_load_s(trial) for trial in done]) if done else 0.0,
     )
-    refusal = _unfit(trials, done, series, start.switch_s)
+    longest_s = longest_length(series, gap_between(series, start.switch_s))
+    refusal = _unfit(trials, done, series, longest_s)
     if refusal is not None:
         return replace(start, refusal=refusal)
-    return _calibrated(start, claims, series)
+    noises, restart = _noises(series, start.switch_s, min(SLICE_MIN_S, longest_s))
+    seen = replace(
+        start,
+        restart_deviation=restart,
+        independent_share=1.0 / mean([correlation_time(tps) for tps in series]),
+        slices=tuple(_seen(noise) for noise in noises),
+        position_ratio=_position_ratio(series),
+    )
+    plan = _plan(noises, claims, budget_s, block_s)
+    if plan is None or blocks_in_budget(plan.pair_s, budget_s) < first_bounded():
+        return replace(seen, refusal=_too_small(start, block_s or noises[0].pair_s))
+    reached = _reached(seen, noises, claims, plan)
+    return replace(reached, refusal=_arms_differ(series) or _out_of_reach(reached))
 
 
 def _settled_seconds(trial: TrialRecord) -> list[float]:
@@ -82,7 +101,7 @@ def _beside_load_s(trial: TrialRecord) -> float:
 
 
 def _unfit(
-    trials: Sequence[TrialRecord], done: Sequence[TrialRecord], series: Sequence[Sequence[float]], switch_s: float
+    trials: Sequence[TrialRecord], done: Sequence[TrialRecord], series: Sequence[Sequence[float]], longest_s: int
 ) -> Refusal | None:
     """Why nothing can be read off these trials."""
     if not done:
@@ -97,60 +116,70 @@ def _unfit(
             advice="stop what else runs on this machine, or wait until it has ended",
         )
     total = sum(len(tps) for tps in series)
-    if total < SECONDS_MIN or longest_length(series, gap_between(series, switch_s)) < 1:
+    if total < SECONDS_MIN or longest_s < 1:
         return Refusal(
             kind=RefusalKind.TOO_SHORT,
             text=f"the prelude measured {seconds(total)} in {count(len(series), 'trial')}, which is too little to show "
             "the noise",
             advice="give the prelude three trials of 15 to 20 s",
         )
-    if any(mean(tps) < TPS_MIN or 0.0 in tps for tps in series):
+    if any(mean(tps) < TPS_MIN or _has_empty_slice(tps, min(SLICE_MIN_S, longest_s)) for tps in series):
         return Refusal(
             kind=RefusalKind.TOO_FEW_EVENTS,
-            text=f"there were seconds without a transaction, or fewer than {TPS_MIN:g} a second: too few for a noise",
+            text=f"for seconds there was no transaction, or fewer than {TPS_MIN:g} a second: too few to show a noise",
             advice="use longer trials and compare counts, by their exact Poisson limits",
         )
     return None
 
 
-def _calibrated(start: Prelude, claims: Sequence[Claim], series: Sequence[Sequence[float]]) -> Prelude:
-    inside = slice_noises(series, start.switch_s)
-    restart = restart_deviation(series, inside[-1])
-    shortest_s = min(SLICE_MIN_S, inside[-1].length_s)
-    noises = slice_noises(series, start.switch_s, restart, shortest_s)
-    seen = replace(
-        start,
-        restart_deviation=restart,
-        independent_share=1.0 / mean([correlation_time(tps) for tps in series]),
-        slices=tuple(_seen(noise) for noise in noises),
-        position_ratio=_position_ratio(series),
-    )
-    best = best_slice(noises, start.budget_s, first_bounded())
-    if best is None:
-        return replace(seen, refusal=_too_small(start, noises[0]))
-    blocks = blocks_in_budget(best.pair_s, start.budget_s)
-    reached = replace(
+def _has_empty_slice(tps: Sequence[float], length_s: int) -> bool:
+    return any(not any(tps[at : at + length_s]) for at in range(len(tps) - length_s + 1))
+
+
+def _noises(
+    series: Sequence[Sequence[float]], switch_s: float, shortest_s: int
+) -> tuple[tuple[SliceNoise, ...], float]:
+    """The noise of slices of every length, restarts included, and that of restarts alone."""
+    without = slice_noises(series, switch_s, shortest_s=shortest_s)
+    restart = restart_deviation(series, without[-1])
+    return slice_noises(series, switch_s, restart, shortest_s), restart
+
+
+def _plan(
+    noises: Sequence[SliceNoise], claims: Sequence[Claim], budget_s: float, block_s: float | None
+) -> SliceNoise | None:
+    """The slices that the study will use. Tails longer than the prelude could show count as noisy as its longest."""
+    if block_s is None:
+        return best_slice(noises, budget_s, first_bounded())
+    tail_s = min((tail_length(claim.tail_s) for claim in claims), default=noises[0].length_s)
+    known = [noise for noise in noises if noise.length_s <= tail_s] or noises[:1]
+    return SliceNoise(length_s=tail_s, deviation=known[-1].deviation, pair_s=block_s)
+
+
+def _reached(seen: Prelude, noises: Sequence[SliceNoise], claims: Sequence[Claim], plan: SliceNoise) -> Prelude:
+    blocks = blocks_in_budget(plan.pair_s, seen.budget_s)
+    best = best_slice(noises, seen.budget_s, first_bounded())
+    return replace(
         seen,
-        chosen=_seen(best),
-        longer_unknown=best.length_s == noises[-1].length_s,
+        chosen=_seen(best) if best is not None else None,
+        longer_unknown=best is not None and best.length_s == noises[-1].length_s,
+        planned=_seen(plan),
         blocks=blocks,
-        smallest_effect=smallest_effect(best.deviation, blocks),
-        claims=tuple(claim_reach(claim, best.deviation, blocks) for claim in claims),
+        smallest_effect=smallest_effect(plan.deviation, blocks),
+        claims=tuple(claim_reach(claim, plan.deviation, blocks) for claim in claims),
     )
-    return replace(reached, refusal=_arms_differ(series) or _out_of_reach(reached, best.deviation))
 
 
 def _seen(noise: SliceNoise) -> SliceSeen:
     return SliceSeen(length_s=noise.length_s, deviation=noise.deviation, pair_s=noise.pair_s, score=noise.score)
 
 
-def _too_small(start: Prelude, shortest: SliceNoise) -> Refusal:
-    least_s = first_bounded() * shortest.pair_s
+def _too_small(start: Prelude, block_s: float) -> Refusal:
     return Refusal(
         kind=RefusalKind.BUDGET_TOO_SMALL,
         text=f"a budget of {_rounded(start.budget_s)} does not hold {first_bounded()} blocks, the fewest that bound a "
-        f"ratio; a switch between the arms takes {_rounded(start.switch_s)} a block",
-        advice=f"give it {seconds(math.ceil(least_s))} or more",
+        f"ratio; a block takes {_rounded(block_s)}",
+        advice=f"give it {seconds(math.ceil(first_bounded() * block_s))} or more",
     )
 
 
@@ -196,17 +225,17 @@ def _arms_differ(series: Sequence[Sequence[float]]) -> Refusal | None:
     )
 
 
-def _out_of_reach(reached: Prelude, deviation: float) -> Refusal | None:
+def _out_of_reach(reached: Prelude) -> Refusal | None:
     """Refused only when no claim at all can be told: one that can is worth the run."""
-    if not reached.claims or any(claim.resolvable for claim in reached.claims):
+    if not reached.claims or any(claim.resolvable for claim in reached.claims) or reached.smallest_effect is None:
         return None
-    least = smallest_effect(deviation, reached.blocks)
+    least = math.exp(reached.smallest_effect)
     claimed = max(reached.claims, key=lambda claim: abs(claim.effect))
     return Refusal(
         kind=RefusalKind.CANNOT_BE_RESOLVED,
         text=f"cannot be resolved here: {count(reached.blocks, 'block')} in {_rounded(reached.budget_s)} tell a ratio "
-        f"from no difference if it is {ratio(math.exp(-least))} or less, or {ratio(math.exp(least))} or more, and the "
-        f"largest effect claimed is {times(math.exp(claimed.effect))}",
+        f"from no difference if it is {ratio(1.0 / least)} or less, or {ratio(least)} or more, and the largest effect "
+        f"claimed is {times(math.exp(claimed.effect))}",
         advice="a larger budget, a quieter machine or longer trials let smaller effects be told",
     )
 
