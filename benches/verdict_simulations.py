@@ -21,6 +21,7 @@ from fixtures.procedure import blocks_beyond_the_null_zone, blocks_to_tell_apart
 from fixtures.series import MACHINES, Noise, log_ratios, log_tps, randomised_blocks
 from pgclinic.model.study import Condition
 from pgclinic.model.verdict import VerdictWord
+from pgclinic.stats.calibration import best_slice, blocks_in_budget, slice_noises, smallest_effect
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.confidence_sequence import width_factor
 from pgclinic.stats.e_values import false_discoveries_held, log_e_value
@@ -217,6 +218,27 @@ def warm_ups(studies: int, rng: np.random.Generator) -> Iterator[Row]:
             yield f'the doubt "no steady state" on {what}', machine, share(doubted), ""
 
 
+def preludes(studies: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Preludes of four trials of 15 s, a switch of 4 s a block, 285 s of budget, and a study on the same machine."""
+    some, switch_s, budget_s = max(50, studies // 20), 4.0, 285.0
+    for machine, noise in MACHINES.items():
+        lengths, effects, told = [], [], 0
+        for _ in range(some):
+            rows = np.exp(log_tps(noise, 4 * 17, rng)[0]).reshape(4, 17)[:, 2:].tolist()
+            noises = slice_noises(rows, switch_s, shortest_s=5)
+            best = best_slice(noises, budget_s, 5)
+            if best is None:
+                continue
+            blocks = blocks_in_budget(best.pair_s, budget_s)
+            lengths.append(best.length_s)
+            effects.append(smallest_effect(best.cautious_deviation, blocks))
+            study = log_ratios(noise, rng, runs=1, blocks=blocks, effect=-effects[-1], slice_s=best.length_s)
+            told += blocks_beyond_the_null_zone(study[0].tolist()) is not None
+        yield "prelude: median slice, s", machine, f"{np.median(lengths):.0f}", ""
+        yield "prelude: median of the smallest effect", machine, f"{np.expm1(np.median(effects)):.1%}", ""
+        yield "a study then tells an effect of that size", machine, share(told / some), "about .8"
+
+
 SECTIONS = (
     false_words,
     on_the_edge,
@@ -227,6 +249,7 @@ SECTIONS = (
     claims_together,
     trends,
     warm_ups,
+    preludes,
 )
 
 if __name__ == "__main__":

@@ -12,10 +12,12 @@ from pgclinic.stats.calibration import (
     SliceNoise,
     best_slice,
     blocks_in_budget,
+    caution,
     gap_between,
     longest_length,
     neighbour_log_ratios,
     pair_deviation,
+    pairs_side_by_side,
     restart_deviation,
     shows_no_effect,
     slice_noises,
@@ -98,14 +100,14 @@ def test_the_restart_noise_is_in_every_length_and_asks_for_short_slices() -> Non
 
 
 def test_only_what_the_budget_holds_is_chosen() -> None:
-    noises = [SliceNoise(5, 0.10, 14), SliceNoise(10, 0.01, 24)]
+    noises = [SliceNoise(5, 0.10, 14, 4), SliceNoise(10, 0.01, 24, 4)]
     assert best_slice(noises, 5 * 24, 5) == noises[1]
     assert best_slice(noises, 5 * 24 - 1, 5) == noises[0]
     assert best_slice(noises, 5 * 14 - 1, 5) is None
 
 
 def test_of_equals_the_shortest() -> None:
-    noises = [SliceNoise(4, 0.051, 10), SliceNoise(9, 0.0354, 20)]
+    noises = [SliceNoise(4, 0.051, 10, 4), SliceNoise(9, 0.0354, 20, 4)]
     assert noises[0].score > noises[1].score
     assert best_slice(noises, 1e6, 5) == noises[0]
 
@@ -141,6 +143,19 @@ def test_four_blocks_tell_nothing_and_noise_costs_effect() -> None:
     assert not shows_no_effect(0.0001, 4)
     assert NULL_EFFECT < smallest_effect(0.02, 8) < smallest_effect(0.04, 8)
     assert smallest_effect(0.02, 20) < smallest_effect(0.02, 8)
+
+
+@pytest.mark.parametrize("pairs", [3, 4, 8, 30])
+def test_caution_is_exceeded_in_three_cases_of_ten(pairs: int) -> None:
+    seen = np.sqrt((np.random.default_rng(pairs).normal(size=(20_000, pairs)) ** 2).mean(axis=1))
+    assert (seen * caution(pairs) < 1.0).mean() == pytest.approx(0.30, abs=0.02)
+    noise = SliceNoise(5, 0.02, 14, pairs)
+    assert noise.cautious_deviation == pytest.approx(0.02 * caution(pairs))
+
+
+def test_pairs_side_by_side() -> None:
+    assert pairs_side_by_side([[1.0] * 15] * 4, 5, gap_s=2) == 4
+    assert slice_noises([[1.0] * 60], 4.0)[0].pairs == 60 // (2 + 2)
 
 
 @pytest.mark.parametrize(("deviation", "blocks"), [(0.015, 6), (0.04, 10), (0.08, 20)])

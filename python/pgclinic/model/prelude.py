@@ -30,11 +30,14 @@ class Refusal(Record):
 class SliceSeen(Record):
     """Slices of ``length_s`` seconds: the standard deviation of the log ratio of two neighbours, restarts included.
 
-    ``score`` is the variance times ``pair_s``, the seconds that a block of two arms takes; less is better.
+    ``cautious_deviation`` allows for the few ``pairs`` that it is known from. ``score`` is the variance times
+    ``pair_s``, the seconds that a block of two arms takes; less is better.
     """
 
     length_s: int
     deviation: float
+    cautious_deviation: float
+    pairs: int
     pair_s: float
     score: float
 

@@ -153,7 +153,7 @@ def _plan(
         return best_slice(noises, budget_s, first_bounded())
     tail_s = min((tail_length(claim.tail_s) for claim in claims), default=noises[0].length_s)
     known = [noise for noise in noises if noise.length_s <= tail_s] or noises[:1]
-    return SliceNoise(length_s=tail_s, deviation=known[-1].deviation, pair_s=block_s)
+    return SliceNoise(length_s=tail_s, deviation=known[-1].deviation, pair_s=block_s, pairs=known[-1].pairs)
 
 
 def _reached(seen: Prelude, noises: Sequence[SliceNoise], claims: Sequence[Claim], plan: SliceNoise) -> Prelude:
@@ -165,13 +165,20 @@ def _reached(seen: Prelude, noises: Sequence[SliceNoise], claims: Sequence[Claim
         longer_unknown=best is not None and best.length_s == noises[-1].length_s,
         planned=_seen(plan),
         blocks=blocks,
-        smallest_effect=smallest_effect(plan.deviation, blocks),
-        claims=tuple(claim_reach(claim, plan.deviation, blocks) for claim in claims),
+        smallest_effect=smallest_effect(plan.cautious_deviation, blocks),
+        claims=tuple(claim_reach(claim, plan.cautious_deviation, blocks) for claim in claims),
     )
 
 
 def _seen(noise: SliceNoise) -> SliceSeen:
-    return SliceSeen(length_s=noise.length_s, deviation=noise.deviation, pair_s=noise.pair_s, score=noise.score)
+    return SliceSeen(
+        length_s=noise.length_s,
+        deviation=noise.deviation,
+        cautious_deviation=noise.cautious_deviation,
+        pairs=noise.pairs,
+        pair_s=noise.pair_s,
+        score=noise.score,
+    )
 
 
 def _too_small(start: Prelude, block_s: float) -> Refusal:
