@@ -49,8 +49,8 @@ def test_a_common_decline_is_none_of_the_arm() -> None:
     )
 
 
-def test_fewer_than_four_pairs_say_nothing_of_a_trend() -> None:
-    assert decline_interval([-0.1, -0.1, -0.1]) == (-math.inf, math.inf)
+def test_four_pairs_say_nothing_of_a_trend() -> None:
+    assert decline_interval([-0.1, -0.11, -0.1, -0.12]) == (-math.inf, math.inf)
     low, high = decline_interval([-0.010, -0.011, -0.009, -0.010, -0.0105, -0.0095])
     assert low < -0.010 < high < 0.0
 

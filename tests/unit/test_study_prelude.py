@@ -15,6 +15,7 @@ from fixtures.series import QUIET, SHARED, UGLY, Noise, log_ratios, log_tps
 from pgclinic.model.prelude import Prelude, RefusalKind
 from pgclinic.model.study import Claim
 from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
+from pgclinic.stats.calibration import smallest_effect
 from pgclinic.study.prelude import prelude_of
 
 STUDY = global_counters()
@@ -120,6 +121,16 @@ def test_larger_effects_need_fewer_blocks_and_direction_does_not_matter() -> Non
     assert large is not None
     assert small is not None
     assert large <= small == mirrored
+
+
+def test_claims_are_told_from_the_smallest_effect_on_and_plans_are_cautious() -> None:
+    least = told(measured(SHARED)).smallest_effect
+    assert least is not None
+    prelude = told(measured(SHARED), math.exp(-1.01 * least), math.exp(-0.99 * least))
+    assert [reach.resolvable for reach in prelude.claims] == [True, False]
+    assert prelude.planned is not None
+    assert prelude.planned.cautious_deviation > 1.2 * prelude.planned.deviation
+    assert least == smallest_effect(prelude.planned.cautious_deviation, prelude.blocks)
 
 
 def test_restarts_that_change_the_level_are_seen() -> None:

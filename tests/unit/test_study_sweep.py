@@ -39,6 +39,15 @@ def test_a_rise_contradicts_a_fall() -> None:
     assert finding.page_p_value > 0.9
 
 
+def test_a_rise_that_was_claimed_is_replicated() -> None:
+    effects = tuple(0.1 * level for level in range(6))
+    drawn = randomised_blocks(SHARED, np.random.default_rng(3), runs=1, blocks=6, effects=effects)[0]
+    finding = judge_sweep(LEVELS, np.exp(drawn).tolist(), 1)
+    assert finding.word is VerdictWord.REPLICATED
+    assert finding.change_low is not None
+    assert finding.change_low > 1.05
+
+
 def test_few_blocks_give_the_direction_but_no_size() -> None:
     finding = sweep(SHARED, 0.5, blocks=4)
     assert finding.word is VerdictWord.REPLICATED_IN_DIRECTION

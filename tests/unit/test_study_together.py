@@ -22,6 +22,7 @@ def verdict_on(published: float, ratios: list[float], name: str = "claim") -> Cl
 
 SLOWER = [0.60, 0.62, 0.61, 0.59, 0.60, 0.63, 0.61]
 EQUAL = [1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999]
+SLIGHT = [0.970, 0.971, 0.969, 0.970, 0.972, 0.968, 0.970]
 NOISY = [0.7, 1.3, 0.9, 1.1, 0.6, 1.2, 0.95]
 
 
@@ -34,7 +35,14 @@ def test_one_claim_is_upheld_where_its_interval_is_beyond_the_null_zone() -> Non
 
 @pytest.mark.parametrize(
     ("published", "ratios", "upheld"),
-    [(0.6, SLOWER, True), (1.6, SLOWER, False), (1.0, SLOWER, False), (1.0, EQUAL, True), (0.6, EQUAL, False)],
+    [
+        (0.6, SLOWER, True),
+        (1.6, SLOWER, False),
+        (1.0, SLOWER, False),
+        (1.0, EQUAL, True),
+        (0.6, EQUAL, False),
+        (0.6, SLIGHT, False),
+    ],
 )
 def test_evidence_is_for_what_was_claimed(published: float, ratios: list[float], *, upheld: bool) -> None:
     (standing,) = standings([verdict_on(published, ratios)])

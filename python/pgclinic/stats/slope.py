@@ -13,9 +13,6 @@ from itertools import pairwise
 from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.summary import mean, median
 
-#: Fewer pairs than this tell nothing of a trend.
-PAIRS_MIN = 4
-
 
 def theil_sen(x: Sequence[float], y: Sequence[float]) -> float:
     """The median slope through all pairs of points (Theil 1950, Sen 1968): up to 29 % wild points do not move it."""
@@ -46,9 +43,7 @@ def slopes_beside_control(pairs: Sequence[tuple[Sequence[float], Sequence[float]
 
 
 def decline_interval(differences: Sequence[float], alpha: float = 0.05) -> tuple[float, float]:
-    """The always-valid interval of the slope beyond the control's; infinite below ``PAIRS_MIN`` pairs."""
-    if len(differences) < PAIRS_MIN:
-        return -math.inf, math.inf
+    """The always-valid interval of the slope beyond the control's; infinite below five pairs."""
     return always_valid_interval(differences, alpha)
 
 
