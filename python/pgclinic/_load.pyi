@@ -1,9 +1,19 @@
 """The load engine, compiled from crates/load-python. Only pgclinic.load.engine imports it."""
 
 from collections.abc import Callable
-from typing import final
+from typing import Self, final
 
-__all__ = ["RunError", "ScriptError", "SpecError", "Stopper", "build_info", "builtins", "check_script", "run"]
+__all__ = [
+    "RunError",
+    "ScriptError",
+    "SpecError",
+    "Stopper",
+    "TpccRows",
+    "build_info",
+    "builtins",
+    "check_script",
+    "run",
+]
 
 class SpecError(ValueError):
     """The spec is not one that can be run."""
@@ -29,6 +39,20 @@ class Stopper:
         """The first call ends measuring and drains, the second ends at once."""
     @property
     def stopped(self) -> bool: ...
+
+@final
+class TpccRows:
+    """The rows of one table of a new TPC-C database: an iterator over the blocks of a binary COPY.
+
+    Every block is made without the GIL. The rows depend on ``seed`` alone. Raises ValueError for an unknown table.
+    """
+
+    def __new__(cls, table: str, warehouses: int, seed: int) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> bytes: ...
+    @property
+    def share(self) -> float:
+        """How much of all rows was given, from 0 to 1."""
 
 def run(
     spec_json: str,

@@ -5,11 +5,12 @@
 
 use pgclinic_load::script::ScriptError as ScriptFault;
 use pgclinic_load::spec::Protocol;
+use pgclinic_load::tpcc::fill::{Rows, Table};
 use pgclinic_load::{LoadError, LoadSpec, Observer, Progress};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 create_exception!(
     pgclinic._load,
@@ -54,6 +55,43 @@ impl Stopper {
     #[getter]
     fn stopped(&self) -> bool {
         self.inner.is_stopped()
+    }
+}
+
+/// The rows of one table of a new TPC-C database: an iterator over the blocks of a binary COPY.
+#[pyclass(module = "pgclinic._load")]
+struct TpccRows {
+    rows: Rows,
+    block: Vec<u8>,
+}
+
+#[pymethods]
+impl TpccRows {
+    #[new]
+    fn new(table: &str, warehouses: u32, seed: u64) -> PyResult<Self> {
+        let Some(table) = Table::named(table) else {
+            return Err(PyValueError::new_err(format!("TPC-C has no table {table:?}")));
+        };
+        Ok(Self {
+            rows: Rows::new(table, warehouses, seed),
+            block: Vec::new(),
+        })
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    /// The next block, made without the GIL.
+    fn __next__<'py>(&mut self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let Self { rows, block } = self;
+        py.detach(|| rows.next_block(block)).then(|| PyBytes::new(py, block))
+    }
+
+    /// How much of all rows was given, from 0 to 1.
+    #[getter]
+    fn share(&self) -> f64 {
+        self.rows.share()
     }
 }
 
@@ -183,5 +221,5 @@ fn script_error(py: Python<'_>, fault: &ScriptFault) -> PyResult<PyErr> {
 #[pymodule]
 mod _load {
     #[pymodule_export]
-    use super::{build_info, builtins, check_script, run, RunError, ScriptError, SpecError, Stopper};
+    use super::{build_info, builtins, check_script, run, RunError, ScriptError, SpecError, Stopper, TpccRows};
 }

@@ -4,7 +4,7 @@ use crate::clock::{nanos, seconds, Nanos, NEVER, SECOND};
 use crate::program::Program;
 use crate::progress::{Observer, Progress};
 use crate::record::{FoldedSecond, Phase, SecondFolder, SecondReport, SecondTotal};
-use crate::result::SecondResult;
+use crate::result::{SecondFailureResult, SecondResult};
 use crate::spec::LoadSpec;
 use crate::stage::Stage;
 
@@ -106,6 +106,9 @@ impl<'a> Follower<'a> {
                 script: self.program.script_name(*script),
                 transactions: total.transactions,
                 failed: total.failed,
+                rolled_back: total.rolled_back,
+                statements: total.statements,
+                failures: failures(total),
                 skipped: total.skipped,
                 late: total.late,
                 retried: total.retried,
@@ -131,6 +134,8 @@ impl<'a> Follower<'a> {
             second: folded.second,
             transactions: total.transactions,
             failed: total.failed,
+            rolled_back: total.rolled_back,
+            statements: total.statements,
             skipped: total.skipped,
             late: total.late,
             retried: total.retried,
@@ -164,4 +169,12 @@ impl<'a> Follower<'a> {
             ..Progress::default()
         }
     }
+}
+
+fn failures(total: &SecondTotal) -> Vec<SecondFailureResult> {
+    let failures = total.failures.iter().map(|(code, count)| SecondFailureResult {
+        sqlstate: code.name(),
+        count: *count,
+    });
+    failures.collect()
 }

@@ -1,7 +1,8 @@
-//! The load engine of pgclinic: pgbench scripts against PostgreSQL, measured without fooling oneself.
+//! The load engine of pgclinic: pgbench scripts, or TPC-C, against PostgreSQL, measured without fooling oneself.
 //!
 //! ```text
 //! LoadSpec ──> Program (scripts parsed once)                                      spec.rs, program.rs, script/
+//!     │    or TPC-C: a terminal for each client instead of scripts                  tpcc/, client/tpcc.rs
 //!     └──> threads, each an event loop over its clients                           engine.rs, worker/
 //!              Pace says when the next transaction is due                         pace/
 //!              Client runs commands; bytes in, requests out, no socket            client/
@@ -37,6 +38,7 @@ pub mod spec;
 mod stage;
 mod summary;
 mod tls;
+pub mod tpcc;
 pub mod wire;
 mod worker;
 

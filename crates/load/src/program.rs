@@ -4,7 +4,8 @@ use crate::error::LoadError;
 use crate::listing;
 use crate::result::StatementKind;
 use crate::script::{self, Command, Names, Script, SeedPlan, Variables};
-use crate::spec::{self, LoadSpec, Protocol};
+use crate::spec::{self, LoadSpec, Protocol, TpccSpec};
+use crate::tpcc;
 
 /// A command that has a record of its own.
 #[derive(Clone, Debug)]
@@ -45,6 +46,19 @@ pub struct Routine {
     pub statements: Vec<Statement>,
 }
 
+impl Routine {
+    /// Lists a statement of no script: its line is its number. Returns its index.
+    fn add_statement(&mut self, sql: &str) -> Option<u16> {
+        let index = u16::try_from(self.statements.len()).ok()?;
+        self.statements.push(Statement {
+            line: u32::from(index) + 1,
+            text: sql.to_owned(),
+            kind: StatementKind::Sql,
+        });
+        Some(index)
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Program {
@@ -53,6 +67,16 @@ pub struct Program {
     pub weights: Vec<i64>,
     pub prepared: Vec<Prepared>,
     pub names: Names,
+    /// TPC-C's transactions stand among the routines without commands: a terminal knows what they say.
+    pub tpcc: Option<Tpcc>,
+}
+
+/// TPC-C, as all clients share it.
+#[derive(Debug)]
+pub struct Tpcc {
+    pub plan: tpcc::Plan,
+    /// For each prepared statement its index among the statements of its transaction.
+    pub statements: Vec<Option<u16>>,
 }
 
 impl Program {
@@ -64,7 +88,11 @@ impl Program {
             weights: Vec::new(),
             prepared: Vec::new(),
             names: Names::new(),
+            tpcc: None,
         };
+        if let Some(tpcc) = &spec.tpcc {
+            program.add_tpcc(tpcc, spec);
+        }
         for source in &spec.scripts {
             let script = Script::parse(&source.name, &source.text, language(spec.protocol), &mut program.names)?;
             let routine = program.routine(source, script, spec.time_meta_commands);
@@ -81,6 +109,32 @@ impl Program {
             program.names.intern(name);
         }
         Ok(program)
+    }
+
+    /// The five transactions as scripts, and all that they say as prepared statements.
+    fn add_tpcc(&mut self, tpcc: &TpccSpec, spec: &LoadSpec) {
+        self.protocol = Protocol::Prepared;
+        for kind in tpcc::Kind::ALL {
+            self.weights.push(i64::from(kind.weight()));
+            self.routines.push(Routine {
+                name: kind.name().to_owned(),
+                weight: kind.weight(),
+                commands: Vec::new(),
+                places: Vec::new(),
+                statements: Vec::new(),
+            });
+        }
+        let mut indexes = Vec::new();
+        for (kind, sql) in tpcc::texts(tpcc) {
+            let routine = kind.and_then(|kind| self.routines.get_mut(kind as usize));
+            indexes.push(routine.and_then(|routine| routine.add_statement(&sql)));
+            let name = format!("P_{}", self.prepared.len());
+            self.prepared.push(Prepared { name, sql });
+        }
+        self.tpcc = Some(Tpcc {
+            plan: tpcc::Plan::new(tpcc, spec.clients, spec.seed),
+            statements: indexes,
+        });
     }
 
     fn routine(&mut self, source: &spec::Script, script: Script, lists_all: bool) -> Routine {

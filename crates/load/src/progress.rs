@@ -14,6 +14,9 @@ pub struct Progress {
     pub second: u64,
     pub transactions: u64,
     pub failed: u64,
+    pub rolled_back: u64,
+    /// Answered by the server.
+    pub statements: u64,
     pub skipped: u64,
     pub late: u64,
     pub retried: u64,

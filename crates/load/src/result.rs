@@ -68,8 +68,20 @@ pub struct ScriptResult {
     pub late: u64,
     pub retried: u64,
     pub retries: u64,
+    /// Rolled back because their inputs wanted it: neither commits nor failures.
+    pub rolled_back: u64,
+    /// Of all that ended, those that had begun before measuring did.
+    pub begun_before: u64,
+    /// Of commits alone.
     pub latency: HistogramResult,
     pub statements: Vec<StatementResult>,
+}
+
+/// Transactions of a second that failed in one way; `sqlstate` as in [`FailureResult`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SecondFailureResult {
+    pub sqlstate: String,
+    pub count: u64,
 }
 
 /// One second of one script. A transaction counts in the second in which it ended, from the start of measuring.
@@ -79,6 +91,11 @@ pub struct SecondResult {
     pub script: String,
     pub transactions: u64,
     pub failed: u64,
+    pub rolled_back: u64,
+    /// Answered in this second, whatever became of their transactions.
+    pub statements: u64,
+    /// How the failed ones failed.
+    pub failures: Vec<SecondFailureResult>,
     pub skipped: u64,
     pub late: u64,
     pub retried: u64,
@@ -154,6 +171,9 @@ pub struct LoadResult {
     pub reconnect_s: f64,
     pub transactions: u64,
     pub failed: u64,
+    pub rolled_back: u64,
+    /// Answered while measuring, whatever became of their transactions.
+    pub statements: u64,
     pub skipped: u64,
     pub late: u64,
     pub retried: u64,

@@ -1,6 +1,7 @@
 //! `LoadSpec`: what goes into the engine. The Python side of this door is `pgclinic/model/load.py`; the JSON is the same.
 
 mod tls;
+mod tpcc;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::LoadError;
 
 pub use tls::{ChannelBindingPolicy, Negotiation, TlsMode, TlsSpec};
+pub use tpcc::{Convention, Isolation, TpccSpec};
 
 /// The newest format of the spec that this engine reads.
 pub const FORMAT: u32 = 1;
@@ -118,6 +120,7 @@ pub struct LogSpec {
 #[serde(deny_unknown_fields)]
 pub struct LoadSpec {
     pub target: Target,
+    #[serde(default)]
     pub scripts: Vec<Script>,
     #[serde(default = "default_one_usize")]
     pub clients: usize,
@@ -173,6 +176,9 @@ pub struct LoadSpec {
     /// Looks for answers without ever waiting: burns a processor for each thread, and finds them sooner.
     #[serde(default)]
     pub spin: bool,
+    /// TPC-C; then there are no scripts.
+    #[serde(default)]
+    pub tpcc: Option<TpccSpec>,
     #[serde(default = "default_format")]
     pub format: u32,
 }
@@ -224,6 +230,25 @@ impl LoadSpec {
         self.validate_clients()?;
         self.validate_times()?;
         self.validate_log()?;
+        self.validate_work()?;
+        if let Some(rate) = self.pace.rate_tps {
+            if !(rate > 0.0 && rate <= 1e6) {
+                return Err(LoadError::spec(
+                    "pace.rate_tps",
+                    format!("must be above 0 and at most 1000000, not {rate}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_work(&self) -> Result<(), LoadError> {
+        if let Some(tpcc) = &self.tpcc {
+            if !self.scripts.is_empty() {
+                return Err(LoadError::spec("scripts", "there are none when the load is TPC-C"));
+            }
+            return tpcc.validate(&self.pace);
+        }
         if self.scripts.is_empty() {
             return Err(LoadError::spec("scripts", "at least one is needed"));
         }
@@ -235,14 +260,6 @@ impl LoadSpec {
         }
         if self.scripts.iter().all(|script| script.weight == 0) {
             return Err(LoadError::spec("scripts", "at least one needs a weight above 0"));
-        }
-        if let Some(rate) = self.pace.rate_tps {
-            if !(rate > 0.0 && rate <= 1e6) {
-                return Err(LoadError::spec(
-                    "pace.rate_tps",
-                    format!("must be above 0 and at most 1000000, not {rate}"),
-                ));
-            }
         }
         Ok(())
     }

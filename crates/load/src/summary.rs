@@ -5,7 +5,9 @@ use crate::clock::{micros, seconds, Nanos, NEVER};
 use crate::os::CpuTime;
 use crate::program::Program;
 use crate::record::{ErrorMessages, Histogram, LogOutcome, Precision, Recorder, ScriptRecord};
-use crate::result::{EngineResult, InFlightResult, LoadResult, LogResult, ScriptResult, SecondResult, StatementResult};
+use crate::result::{
+    EngineResult, InFlightResult, LoadResult, LogResult, ScriptResult, SecondResult, StatementKind, StatementResult,
+};
 use crate::spec::{LoadSpec, FORMAT};
 use crate::stage::Stage;
 use crate::worker::Outcome;
@@ -63,6 +65,8 @@ pub fn summarize(
         reconnect_s: seconds(sum.recorder.connecting),
         transactions: total(|script| script.transactions),
         failed: total(|script| script.failed),
+        rolled_back: total(|script| script.rolled_back),
+        statements: total(answered),
         skipped: total(|script| script.skipped),
         late: total(|script| script.late),
         retried: total(|script| script.retried),
@@ -180,7 +184,18 @@ fn script(program: &Program, number: u16, record: &ScriptRecord) -> ScriptResult
         late: record.late,
         retried: record.retried,
         retries: record.retries,
+        rolled_back: record.rolled_back,
+        begun_before: record.begun_before,
         latency: record.latency.to_result(),
         statements: statements.collect(),
     }
+}
+
+/// How many statements of a script the server has answered.
+fn answered(script: &ScriptResult) -> u64 {
+    let of_server = script
+        .statements
+        .iter()
+        .filter(|statement| statement.kind == StatementKind::Sql);
+    of_server.map(|statement| statement.executions).sum()
 }

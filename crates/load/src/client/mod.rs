@@ -16,6 +16,7 @@ mod rows;
 mod run;
 mod session;
 mod shell;
+mod tpcc;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -26,6 +27,7 @@ use crate::script::{Prng, Variables};
 use crate::shell::{ShellOutcome, ShellRequest};
 use crate::spec::OnError;
 use crate::tls::{Layer, TlsPlan};
+use crate::tpcc::Terminal;
 use crate::wire::backend::CancelKey;
 use crate::wire::{Framer, Identity, Login};
 
@@ -131,6 +133,8 @@ enum State {
     Rollback,
     /// In `\sleep`.
     Asleep,
+    /// A terminal of TPC-C between two transactions.
+    Resting,
     /// A command of the shell runs.
     Shell,
 }
@@ -194,6 +198,8 @@ struct Session {
     parsing: VecDeque<u16>,
     /// The rows of a command that captures them.
     rows: Option<Box<Rows>>,
+    /// TPC-C instead of scripts.
+    terminal: Option<Box<Terminal>>,
     /// Transactions ended while measuring.
     done: u64,
 }
@@ -231,6 +237,8 @@ impl Client {
             prng,
             error: None,
         };
+        let tpcc = program.tpcc.as_ref();
+        let terminal = tpcc.and_then(|tpcc| Terminal::new(&tpcc.plan, number));
         let session = Session {
             number,
             state: State::Closed,
@@ -245,6 +253,7 @@ impl Client {
             sent: VecDeque::new(),
             parsing: VecDeque::new(),
             rows: None,
+            terminal: terminal.map(Box::new),
             done: 0,
         };
         Self {
@@ -321,14 +330,14 @@ impl Client {
 
     /// In a session, without a transaction.
     pub fn is_free(&self) -> bool {
-        matches!(self.session.state, State::Free)
+        matches!(self.session.state, State::Free | State::Resting)
     }
 
     /// In a session, or on the way to one.
     pub fn is_session(&self) -> bool {
         matches!(
             self.session.state,
-            State::Free | State::Busy | State::Rollback | State::Asleep | State::Shell
+            State::Free | State::Resting | State::Busy | State::Rollback | State::Asleep | State::Shell
         )
     }
 
@@ -337,9 +346,9 @@ impl Client {
         matches!(self.session.state, State::Shell)
     }
 
-    /// In `\sleep`: nothing is running on the server.
+    /// It waits for a time, and nothing is running on the server.
     pub fn is_asleep(&self) -> bool {
-        matches!(self.session.state, State::Asleep)
+        matches!(self.session.state, State::Asleep | State::Resting)
     }
 
     /// When the statement that the server has not answered was sent.
@@ -356,7 +365,7 @@ impl Client {
             return None;
         }
         let transaction = &self.session.transaction;
-        let statement = self.session.place(work).statement;
+        let statement = self.session.statement(work);
         Some(InFlight {
             script: transaction.script,
             statement,

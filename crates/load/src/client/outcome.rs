@@ -2,6 +2,7 @@
 
 use super::{Next, Session, State, Work};
 use crate::clock::Nanos;
+use crate::record::Code;
 use crate::spec::OnError;
 use crate::wire::frontend;
 
@@ -64,13 +65,15 @@ impl Session {
         let Some(fault) = self.transaction.error.take() else {
             return self.ended(now, work);
         };
-        if fault.code.is_retryable() && self.may_retry(now, work) {
+        if may_be_cured(fault.code, work) && self.may_retry(now, work) {
             let script = self.transaction.script;
             work.recorder.statement_retried(script, fault.statement, now);
             self.transaction.tries += 1;
             self.transaction.command = 0;
-            // The same numbers again; the variables stay as they are.
-            self.prng = self.transaction.prng;
+            if keeps_inputs(work) {
+                // The same numbers again; the variables stay as they are.
+                self.prng = self.transaction.prng;
+            }
             return self.step(now, work);
         }
         let course = self.course();
@@ -95,7 +98,7 @@ impl Session {
         tries_left && in_time && !work.recorder.is_over(now)
     }
 
-    fn ended(&mut self, now: Nanos, work: &Work<'_>) -> Next {
+    pub(super) fn ended(&mut self, now: Nanos, work: &Work<'_>) -> Next {
         self.state = State::Free;
         self.count_done(now, work);
         if work
@@ -114,4 +117,18 @@ impl Session {
     pub(super) fn count_done(&mut self, now: Nanos, work: &Work<'_>) {
         self.done += u64::from(work.recorder.is_measuring(now));
     }
+}
+
+/// Whether a transaction that ended like this may be tried again.
+fn may_be_cured(code: Code, work: &Work<'_>) -> bool {
+    match &work.program.tpcc {
+        Some(tpcc) => tpcc.plan.may_cure(code),
+        None => code.is_retryable(),
+    }
+}
+
+/// Whether it is tried again with what it was tried with before.
+fn keeps_inputs(work: &Work<'_>) -> bool {
+    let tpcc = work.program.tpcc.as_ref();
+    tpcc.is_none_or(|tpcc| tpcc.plan.keeps_inputs())
 }

@@ -10,7 +10,8 @@ use crate::wire::{backend, frontend, Message};
 impl Session {
     /// Whether the rows of the running command are read.
     pub(super) fn rows_wanted(&self) -> bool {
-        matches!(self.state, State::Busy) && self.rows.as_ref().is_some_and(|rows| rows.wanted)
+        matches!(self.state, State::Busy)
+            && (self.rows.as_ref().is_some_and(|rows| rows.wanted) || self.terminal.is_some())
     }
 
     /// One message of the server. None if the client goes on waiting for what it waited for.
@@ -20,7 +21,7 @@ impl Session {
             State::Login(_) => self.login_message(message, work),
             State::Preparing(at) => self.preparing_message(message, at, work),
             // Notices, notifications, and the last words of a server that hangs up; the end of the stream follows.
-            State::Free | State::Asleep | State::Shell | State::Closed => None,
+            State::Free | State::Resting | State::Asleep | State::Shell | State::Closed => None,
         }
     }
 
@@ -34,8 +35,16 @@ impl Session {
                 }
             }
             b'E' => self.error(message.body, now, work),
-            b'C' | b'I' => self.result(now, work),
+            b'C' | b'I' => {
+                if let Some(terminal) = &mut self.terminal {
+                    terminal.answer.complete(message.body);
+                }
+                self.result(now, work);
+            }
             b'T' | b'D' => {
+                if let Some(terminal) = self.terminal.as_mut().filter(|_| message.tag == b'D') {
+                    terminal.answer.add_row(message.body);
+                }
                 if let Some(rows) = self.rows.as_mut().filter(|rows| rows.wanted) {
                     rows.message(message);
                 }
@@ -62,7 +71,7 @@ impl Session {
         if self.in_pipeline {
             if let Some((statement, began)) = self.sent.pop_front() {
                 work.recorder
-                    .statement(self.transaction.script, statement, now, now.saturating_sub(began));
+                    .answered(self.transaction.script, statement, now, now.saturating_sub(began));
             }
         } else if self.rows_wanted() {
             let capture = self.capture(work);
@@ -110,12 +119,20 @@ impl Session {
         if self.transaction.error.is_some() {
             return self.failed(now, work);
         }
-        self.in_pipeline = false;
+        let was_pipeline = std::mem::take(&mut self.in_pipeline);
         self.sent.clear();
+        if self.terminal.is_some() {
+            return self.go_on_tpcc(now, work);
+        }
         let statement = self.place(work).statement;
         let latency = now.saturating_sub(self.transaction.statement_began);
-        work.recorder
-            .statement(self.transaction.script, statement, now, latency);
+        let script = self.transaction.script;
+        if was_pipeline {
+            // Its statements were counted one by one; this is the command that ends it.
+            work.recorder.statement(script, statement, now, latency);
+        } else {
+            work.recorder.answered(script, statement, now, latency);
+        }
         if let Err(problem) = self.keep_row(work) {
             let line = self.command(work).map_or(0, Command::line);
             return self.fail_script(line, &problem, now, work);

@@ -2,7 +2,7 @@
 
 use super::{Fault, Next, Session, State, Work};
 use crate::clock::Nanos;
-use crate::program::Place;
+use crate::program::{Place, Prepared};
 use crate::record::Code;
 use crate::script::{Command, SqlCommand};
 use crate::spec::Protocol;
@@ -10,6 +10,13 @@ use crate::wire::frontend;
 
 impl Session {
     pub(super) fn begin(&mut self, script: u16, due: Nanos, now: Nanos, work: &mut Work<'_>) -> Next {
+        if let Some(rest) = self.rest_before(script, work) {
+            return self.rest_until(script, now.saturating_add(rest));
+        }
+        self.start(script, due, now, work)
+    }
+
+    pub(super) fn start(&mut self, script: u16, due: Nanos, now: Nanos, work: &mut Work<'_>) -> Next {
         let transaction = &mut self.transaction;
         transaction.script = script;
         transaction.command = 0;
@@ -22,10 +29,12 @@ impl Session {
     }
 
     pub(super) fn wake(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
-        if !matches!(self.state, State::Asleep) {
-            return Next::Answer;
+        match self.state {
+            State::Asleep => self.pass_statement(now, work),
+            // Latency counts from the end of the rest.
+            State::Resting => self.start(self.transaction.script, self.transaction.due, now, work),
+            _ => Next::Answer,
         }
-        self.pass_statement(now, work)
     }
 
     /// The statement that waited for something other than the server is over: count it and go on.
@@ -45,6 +54,15 @@ impl Session {
         place.copied().unwrap_or_default()
     }
 
+    /// The index of the statement that runs.
+    pub(super) fn statement(&self, work: &Work<'_>) -> Option<u16> {
+        if self.terminal.is_none() {
+            return self.place(work).statement;
+        }
+        let failed = self.transaction.error.and_then(|fault| fault.statement);
+        self.sent.iter().find_map(|(statement, _)| *statement).or(failed)
+    }
+
     /// The command that runs.
     pub(super) fn command<'a>(&self, work: &Work<'a>) -> Option<&'a Command> {
         let routine = work.program.routines.get(usize::from(self.transaction.script))?;
@@ -53,6 +71,9 @@ impl Session {
 
     /// Runs commands until the client has to wait.
     pub(super) fn step(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
+        if self.terminal.is_some() {
+            return self.begin_tpcc(now, work);
+        }
         loop {
             if work.ending {
                 self.state = State::Free;
@@ -165,11 +186,16 @@ impl Session {
         let Some(statement) = work.program.prepared.get(usize::from(index)) else {
             return;
         };
+        self.parse_once(index, statement, &mut work.out);
+        frontend::bind_describe_execute(&statement.name, sql, &self.variables, &mut work.out);
+    }
+
+    /// A statement that this session has not prepared is prepared with its first use.
+    pub(super) fn parse_once(&mut self, index: u16, statement: &Prepared, out: &mut Vec<u8>) {
         if !self.is_prepared(index) && !self.parsing.contains(&index) {
-            frontend::parse(&statement.name, &statement.sql, &mut work.out);
+            frontend::parse(&statement.name, &statement.sql, out);
             self.parsing.push_back(index);
         }
-        frontend::bind_describe_execute(&statement.name, sql, &self.variables, &mut work.out);
     }
 
     fn rest(&mut self, micros: i64, now: Nanos) -> Option<Next> {

@@ -38,7 +38,7 @@ impl Session {
     pub(super) fn lost(&mut self, code: Code, message: &str, now: Nanos, work: &mut Work<'_>) {
         if matches!(self.state, State::Busy | State::Rollback | State::Asleep | State::Shell) {
             let known = self.transaction.error;
-            let statement = self.place(work).statement;
+            let statement = self.statement(work);
             let (code, statement) = known.map_or((code, statement), |fault| (fault.code, fault.statement));
             let script = self.transaction.script;
             if known.is_none() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::failures::Code;
 use super::log_interval::Interval;
-use super::recorder::Course;
+use super::scripts::Course;
 use crate::clock::{micros, Nanos};
 use crate::error::LoadError;
 use crate::script::Prng;
@@ -22,6 +22,7 @@ const LINE_MAX: usize = 256;
 pub(super) enum End {
     Succeeded,
     Failed(Code),
+    RolledBack,
     Skipped,
 }
 
@@ -190,7 +191,9 @@ impl TransactionLog {
         let epoch_us = self.epoch_us(now);
         let (latency_us, lag_us) = match end {
             End::Skipped => (0, 0),
-            End::Succeeded | End::Failed(_) => (micros(now.saturating_sub(course.due)), course.lag_us()),
+            End::Succeeded | End::Failed(_) | End::RolledBack => {
+                (micros(now.saturating_sub(course.due)), course.lag_us())
+            }
         };
         let columns = self.columns;
         let Course {
@@ -252,6 +255,8 @@ fn word(end: End, failures_detailed: bool) -> Option<&'static str> {
     match end {
         End::Succeeded => None,
         End::Skipped => Some("skipped"),
+        // pgbench has no word for it: its scripts cannot.
+        End::RolledBack => Some("rolled_back"),
         End::Failed(Code::SERIALIZATION) if failures_detailed => Some("serialization"),
         End::Failed(Code::DEADLOCK) if failures_detailed => Some("deadlock"),
         End::Failed(_) => Some("failed"),

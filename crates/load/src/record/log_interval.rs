@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::failures::Code;
 use super::log::End;
-use super::recorder::Course;
+use super::scripts::Course;
 use crate::clock::{micros, Nanos};
 
 /// Sums and extremes of microseconds.
@@ -109,7 +109,7 @@ impl Interval {
             }
             End::Failed(Code::SERIALIZATION) => total.serialization += 1,
             End::Failed(Code::DEADLOCK) => total.deadlock += 1,
-            End::Failed(_) | End::Skipped => {}
+            End::Failed(_) | End::RolledBack | End::Skipped => {}
         }
     }
 }

@@ -7,11 +7,13 @@ mod histogram;
 mod log;
 mod log_interval;
 mod recorder;
+mod scripts;
 mod seconds;
 
 pub use errors::ErrorMessages;
 pub use failures::Code;
 pub use histogram::{Histogram, Precision};
 pub use log::{LogOutcome, LogOwner, TransactionLog};
-pub use recorder::{Course, Recorder, RecorderPlan, ScriptRecord};
+pub use recorder::{Recorder, RecorderPlan};
+pub use scripts::{Course, ScriptRecord};
 pub use seconds::{FoldedSecond, Phase, SecondFolder, SecondReport, SecondTotal, Window};

@@ -6,54 +6,12 @@ use super::errors::ErrorMessages;
 use super::failures::{Code, FailureKey, Failures};
 use super::histogram::{Histogram, Precision};
 use super::log::{End, LogOutcome, TransactionLog};
+use super::scripts::{Course, ScriptRecord, StatementRecord};
 use super::seconds::{Phase, SecondReport, Seconds, Window};
 use crate::clock::{micros, Nanos};
 
 /// With more histograms than this each thread keeps statements in two digits, so that memory stays small.
 const FINE_HISTOGRAMS_MAX: usize = 64;
-
-/// What one statement did.
-#[derive(Clone, Debug)]
-pub struct StatementRecord {
-    pub executions: u64,
-    pub failures: u64,
-    pub retries: u64,
-    pub latency: Histogram,
-}
-
-/// What one script did.
-#[derive(Clone, Debug)]
-pub struct ScriptRecord {
-    pub transactions: u64,
-    pub failed: u64,
-    pub skipped: u64,
-    pub late: u64,
-    pub retried: u64,
-    pub retries: u64,
-    pub latency: Histogram,
-    pub statements: Vec<StatementRecord>,
-}
-
-/// A transaction that ends, or is in trouble.
-#[derive(Clone, Copy, Debug)]
-pub struct Course {
-    /// The client's number among all threads'.
-    pub client: usize,
-    pub script: u16,
-    /// When it should have begun; latency counts from here.
-    pub due: Nanos,
-    /// When it did.
-    pub began: Nanos,
-    /// Which try this is, from 1.
-    pub tries: u32,
-}
-
-impl Course {
-    /// How late it began, for whatever reason.
-    pub(super) fn lag_us(&self) -> u64 {
-        micros(self.began.saturating_sub(self.due))
-    }
-}
 
 /// What a recorder has to know of its load.
 #[derive(Clone, Copy, Debug)]
@@ -103,22 +61,7 @@ impl Recorder {
         } else {
             Precision::Coarse
         };
-        let statement = || StatementRecord {
-            executions: 0,
-            failures: 0,
-            retries: 0,
-            latency: Histogram::new(precision),
-        };
-        let script = |count: &usize| ScriptRecord {
-            transactions: 0,
-            failed: 0,
-            skipped: 0,
-            late: 0,
-            retried: 0,
-            retries: 0,
-            latency: Histogram::new(Precision::Fine),
-            statements: std::iter::repeat_with(statement).take(*count).collect(),
-        };
+        let script = |count: &usize| ScriptRecord::new(*count, precision);
         Self {
             window: Window::CLOSED,
             seconds: Seconds::new(plan.thread, statements.len(), reports),
@@ -218,7 +161,25 @@ impl Recorder {
             record.transactions += 1;
             record.late += u64::from(late);
             record.latency.record(latency_us);
-            count_tries(record, course.tries);
+            record.count_end(course, self.window.start);
+        }
+    }
+
+    /// A transaction has rolled back as its inputs wanted: neither a commit nor a failure.
+    pub fn rolled_back(&mut self, course: &Course, now: Nanos) {
+        self.roll(now);
+        let Some(phase) = self.window.phase(now) else { return };
+        if let Some((second, _)) = self.seconds.script(course.script) {
+            second.rolled_back += 1;
+            second.count_tries(course.tries);
+        }
+        if phase == Phase::WarmUp {
+            return;
+        }
+        self.log(course, End::RolledBack, now);
+        if let Some(record) = self.scripts.get_mut(usize::from(course.script)) {
+            record.rolled_back += 1;
+            record.count_end(course, self.window.start);
         }
     }
 
@@ -242,7 +203,7 @@ impl Recorder {
         self.roll(now);
         let Some(phase) = self.window.phase(now) else { return };
         if let Some((second, _)) = self.seconds.script(script) {
-            second.failed += 1;
+            second.count_failure(code);
             second.count_tries(course.tries);
         }
         if phase == Phase::WarmUp {
@@ -251,7 +212,7 @@ impl Recorder {
         self.log(course, End::Failed(code), now);
         if let Some(record) = self.scripts.get_mut(usize::from(script)) {
             record.failed += 1;
-            count_tries(record, course.tries);
+            record.count_end(course, self.window.start);
         }
         self.failures.count(FailureKey {
             script: Some(script),
@@ -292,7 +253,17 @@ impl Recorder {
         }
     }
 
-    /// A statement was answered.
+    /// The server has answered a statement.
+    pub fn answered(&mut self, script: u16, statement: Option<u16>, now: Nanos, latency: Nanos) {
+        self.roll(now);
+        if let (Some(_), Some(_), Some((second, _))) = (statement, self.window.phase(now), self.seconds.script(script))
+        {
+            second.statements += 1;
+        }
+        self.statement(script, statement, now, latency);
+    }
+
+    /// A command is done, whoever did it.
     pub fn statement(&mut self, script: u16, statement: Option<u16>, now: Nanos, latency: Nanos) {
         if let Some(record) = self.statement_record(script, statement, now) {
             record.executions += 1;
@@ -356,19 +327,7 @@ impl Recorder {
     /// Adds what another thread has counted.
     pub fn add(&mut self, other: Self) {
         for (ours, theirs) in self.scripts.iter_mut().zip(other.scripts) {
-            ours.transactions += theirs.transactions;
-            ours.failed += theirs.failed;
-            ours.skipped += theirs.skipped;
-            ours.late += theirs.late;
-            ours.retried += theirs.retried;
-            ours.retries += theirs.retries;
-            ours.latency.add(&theirs.latency);
-            for (ours, theirs) in ours.statements.iter_mut().zip(theirs.statements) {
-                ours.executions += theirs.executions;
-                ours.failures += theirs.failures;
-                ours.retries += theirs.retries;
-                ours.latency.add(&theirs.latency);
-            }
+            ours.add(&theirs);
         }
         self.failures.add(other.failures);
         if let (Some(ours), Some(theirs)) = (&mut self.logged, other.logged) {
@@ -387,9 +346,4 @@ impl Recorder {
         self.connecting += other.connecting;
         self.clients_lost += other.clients_lost;
     }
-}
-
-fn count_tries(record: &mut ScriptRecord, tries: u32) {
-    record.retried += u64::from(tries > 1);
-    record.retries += u64::from(tries.saturating_sub(1));
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
+use super::failures::Code;
 use super::histogram::{Exact, Histogram, Precision};
 use crate::clock::{Nanos, NEVER, SECOND};
 
@@ -50,17 +51,32 @@ impl Window {
 pub struct ScriptSecond {
     pub transactions: u64,
     pub failed: u64,
+    pub rolled_back: u64,
+    /// Answered, whatever became of their transactions.
+    pub statements: u64,
     pub skipped: u64,
     pub late: u64,
     pub retried: u64,
     pub retries: u64,
     pub lag_us_sum: u64,
+    /// How the failed ones failed.
+    pub failures: Vec<(Code, u64)>,
     /// Latencies in microseconds and their counts.
     pub latencies: Vec<(u64, u64)>,
     pub latency: Exact,
 }
 
 impl ScriptSecond {
+    /// A transaction has failed for good.
+    pub(super) fn count_failure(&mut self, code: Code) {
+        self.failed += 1;
+        add_failures(&mut self.failures, code, 1);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.transactions + self.failed + self.rolled_back + self.skipped + self.statements == 0
+    }
+
     /// A transaction has ended at the `tries`-th try.
     pub(super) fn count_tries(&mut self, tries: u32) {
         self.retried += u64::from(tries > 1);
@@ -163,7 +179,7 @@ impl Seconds {
         let mut scripts = Vec::new();
         for (index, cell) in (0_u16..).zip(&mut self.cells) {
             let mut counts = std::mem::take(&mut cell.counts);
-            if counts.transactions + counts.failed + counts.skipped == 0 {
+            if counts.is_idle() {
                 continue;
             }
             counts.latency = cell.latency.exact();
@@ -198,6 +214,9 @@ impl Seconds {
 pub struct SecondTotal {
     pub transactions: u64,
     pub failed: u64,
+    pub rolled_back: u64,
+    pub statements: u64,
+    pub failures: Vec<(Code, u64)>,
     pub skipped: u64,
     pub late: u64,
     pub retried: u64,
@@ -218,6 +237,11 @@ impl SecondTotal {
     fn add_thread(&mut self, counts: &ScriptSecond) {
         self.transactions += counts.transactions;
         self.failed += counts.failed;
+        self.rolled_back += counts.rolled_back;
+        self.statements += counts.statements;
+        for (code, count) in &counts.failures {
+            add_failures(&mut self.failures, *code, *count);
+        }
         self.skipped += counts.skipped;
         self.late += counts.late;
         self.retried += counts.retried;
@@ -231,6 +255,8 @@ impl SecondTotal {
     fn add_script(&mut self, script: &Self) {
         self.transactions += script.transactions;
         self.failed += script.failed;
+        self.rolled_back += script.rolled_back;
+        self.statements += script.statements;
         self.skipped += script.skipped;
         self.late += script.late;
         self.retried += script.retried;
@@ -246,6 +272,14 @@ impl SecondTotal {
         let quantile = |share| latency.quantile(share).min(self.latency_us_max);
         (self.latency_us_p50, self.latency_us_p90) = (quantile(0.5), quantile(0.9));
         (self.latency_us_p95, self.latency_us_p99) = (quantile(0.95), quantile(0.99));
+    }
+}
+
+/// There are few ways to fail within a second.
+fn add_failures(failures: &mut Vec<(Code, u64)>, code: Code, count: u64) {
+    match failures.iter_mut().find(|(known, _)| *known == code) {
+        Some((_, sum)) => *sum += count,
+        None => failures.push((code, count)),
     }
 }
 
@@ -278,7 +312,7 @@ pub struct FoldedSecond {
     pub connected: usize,
     /// By script; idle ones are left out.
     pub scripts: Vec<(u16, SecondTotal)>,
-    /// All scripts together.
+    /// All scripts together, without the ways in which they failed.
     pub together: SecondTotal,
 }
 
@@ -342,6 +376,7 @@ impl SecondFolder {
         let mut scripts = Vec::with_capacity(parts.len());
         for (script, Part { mut total, latency }) in parts {
             if let Some(latency) = latency {
+                total.failures.sort_unstable();
                 total.set_quantiles(&latency);
                 total.hdr = self.keeps_histograms.then(|| latency.to_base64());
                 all_latencies.add(&latency);

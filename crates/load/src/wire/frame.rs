@@ -47,8 +47,8 @@ impl Framer {
         *self = Self::default();
     }
 
-    /// The next whole message, or none when `chunk` is used up. `rows` says whether rows and their descriptions are
-    /// read by somebody.
+    /// The next whole message, or none when `chunk` is used up. `rows` says whether rows, their descriptions and
+    /// their number are read by somebody.
     pub fn next<'s, 'c: 's>(&'s mut self, chunk: &mut &'c [u8], rows: bool) -> Result<Option<Message<'s>>, FrameError> {
         if self.missing.is_some() {
             return Ok(self.finish_body(chunk));
@@ -128,7 +128,7 @@ fn keep_at_most(tag: u8, rows: bool) -> usize {
     match tag {
         b'R' | b'K' | b'Z' => usize::MAX,
         b'E' | b'N' => TEXT_MAX,
-        b'T' | b'D' if rows => usize::MAX,
+        b'T' | b'D' | b'C' if rows => usize::MAX,
         _ => 0,
     }
 }

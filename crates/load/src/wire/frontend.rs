@@ -8,6 +8,9 @@ use postgres_protocol::message::frontend;
 use super::backend::CancelKey;
 use crate::script::{SqlCommand, Variables};
 
+/// Execute the unnamed portal, without a limit of rows.
+const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
+
 /// A statement of the simple protocol, variables replaced.
 pub fn query(sql: &SqlCommand, variables: &Variables, out: &mut Vec<u8>) {
     message(b'Q', out, |out| {
@@ -42,7 +45,21 @@ pub fn bind_describe_execute(name: &str, sql: &SqlCommand, variables: &Variables
         out.extend_from_slice(&[0, 1, 0, 0]);
     });
     out.extend_from_slice(b"D\0\0\0\x06P\0");
-    out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
+    out.extend_from_slice(EXECUTE);
+}
+
+/// Bind and execute: `values` are so many parameters as a Bind message has them, results come as text. What the rows
+/// look like is not asked: whoever says these statements knows.
+pub fn bind_execute(name: &str, parameters: u16, values: &[u8], out: &mut Vec<u8>) {
+    message(b'B', out, |out| {
+        out.push(0);
+        text(name.as_bytes(), out);
+        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(&parameters.to_be_bytes());
+        out.extend_from_slice(values);
+        out.extend_from_slice(&[0, 0]);
+    });
+    out.extend_from_slice(EXECUTE);
 }
 
 /// Sync: the server answers with `ReadyForQuery`.

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::net::RecvFlags;
+
 use super::{replies, scram, Act, Login, Shared, Statement};
 
 const CANCEL: u32 = 80_877_102;
@@ -272,17 +274,22 @@ impl Session<'_> {
 
     fn until_cancelled(&mut self) -> Result<(), Closed> {
         self.flush()?;
-        self.stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
         let mut byte = [0];
         while self.cancels.load(Ordering::SeqCst) == 0 {
-            match self.stream.read(&mut byte) {
-                Ok(0) => return Err(Closed),
-                Ok(_) => assert_eq!(byte[0], b'X', "nothing but a good-bye while a statement runs"),
+            std::thread::sleep(Duration::from_millis(5));
+            let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+            match rustix::net::recv(&self.stream, &mut byte, flags) {
+                Ok((0, _)) => return Err(Closed),
+                Ok(_) if byte[0] == b'X' => return Err(Closed),
+                // The request ends with a Sync, which is read when it has been answered.
+                Ok(_) => assert!(
+                    self.is_extended && byte[0] == b'S',
+                    "nothing more while a statement runs"
+                ),
                 Err(_) => {}
             }
         }
         self.cancels.store(0, Ordering::SeqCst);
-        self.stream.set_read_timeout(None).unwrap();
         self.send(&replies::error("57014", "canceling statement due to user request"))
     }
 }
