@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,3 +43,28 @@ def command(tmp_path: Path) -> Iterator[Command]:
             process.kill()
         # Also closes the pipes.
         process.communicate(timeout=10)
+
+
+@pytest.fixture
+def small_home(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A home on a file system of its own, of so many megabytes. Root only: mounting is a privilege."""
+    with temporary_home() as home:
+        small = home / "small"
+        small.mkdir()
+        size = f"size={request.param}m,mode=755"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(small)], check=True)
+        for name in ("clusters", "instances", "templates"):
+            (small / name).mkdir()
+            (home / name).symlink_to(small / name)
+        try:
+            yield home
+        finally:
+            _unmount(small)
+
+
+def _unmount(path: Path) -> None:
+    """What was killed may still be on its way out."""
+    limit = time.monotonic() + 10
+    while subprocess.run(["umount", str(path)], capture_output=True, check=False).returncode:
+        assert time.monotonic() < limit, f"{path} stays busy"
+        time.sleep(0.05)

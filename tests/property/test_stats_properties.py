@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pgclinic.stats.blocks_needed import blocks_still_needed
 from pgclinic.stats.claimed_region import NULL_EFFECT, claimed_region, direction, null_zone
 from pgclinic.stats.confidence_sequence import always_valid_interval, half_width, width_factor
+from pgclinic.stats.poisson import poisson_limits, rate_ratio_limits
 from pgclinic.stats.student_t import quantile, t_half_width, upper_tail
 
 effects = st.floats(-2.0, 2.0, allow_nan=False)
@@ -79,3 +80,33 @@ def test_region_holds_the_published_ratio_and_no_part_of_the_null_zone(published
     if direction(published) != 0:
         assert high <= null_zone()[0] or low >= null_zone()[1]
         assert math.log(low) * math.log(high) > 0
+
+
+def _probability(events: int, mean: float) -> float:
+    return math.exp(events * math.log(mean) - mean - math.lgamma(events + 1))
+
+
+@given(st.integers(1, 400), st.floats(0.001, 0.3))
+def test_the_limits_of_a_count_leave_half_of_alpha_on_each_side(events: int, alpha: float) -> None:
+    low, high = poisson_limits(events, alpha)
+    assert low < events < high
+    assert sum(_probability(k, high) for k in range(events + 1)) == pytest.approx(alpha / 2, rel=1e-6)
+    assert 1 - sum(_probability(k, low) for k in range(events)) == pytest.approx(alpha / 2, rel=1e-6)
+
+
+@given(st.integers(0, 400))
+def test_more_events_have_higher_limits(events: int) -> None:
+    low, high = poisson_limits(events)
+    more_low, more_high = poisson_limits(events + 1)
+    assert more_low > low and more_high > high
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.floats(0.1, 100), st.floats(0.1, 100))
+def test_the_ratio_the_other_way_round_has_the_inverse_limits(a: int, b: int, time_a: float, time_b: float) -> None:
+    low, high = rate_ratio_limits(a, time_a, b, time_b)
+    assert low < high
+    if a and b:
+        assert low < (a / time_a) / (b / time_b) < high
+    other_low, other_high = rate_ratio_limits(b, time_b, a, time_a)
+    assert other_low == pytest.approx(1 / high if high else math.inf)
+    assert other_high == pytest.approx(1 / low if low else math.inf)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from fixtures.lab_home import python, temporary_home
+from fixtures.lab_home import python
 from pgclinic.errors import DiskFullError, SettingError
 from pgclinic.lab import clone
 from pgclinic.lab.binaries import Binaries, Progress
@@ -144,27 +142,6 @@ def test_old_templates_are_pruned_and_used_ones_kept(binaries: Binaries, fresh_h
     assert prune(unused_days=30) == ()
     assert [one.key for one in prune(unused_days=0)] == ["new"]
     assert templates() == ()
-
-
-@pytest.fixture
-def small_home(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A home on a file system of its own, of so many megabytes. Root only: mounting is a privilege."""
-    with temporary_home() as home:
-        mounted = []
-        for name in ("clusters", "instances", "templates"):
-            (home / "small" / name).mkdir(parents=True)
-        subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={request.param}m,mode=755", "tmpfs", str(home / "small")], check=True
-        )
-        mounted.append(home / "small")
-        for name in ("clusters", "instances", "templates"):
-            (home / "small" / name).mkdir()
-            (home / name).symlink_to(home / "small" / name)
-        try:
-            yield home
-        finally:
-            for path in mounted:
-                subprocess.run(["umount", str(path)], check=True)
 
 
 def leftovers(home: Path) -> list[Path]:

@@ -15,6 +15,8 @@ from pgclinic.model.record import Record
 ALLOW_DEBUG_ENGINE = "PGCLINIC_ALLOW_DEBUG_ENGINE"
 
 Stopper = _load.Stopper
+#: The rows of one table of a new TPC-C database as blocks of a binary COPY, from (table, warehouses, seed).
+TpccRows = _load.TpccRows
 
 
 class BuildInfo(Record):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -12,6 +15,8 @@ import psycopg
 from pgclinic.errors import RunFailedError
 from pgclinic.model.server import Server
 from pgclinic.pg.connect import Connection, connect
+
+CANCEL_TIMEOUT_S = 2.0
 
 
 class QueryError(RunFailedError):
@@ -75,7 +80,7 @@ class Session:
             raise _translated(error) from error
 
     def copy_in(self, statement: str, blocks: Iterable[bytes]) -> None:
-        """Send rows in COPY's text form. Raises QueryError."""
+        """Send rows in the form that the COPY statement names. Raises QueryError."""
         try:
             with self._connection.cursor() as cursor, cursor.copy(statement) as copy:
                 for block in blocks:
@@ -96,6 +101,27 @@ class Session:
     def backend_pid(self) -> int:
         """Process id of the backend, as the server knows it."""
         return self._connection.info.backend_pid
+
+    def abandon(self) -> None:
+        """End, from another thread, whatever this session waits for: its statement fails as if the server was gone.
+
+        The server is told to stop first, as it would go on until it next looks at the connection.
+        """
+        with contextlib.suppress(psycopg.Error, OSError):
+            self._connection.cancel_safe(timeout=CANCEL_TIMEOUT_S)
+        with (
+            contextlib.suppress(psycopg.Error, OSError),
+            socket.socket(fileno=os.dup(self._connection.fileno())) as end,
+        ):
+            end.shutdown(socket.SHUT_RDWR)
+
+    def answers(self) -> bool:
+        """Whether the server still answers on this connection."""
+        try:
+            self.execute("select")
+        except QueryError:
+            return False
+        return True
 
     def close(self) -> None:
         self._connection.close()
