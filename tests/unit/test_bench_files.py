@@ -18,7 +18,7 @@ from pgclinic.bench.request import BenchRequest, InitRequest
 from pgclinic.bench.seconds_file import refuse_unwritable, write_seconds
 from pgclinic.bench.secrets import without_secrets
 from pgclinic.errors import UsageError
-from pgclinic.model.load import LogSpec
+from pgclinic.model.load import LogSpec, SecondFailure
 
 
 def test_seconds_are_lines_of_json(tmp_path: Path) -> None:
@@ -51,6 +51,21 @@ def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         rows = connection.sql(f"select second, script, transactions from '{path}' order by all").fetchall()
     assert rows == sorted((row.second, row.script, row.transactions) for row in seconds)
+
+
+def test_both_forms_hold_the_failures_and_the_histogram_of_a_second(tmp_path: Path) -> None:
+    duckdb = importlib.import_module("duckdb")
+    path, lines = tmp_path / "seconds.parquet", tmp_path / "seconds.jsonl"
+    (plain,) = load_result([10.0]).seconds
+    failures = (SecondFailure(sqlstate="40001", count=3), SecondFailure(sqlstate="40P01", count=1))
+    seconds = [replace(plain, failed=4, failures=failures, hdr="HIST"), plain]
+    for file in (path, lines):
+        write_seconds(file, seconds)
+    with duckdb.connect() as connection:
+        rows = connection.sql(f"select failures, hdr, statements from '{path}'").fetchall()
+    stored = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert rows == [(row["failures"], row["hdr"], row["statements"]) for row in stored]
+    assert rows[0][0] == [{"sqlstate": "40001", "count": 3}, {"sqlstate": "40P01", "count": 1}]
 
 
 def test_a_file_that_stands_there_is_not_overwritten(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pgclinic.bench.encryption import tls_of
-from pgclinic.bench.target import connect_timeout_s, refuse_what_the_engine_cannot, target_of
+from pgclinic.bench.target import access_of, connect_timeout_s, refuse_what_the_engine_cannot, target_of
 from pgclinic.errors import UsageError
-from pgclinic.model.load import ChannelBinding, TlsMode, TlsSpec
+from pgclinic.model.tls import ChannelBinding, TlsMode, TlsSpec
 from pgclinic.pg.libpq import Reached, is_connection_string, libpq_keywords
 
 ACCOUNT = pwd.getpwuid(os.geteuid()).pw_name
@@ -36,6 +36,20 @@ def test_a_connection_string_wins_over_options() -> None:
     assert found == {"host": "h", "port": "5", "user": "u", "dbname": "d"}
     assert keywords(dbname="postgresql://u@h:7/d?application_name=a")["application_name"] == "a"
     assert not is_connection_string("shop")
+
+
+def test_our_own_sessions_go_where_libpq_went_and_hide_the_password() -> None:
+    reached = place(
+        password="geheim",
+        keywords={"sslmode": "verify-full", "host": "a,b", "port": "1,2", "dbname": "x", "connect_timeout": "3"},
+    )
+    access = access_of(reached)
+    assert (access.server.host, access.server.port, access.server.database) == ("db.example", 5432, "d")
+    # The name stays for the certificate, the address is the one of several that answered.
+    assert access.server.parameters == {"sslmode": "verify-full", "hostaddr": "192.0.2.7"}
+    assert access.secrets == {"password": "geheim"}
+    assert "geheim" not in repr(access)
+    assert access_of(place(host="/tmp", address="")).server.parameters == {}
 
 
 def test_a_bad_connection_string_never_shows_its_password() -> None:

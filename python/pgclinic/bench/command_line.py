@@ -34,9 +34,18 @@ from pgclinic.bench.request import (
     InitRequest,
     Outputs,
     Show,
+    TpccInitRequest,
     seed_words,
 )
 from pgclinic.bench.thresholds import parse_condition
+from pgclinic.bench.tpcc_options import (
+    DURATION_S,
+    TERMINALS_PER_WAREHOUSE,
+    default_tries,
+    refuse_without_tpcc,
+    tpcc_fill_request,
+    tpcc_wanted,
+)
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.load.engine import BuiltinScript
 from pgclinic.model.load import LogSpec, Protocol, Script
@@ -71,7 +80,7 @@ class Reading:
 class CommandLine:
     """``asked`` with what pgbench says on stderr before it begins."""
 
-    asked: Show | InitRequest | BenchRequest
+    asked: Show | InitRequest | TpccInitRequest | BenchRequest
     remarks: tuple[str, ...] = ()
 
 
@@ -91,7 +100,12 @@ def read_command_line(words: Sequence[str], environment: Mapping[str, str] = os.
             return CommandLine(reading.shown)
     remarks = () if reading.seed is None else (seed_words(reading.seed),)
     address = _address(reading, rest)
+    if {"initialize", "tpcc"} <= reading.names:
+        return CommandLine(
+            tpcc_fill_request(reading.names, reading.numbers, address=address, seed=reading.seed), remarks
+        )
     if "initialize" in reading.names:
+        refuse_without_tpcc(reading.names)
         check_initialize(reading.names, reading.numbers)
         return CommandLine(_init_request(reading, address), remarks)
     return CommandLine(_bench_request(reading, address), remarks)
@@ -106,6 +120,8 @@ _NUMBERS = {
     "progress": ("-P/--progress", 1),
     "partitions": ("--partitions", 0),
     "aggregate-interval": ("--aggregate-interval", 1),
+    "warehouses": ("--warehouses", 1),
+    "terminals": ("--terminals", 1),
 }
 _AMOUNTS = {
     "rate": ("rate limit", float("inf")),
@@ -202,7 +218,7 @@ def _take_steps(given: Given, value: str, reading: Reading) -> None:
 
 
 def _take_seed(given: Given, value: str, reading: Reading) -> None:
-    reading.seed = parse_seed(value, "--random-seed")
+    reading.seed = parse_seed(value, f"--{given.name}")
 
 
 def _take_partition_method(given: Given, value: str, reading: Reading) -> None:
@@ -246,6 +262,7 @@ _TAKERS: dict[str, Callable[[Given, str, Reading], None]] = {
     "protocol": _take_protocol,
     "init-steps": _take_steps,
     "random-seed": _take_seed,
+    "seed": _take_seed,
     "partition-method": _take_partition_method,
     "max-tries": _take_tries,
     "show-script": _take_show_script,
@@ -288,24 +305,29 @@ def _init_request(reading: Reading, address: Address) -> InitRequest:
 
 
 def _bench_request(reading: Reading, address: Address) -> BenchRequest:
-    if not reading.scripts:
+    tpcc = tpcc_wanted(reading.names, reading.values, reading.numbers)
+    if not reading.scripts and tpcc is None:
         _add_builtin(find_builtin("tpcb-like"), 1, reading)
     check_benchmark(
         reading.names,
         reading.numbers,
-        weights=[chosen.script.weight for chosen in reading.scripts],
+        weights=[chosen.script.weight for chosen in reading.scripts] if tpcc is None else [1],
         address_given=address.is_given,
     )
     names, numbers, values = reading.names, reading.numbers, reading.values
     clients = numbers.get("client", 1)
+    if tpcc is not None:
+        clients = tpcc.terminals or TERMINALS_PER_WAREHOUSE * (tpcc.warehouses or 1)
     duration_s, transactions = _end(reading)
     return BenchRequest(
         scripts=tuple(reading.scripts),
+        tpcc=tpcc,
         address=address,
         lab=lab_wanted(values.get("lab", ""), reading.settings) if "lab" in names else None,
         clients=clients,
-        threads=min(numbers.get("jobs", 1), clients),
-        protocol=Protocol(values.get("protocol", "simple")),
+        # How many terminals there are may only be known when the data have been seen.
+        threads=min(numbers.get("jobs", 1), clients) if tpcc is None else numbers.get("jobs", 1),
+        protocol=Protocol(values.get("protocol", "simple" if tpcc is None else "prepared")),
         transactions=transactions,
         duration_s=duration_s,
         warm_up_s=warm_up_s(values.get("warm-up")),
@@ -313,7 +335,7 @@ def _bench_request(reading: Reading, address: Address) -> BenchRequest:
         latency_limit_ms=reading.amounts.get("latency-limit"),
         variables=reading.variables,
         scale=numbers.get("scale"),
-        max_tries=numbers.get("max-tries", 1),
+        max_tries=numbers.get("max-tries", default_tries(tpcc)),
         reconnect="connect" in names,
         exit_on_abort="exit-on-abort" in names,
         vacuum="no-vacuum" not in names,
@@ -348,6 +370,8 @@ def _end(reading: Reading) -> tuple[int | None, int | None]:
         duration_s = STABLE_LIMIT_S
     if duration_s is None and "find-rate" in reading.names:
         duration_s = FIND_RATE_TRIAL_S
+    if duration_s is None and "tpcc" in reading.names and "transactions" not in reading.names:
+        duration_s = DURATION_S
     return duration_s, (None if duration_s is not None else reading.numbers.get("transactions", 10))
 
 

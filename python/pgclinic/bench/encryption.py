@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pgclinic.errors import UsageError
-from pgclinic.model.load import ChannelBinding, Negotiation, TlsMode, TlsSpec
+from pgclinic.model.tls import ChannelBinding, Negotiation, TlsMode, TlsSpec
 
 #: Keywords whose effect the engine's own sessions could not have.
 _REFUSED = ("sslcrldir", "sslpassword")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pgclinic.bench.prepare import Tables
-from pgclinic.bench.request import BenchRequest
+from pgclinic.bench.request import BenchRequest, TpccWanted
 from pgclinic.bench.target import Patient
 from pgclinic.model.bench import BenchOptions, ScriptAsked
-from pgclinic.model.load import LoadSpec, OnError, Pace
+from pgclinic.model.load import LoadSpec, OnError, Pace, TpccSpec
 
 #: pgbench has no limit; the engine wants one, so that a load always ends.
 LIMIT_S = 365 * 86_400.0
@@ -30,7 +30,7 @@ def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSp
         # -D wins over what is known from the tables, as in pgbench.
         variables={"scale": str(tables.scale)} | request.variables,
         max_tries=request.max_tries,
-        on_error=OnError.ABORT_LOAD if request.exit_on_abort else OnError.ABORT_CLIENT,
+        on_error=_on_error(request),
         reconnect=request.reconnect,
         connect_timeout_s=patient.connect_timeout_s,
         # pgbench's report per command lists those that only compute, too.
@@ -39,6 +39,25 @@ def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSp
         second_histograms=request.outputs.hdr is not None,
         log=request.log,
         spin=request.spin,
+        tpcc=_tpcc_spec(request.tpcc),
+    )
+
+
+def _on_error(request: BenchRequest) -> OnError:
+    """A script's client ends with its first error, as pgbench's does; a terminal goes on, as BenchBase's does."""
+    if request.exit_on_abort:
+        return OnError.ABORT_LOAD
+    return OnError.ABORT_CLIENT if request.tpcc is None else OnError.CONTINUE
+
+
+def _tpcc_spec(wanted: TpccWanted | None) -> TpccSpec | None:
+    if wanted is None:
+        return None
+    return TpccSpec(
+        warehouses=wanted.warehouses or 1,
+        convention=wanted.convention,
+        isolation=wanted.isolation,
+        waits=wanted.waits,
     )
 
 
@@ -64,4 +83,5 @@ def options_of(request: BenchRequest) -> BenchOptions:
         failures_detailed=request.failures_detailed,
         percentiles=request.percentiles,
         latency_percentiles=request.latency_percentiles,
+        tpcc=_tpcc_spec(request.tpcc),
     )

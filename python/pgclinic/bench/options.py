@@ -78,11 +78,25 @@ OWN = (
     Option("runs", "keep the run in a folder below DIR", metavar="DIR", own=True),
     Option("json", "print the result as JSON", own=True),
 )
-ALL_OPTIONS = (*INITIALIZE, *WHAT_RUNS, *BENCHMARK, *COMMON, *OWN)
+TPCC = (
+    Option("tpcc", "run TPC-C instead of scripts; with -i fill its tables", own=True),
+    Option("warehouses", "warehouses to fill; in a run what must be there (default 1)", metavar="NUM", own=True),
+    Option("terminals", "the same as -c (default 10 a warehouse)", metavar="NUM", own=True),
+    Option("convention", "benchbase (default) or spec: whose reading of TPC-C", metavar="NAME", own=True),
+    Option("isolation", "read-committed, repeatable-read or serializable (default)", metavar="LEVEL", own=True),
+    Option("waits", "key and think times, with --convention spec", own=True),
+    Option("check-consistency", "check TPC-C's conditions after the run (with --lab always done)", own=True),
+    Option("no-check-consistency", "do not, where it is done by itself: with --lab and -i", own=True),
+    Option("replace", "with -i: drop the TPC-C tables that are there, and fill anew", own=True),
+    Option("seed", "the same as --random-seed", metavar="SEED", own=True, hidden=True),
+)
+ALL_OPTIONS = (*INITIALIZE, *WHAT_RUNS, *BENCHMARK, *COMMON, *TPCC, *OWN)
 
 #: What pgbench refuses together with -i, and what it refuses without.
 ONLY_BENCHMARK = frozenset(
-    option.name for option in (*WHAT_RUNS, *BENCHMARK, *OWN) if option.name not in {"no-vacuum", "scale", "show-script"}
+    option.name
+    for option in (*WHAT_RUNS, *BENCHMARK, *TPCC, *OWN)
+    if option.name not in {"no-vacuum", "scale", "show-script"}
 )
 ONLY_INITIALIZE = frozenset(option.name for option in INITIALIZE if option.name != "initialize")
 
@@ -91,6 +105,7 @@ _HEADINGS = (
     ("What runs", WHAT_RUNS),
     ("Benchmarking", BENCHMARK),
     ("Connection", COMMON),
+    ("TPC-C", TPCC),
     ("What pgbench does not have", OWN),
 )
 
@@ -108,7 +123,7 @@ def help_text() -> str:
     lines += [
         "  -?, --help                         show this help; -V, --version the version",
         "",
-        "Exit codes: 0 done, 1 nothing was run, 2 clients were aborted, 3 a --fail-if holds.",
+        "Exit codes: 0 done, 1 nothing was run, 2 clients were aborted or data are inconsistent, 3 a --fail-if holds.",
         "Try it without a server: pgclinic bench --lab -S -c 8 -T 10",
     ]
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgclinic.model.bench import Condition
-from pgclinic.model.load import LogSpec, Protocol, Script
+from pgclinic.model.load import Convention, Isolation, LogSpec, Protocol, Script
 
 DEFAULT_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 
@@ -60,6 +60,35 @@ class InitRequest:
 
 
 @dataclass(frozen=True)
+class TpccInitRequest:
+    """``--tpcc -i``. The same ``seed`` and number of warehouses are the same rows, however many connections fill."""
+
+    address: Address = Address()
+    warehouses: int = 1
+    seed: int = 0
+    connections: int | None = None
+    quiet: bool = False
+    replace: bool = False
+    check: bool = True
+    debug: bool = False
+
+
+@dataclass(frozen=True)
+class TpccWanted:
+    """``--tpcc``. What is None follows from the data: all warehouses there are, ten terminals for each.
+
+    ``check`` is whether the consistency conditions are checked after the run.
+    """
+
+    warehouses: int | None = None
+    terminals: int | None = None
+    convention: Convention = Convention.BENCHBASE
+    isolation: Isolation = Isolation.SERIALIZABLE
+    waits: bool = False
+    check: bool = False
+
+
+@dataclass(frozen=True)
 class ChosenScript:
     """A script as the engine gets it; ``builtin`` is its name for ``-b``, None for a file."""
 
@@ -79,9 +108,13 @@ class Outputs:
 
 @dataclass(frozen=True)
 class BenchRequest:
-    """A run. Exactly one of ``transactions`` and ``duration_s`` ends it; ``scale`` is None when not given."""
+    """A run. Exactly one of ``transactions`` and ``duration_s`` ends it; ``scale`` is None when not given.
+
+    With ``tpcc`` there are no scripts, and ``clients`` may only be settled when the data have been seen.
+    """
 
     scripts: tuple[ChosenScript, ...]
+    tpcc: TpccWanted | None = None
     address: Address = Address()
     lab: LabWanted | None = None
     clients: int = 1

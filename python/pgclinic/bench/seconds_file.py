@@ -11,7 +11,15 @@ from typing import Any
 import msgspec
 
 from pgclinic.errors import UsageError
-from pgclinic.model.load import SecondResult
+from pgclinic.model.load import SecondFailure, SecondResult
+
+#: A field's type as the Parquet file has it. What is nested stays nested: both forms hold the same rows.
+_COLUMN_TYPES = {
+    int: "BIGINT",
+    str: "VARCHAR",
+    str | None: "VARCHAR",
+    tuple[SecondFailure, ...]: "STRUCT(sqlstate VARCHAR, count BIGINT)[]",
+}
 
 
 def refuse_unwritable(option: str, paths: Iterable[Path]) -> None:
@@ -40,8 +48,7 @@ def write_seconds(path: Path, seconds: Iterable[SecondResult]) -> None:
 def _write_parquet(path: Path, rows: bytes) -> None:
     """Through a file of JSON lines, which DuckDB reads with the types stated here."""
     duckdb = _duckdb(path)
-    types = {field.name: "VARCHAR" if field.type is str else "BIGINT" for field in _fields()}
-    columns = ", ".join(f"{name}: '{kind}'" for name, kind in types.items())
+    columns = ", ".join(f"{field.name}: '{_COLUMN_TYPES[field.type]}'" for field in _fields())
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as source:
         source.write(rows)
         source.flush()

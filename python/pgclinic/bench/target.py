@@ -16,8 +16,10 @@ from pgclinic.bench.encryption import tls_of
 from pgclinic.bench.request import Address
 from pgclinic.errors import UsageError
 from pgclinic.model.load import Target
+from pgclinic.model.server import Server
 from pgclinic.pg.libpq import Reached, connect_as_libpq, libpq_keywords, reached
-from pgclinic.pg.session import Session
+from pgclinic.pg.session import Access, Session
+from pgclinic.pg.version import version_of_number
 
 APPLICATION_NAME = "pgclinic-bench"
 CONNECT_TIMEOUT_S = 30.0
@@ -27,9 +29,13 @@ USER_FOLDER = Path("~/.postgresql").expanduser()
 
 @dataclass(frozen=True)
 class Patient:
-    """The server of a run: a session to prepare it, and where the load goes. ``words`` name it without secrets."""
+    """The server of a run: a session to prepare it, and where the load goes. ``words`` name it without secrets.
+
+    ``access`` opens further sessions.
+    """
 
     session: Session
+    access: Access
     target: Target
     connect_timeout_s: float
     words: str
@@ -57,6 +63,7 @@ def open_patient(
             refuse_what_the_engine_cannot(place)
         yield Patient(
             session=session,
+            access=access_of(place),
             target=target_of(place),
             connect_timeout_s=connect_timeout_s(place),
             words=f"{place.host}:{place.port}",
@@ -91,6 +98,27 @@ def target_of(place: Reached) -> Target:
         # A server that offered no TLS to libpq offers none to the engine.
         tls=tls_of(place.keywords, host=place.host, user_folder=USER_FOLDER) if place.encrypted_by == "TLS" else None,
     )
+
+
+def access_of(place: Reached) -> Access:
+    """The same server for sessions of our own, by the same user and with the same encryption."""
+    own = {"host", "hostaddr", "port", "user", "dbname", "service", "application_name", "connect_timeout"}
+    parameters = {key: value for key, value in place.keywords.items() if key not in own}
+    if place.address:
+        # One host of several may have been reached: the others are not tried again.
+        parameters["hostaddr"] = place.address
+    server = Server(
+        name=place.database,
+        source="attached",
+        version=str(version_of_number(place.version_num)),
+        version_num=place.version_num,
+        host=place.host,
+        port=place.port,
+        user=place.user,
+        database=place.database,
+        parameters=parameters,
+    )
+    return Access(server, {"password": place.password} if place.password else {})
 
 
 def connect_timeout_s(place: Reached) -> float:

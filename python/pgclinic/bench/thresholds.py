@@ -54,7 +54,7 @@ def measured(metric: str, load: LoadResult) -> float | None:
     percentile = percentile_of(metric)
     if percentile is not None or metric in _TIMES:
         return _time_ms(metric, percentile, load)
-    begun = load.transactions + load.failed + load.skipped
+    begun = load.transactions + load.rolled_back + load.failed + load.skipped
     offered = load.offered if load.offered is not None else begun
     shares = {
         "failed%": (load.failed, begun),

@@ -15,12 +15,12 @@ class RawCommand(TyperCommand):
 
 
 def bench(context: typer.Context) -> None:
-    """A load test: pgbench's options and scripts unchanged, and what pgbench cannot do."""
+    """A load test: pgbench's options and scripts unchanged, TPC-C, and what pgbench cannot do."""
     import sys
 
     from pgclinic.bench.command_line import read_command_line
-    from pgclinic.bench.request import InitRequest, Show
-    from pgclinic.cli.bench_run import run_benchmark, run_initialize
+    from pgclinic.bench.request import InitRequest, Show, TpccInitRequest
+    from pgclinic.cli.bench_run import run_benchmark, run_initialize, run_tpcc_initialize
 
     line = read_command_line(context.args)
     for remark in line.remarks:
@@ -30,5 +30,7 @@ def bench(context: typer.Context) -> None:
             print(text, file=sys.stderr if to_stderr else sys.stdout)
         case InitRequest() as request:
             run_initialize(request)
+        case TpccInitRequest() as request:
+            run_tpcc_initialize(request)
         case request:
             raise typer.Exit(run_benchmark(request, context.args))

@@ -10,10 +10,11 @@ from typing import TextIO
 from pgclinic.bench.request import BenchRequest
 from pgclinic.cli.live import TerminalLine
 from pgclinic.model.load import LoadProgress
-from pgclinic.report.bench_progress import LiveFigures, ProgressLines, ProgressStyle
+from pgclinic.report.bench_progress import FillFigures, LiveFigures, ProgressLines, ProgressStyle
 
 #: Where no live line can be shown, a plain one every so many seconds.
 PLAIN_EVERY_S = 10
+PLAIN_FILL_EVERY_S = 5.0
 
 
 class BenchLive:
@@ -24,6 +25,7 @@ class BenchLive:
         self._terminal = out.isatty()
         duration_s = None if request is None or request.duration_s is None else float(request.duration_s)
         self._figures = LiveFigures(measure_s=duration_s)
+        self._fill: FillFigures | None = None
         self._lines = None if request is None or not request.progress_s else ProgressLines(_style(request))
 
     def say(self, text: str) -> None:
@@ -45,6 +47,15 @@ class BenchLive:
                 self._line.keep()
         else:
             self.say(text)
+
+    def filling(self, what: str, done: float, total: float) -> None:
+        """How far TPC-C's tables are."""
+        now_s = time.monotonic()
+        if self._fill is None:
+            self._fill = FillFigures(began_s=now_s, every_s=0.0 if self._terminal else PLAIN_FILL_EVERY_S)
+        line = self._fill.line(what, done, total, now_s=now_s)
+        if line is not None:
+            self.stage(line.strip())
 
     def trial(self, text: str) -> None:
         """The next load of a search begins."""

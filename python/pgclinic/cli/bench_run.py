@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from types import FrameType
 
 import msgspec
@@ -16,21 +17,24 @@ from pgclinic.bench.initialize import InitListener, done_line, initialize
 from pgclinic.bench.lab_server import lab_patient
 from pgclinic.bench.load_spec import load_spec
 from pgclinic.bench.prepare import read_tables, vacuum
-from pgclinic.bench.request import BenchRequest, InitRequest
+from pgclinic.bench.request import Address, BenchRequest, InitRequest, TpccInitRequest
 from pgclinic.bench.result import ABORTED, NOT_RUN, make_result
 from pgclinic.bench.run import Ran, RunListener, run_bench
 from pgclinic.bench.seconds_file import refuse_unwritable, write_seconds
 from pgclinic.bench.secrets import without_secrets
 from pgclinic.bench.target import Patient, open_patient
+from pgclinic.bench.tpcc_data import FillListener, settle, violations
+from pgclinic.bench.tpcc_initialize import initialize_tpcc
 from pgclinic.cli.bench_live import BenchLive
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.errors import UsageError
 from pgclinic.load.engine import Stopper, check_script, refuse_debug_engine
-from pgclinic.model.bench import BenchResult
+from pgclinic.model.bench import BenchResult, TpccViolation
 from pgclinic.model.load import LoadSpec
 from pgclinic.pg.session import QueryError
 from pgclinic.report.bench_figures import own_lines
 from pgclinic.report.bench_summary import pgbench_lines
+from pgclinic.report.bench_tpcc import tpcc_lines
 from pgclinic.store.bench_folder import write_bench_folder
 
 
@@ -38,7 +42,7 @@ def run_initialize(request: InitRequest) -> None:
     """``-i``: drop, create, fill, vacuum, keys, as the steps say."""
     with open_patient(request.address, for_load=False, ask_password=_ask_password) as patient:
         if request.debug:
-            _say(f"{patient.words} {patient.target.database}: {request}")
+            _say(f"{patient.words} {patient.target.database}: {_without_address(request)}")
         patient.session.on_notice(_say)
         with BenchLive(sys.stderr) as live:
             try:
@@ -46,6 +50,18 @@ def run_initialize(request: InitRequest) -> None:
             except QueryError as error:
                 # pgbench says 1 here too: nothing was run.
                 raise UsageError(f"error: {error.message.splitlines()[0]}") from error
+    _say(done_line(times))
+
+
+def run_tpcc_initialize(request: TpccInitRequest) -> None:
+    """``--tpcc -i``: fill the nine tables and check them."""
+    with (
+        BenchLive(sys.stderr) as live,
+        open_patient(request.address, for_load=False, ask_password=_ask_password) as patient,
+    ):
+        if request.debug:
+            live.say(f"{patient.words} {patient.target.database}: {_without_address(request)}")
+        times = initialize_tpcc(patient.access, request, FillListener(stage=live.stage, filled=live.filling))
     _say(done_line(times))
 
 
@@ -57,13 +73,16 @@ def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
     for chosen in request.scripts:
         check_script(chosen.script.name, chosen.script.text, request.protocol)
     with BenchLive(sys.stderr, request) as live, _patient(request, live) as patient:
+        request = settle(request, patient.access)
         tables = read_tables(patient.session, request, patient.target.database, live.say)
         spec = load_spec(request, tables, patient)
         if request.debug:
             live.say(f"{patient.words}: {_without_password(spec)}")
         vacuum(patient.session, request, live.say)
         ran = _run(request, spec, live)
-        result = make_result(request, ran, patient, tables, ["pgclinic", "bench", *without_secrets(words)])
+        broken = _check_data(request, ran, patient, live)
+        command = ["pgclinic", "bench", *without_secrets(words)]
+        result = make_result(request, ran, patient, tables, command, broken)
     _write(request, result)
     _print(request, result)
     return result.exit_code
@@ -73,7 +92,7 @@ def _patient(request: BenchRequest, live: BenchLive) -> AbstractContextManager[P
     if request.lab is None:
         return open_patient(request.address, for_load=True, ask_password=_ask_password)
     say_cleaned()
-    return lab_patient(request, request.lab, live.stage)
+    return lab_patient(request, request.lab, FillListener(stage=live.stage, filled=live.filling))
 
 
 def _run(request: BenchRequest, spec: LoadSpec, live: BenchLive) -> Ran:
@@ -81,6 +100,14 @@ def _run(request: BenchRequest, spec: LoadSpec, live: BenchLive) -> Ran:
     stopper = Stopper()
     with _interrupt_stops(stopper):
         return run_bench(request, spec, listener, stopper)
+
+
+def _check_data(request: BenchRequest, ran: Ran, patient: Patient, live: BenchLive) -> tuple[TpccViolation, ...] | None:
+    """What the run left inconsistent, None where nobody asks. After Ctrl-C nobody waits for it."""
+    if request.tpcc is None or not request.tpcc.check or ran.load.stopped == "interrupted":
+        return None
+    live.stage("checking consistency")
+    return violations(patient.access, request.tpcc)
 
 
 @contextmanager
@@ -112,7 +139,7 @@ def _print(request: BenchRequest, result: BenchResult) -> None:
     if request.outputs.as_json:
         print(msgspec.json.encode(result).decode())
     else:
-        print("\n".join([*pgbench_lines(result), *own_lines(result)]))
+        print("\n".join(tpcc_lines(result) if result.tpcc else [*pgbench_lines(result), *own_lines(result)]))
     for error in result.load.messages:
         place = f"in command {error.statement} of script {error.script}" if error.script else "connecting"
         _say(f"pgclinic: client {error.client} got an error {place}; {error.sqlstate}: {error.message}")
@@ -134,6 +161,11 @@ def _print(request: BenchRequest, result: BenchResult) -> None:
 def _without_password(spec: LoadSpec) -> str:
     target = msgspec.structs.replace(spec.target, password=None)
     return msgspec.json.encode(msgspec.structs.replace(spec, target=target)).decode()
+
+
+def _without_address(request: InitRequest | TpccInitRequest) -> str:
+    """What is asked for; a connection string may hold a password."""
+    return str(replace(request, address=Address()))
 
 
 def _ask_password() -> str | None:

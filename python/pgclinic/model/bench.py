@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgclinic.model.load import LoadResult, Protocol
+from pgclinic.model.load import LoadResult, Protocol, TpccSpec
 from pgclinic.model.record import Record
 from pgclinic.model.run import Machine, Tool
 
@@ -68,7 +68,10 @@ class ScriptAsked(Record):
 
 
 class BenchOptions(Record):
-    """The command line with its defaults filled in. ``threads`` never exceeds ``clients``."""
+    """The command line with its defaults filled in. ``threads`` never exceeds ``clients``.
+
+    With ``tpcc`` there are no scripts, and the clients are its terminals.
+    """
 
     scripts: tuple[ScriptAsked, ...]
     clients: int
@@ -86,12 +89,68 @@ class BenchOptions(Record):
     failures_detailed: bool
     percentiles: tuple[float, ...]
     latency_percentiles: bool
+    tpcc: TpccSpec | None = None
+
+
+class TpccViolation(Record):
+    """A consistency condition of TPC-C (clause 3.3.2) that the data break; ``key`` is the first that breaks it.
+
+    ``expected`` is what the convention itself does to the data at that isolation level.
+    """
+
+    condition: int
+    text: str
+    key: str
+    expected: bool = False
+
+
+class TpccTransaction(Record):
+    """One of the five transaction types: how each that ended while measuring ended. Latencies are of commits, in ms.
+
+    ``share`` is of all commits, ``target_share`` of the mix that was drawn. ``rolled_back`` had to by their inputs.
+    ``given_up`` ended in 40001 as often as they may be tried, ``deadlocks`` in 40P01, ``other_errors`` in anything
+    else. ``retries`` are further tries, whatever came of them. Percentiles are None without a commit.
+    """
+
+    name: str
+    commits: int
+    share: float
+    target_share: float
+    rolled_back: int
+    given_up: int
+    deadlocks: int
+    other_errors: int
+    retries: int
+    begun_before: int
+    p50_ms: float | None
+    p90_ms: float | None
+    p99_ms: float | None
+
+
+class TpccFigures(Record):
+    """TPC-C's reading of a load. Rates are per second; only commits are throughput.
+
+    ``commits_limits`` are the exact 95 % limits of the rate of commits. ``benchbase_throughput`` and
+    ``benchbase_goodput`` are what BenchBase would have printed for this load: all that began and ended while measuring,
+    and the commits of warm-up and measuring by the time of measuring alone. ``new_orders_per_minute`` are commits of
+    NewOrder. ``violations`` is None when consistency was not checked.
+    """
+
+    commits: float
+    commits_limits: tuple[float, float]
+    statements: float
+    benchbase_throughput: float
+    benchbase_goodput: float
+    new_orders_per_minute: float
+    transactions: tuple[TpccTransaction, ...]
+    violations: tuple[TpccViolation, ...] | None = None
 
 
 class BenchResult(Record):
     """One ``pgclinic bench``: what was asked, where it ran, what was measured. Never holds a secret.
 
-    ``scale`` is what pgbench prints as the scaling factor. ``partition_method`` is None without partitions.
+    ``scale`` is what pgbench prints as the scaling factor, and TPC-C's warehouses. ``partition_method`` is None without
+    partitions.
     ``load`` is the last load that ran: with a rate search, the one at the rate that was found.
     """
 
@@ -111,4 +170,5 @@ class BenchResult(Record):
     thresholds: tuple[ThresholdResult, ...] = ()
     rate_search: RateSearchResult | None = None
     stability: Stability | None = None
+    tpcc: TpccFigures | None = None
     format: int = 1

@@ -17,18 +17,28 @@ _TEXT_MAX = 60
 def own_lines(result: BenchResult) -> list[str]:
     """All of it; empty lines and headings are part of it."""
     load = result.load
-    lines = [""]
-    if result.rate_search is not None:
-        lines += _rate_search(result.rate_search)
-    if result.stability is not None:
-        lines += _stability(result.stability)
-    lines += _open_loop(load)
+    lines = ["", *search_lines(result)]
+    lines += open_loop_lines(load)
     lines += _percentiles(result)
-    lines += _engine(load)
+    lines += engine_lines(load)
     lines += _in_flight(load)
     lines += _failures(load)
-    lines += [_threshold(threshold) for threshold in result.thresholds]
+    lines += threshold_lines(result)
     return lines
+
+
+def search_lines(result: BenchResult) -> Iterator[str]:
+    """What --find-rate or --until-stable found."""
+    if result.rate_search is not None:
+        yield from _rate_search(result.rate_search)
+    if result.stability is not None:
+        yield from _stability(result.stability)
+
+
+def threshold_lines(result: BenchResult) -> Iterator[str]:
+    """One line for each --fail-if."""
+    for threshold in result.thresholds:
+        yield _threshold(threshold)
 
 
 def milliseconds(microseconds: float) -> str:
@@ -64,7 +74,8 @@ def _percentiles(result: BenchResult) -> Iterator[str]:
                     yield f"    line {command.line}   {words}   {short}"
 
 
-def _open_loop(load: LoadResult) -> Iterator[str]:
+def open_loop_lines(load: LoadResult) -> Iterator[str]:
+    """How much of the offered rate was served; nothing in closed loop."""
     if load.offered is None:
         return
     unserved = load.unserved or 0
@@ -75,9 +86,10 @@ def _open_loop(load: LoadResult) -> Iterator[str]:
     yield "offered   " + " · ".join(words)
 
 
-def _engine(load: LoadResult) -> Iterator[str]:
+def engine_lines(load: LoadResult) -> Iterator[str]:
+    """What the engine itself used."""
     cpu_s = load.client_cpu_user_s + load.client_cpu_system_s
-    done = load.transactions + load.failed
+    done = load.transactions + load.rolled_back + load.failed
     words = [f"client CPU {cpu_s:.2f} s"]
     if done:
         words.append(f"{number(1e6 * cpu_s / done)} us a transaction")

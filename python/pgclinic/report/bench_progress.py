@@ -66,6 +66,27 @@ def _stddev_us(seconds: Sequence[LoadProgress], done: int, mean_us: float) -> fl
 
 
 @dataclass
+class FillFigures:
+    """How far a fill is, and how long it will still take by the speed so far. ``now_s`` is any steady clock."""
+
+    began_s: float
+    every_s: float = 0.0
+    _told_s: float = -math.inf
+
+    def line(self, what: str, done: float, total: float, *, now_s: float) -> str | None:
+        """The line that is due, None when the last one is younger than ``every_s``; the end is always told."""
+        share = min(1.0, done / total) if total > 0 else 1.0
+        if share < 1.0 and now_s - self._told_s < self.every_s:
+            return None
+        self._told_s = now_s
+        elapsed_s = now_s - self.began_s
+        # The first blocks say nothing about the speed yet.
+        known = 0.02 <= share < 1.0 and elapsed_s >= 1.0
+        left = f"   {clock(elapsed_s * (1 - share) / share)} left" if known else ""
+        return f"  {100 * share:3.0f} %{left}   {what}".rstrip()
+
+
+@dataclass
 class LiveFigures:
     """What the live line shows, kept second by second. ``measure_s`` is None where transactions end the run."""
 
@@ -100,6 +121,9 @@ class LiveFigures:
         parts = [sparkline(self._tps), f"{number(progress.tps)} TPS"]
         parts.append(f"p50 {number(progress.latency_us_p50 / 1000)}   p99 {number(progress.latency_us_p99 / 1000)} ms")
         parts.append(f"{self._failed:,} failed")
+        if not progress.transactions and progress.statements:
+            # Minutes may pass between two commits of a server that still works.
+            parts.append(f"{progress.statements:,} statements/s")
         if progress.skipped:
             parts.append(f"{progress.skipped:,} skipped")
         if self.measure_s is not None:

@@ -31,11 +31,11 @@ def write_bench_folder(parent: Path, result: BenchResult) -> Path:
 
 
 def _run_info(result: BenchResult) -> RunInfo:
-    scripts = result.options.scripts
+    scripts, tpcc = result.options.scripts, result.options.tpcc
     return RunInfo(
         command=result.command,
         kind="bench",
-        name=scripts[0].name if len(scripts) == 1 else "multiple scripts",
+        name="tpcc" if tpcc else scripts[0].name if len(scripts) == 1 else "multiple scripts",
         seed=result.options.seed,
         profile="bench",
         budget_s=float(result.options.duration_s or 0),
