@@ -1,0 +1,256 @@
+"""From cumulative samples to what happened in between: rates, series, and what grew most. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from itertools import pairwise
+
+from pgclinic.model.record import Record
+from pgclinic.model.sample import (
+    HorizonHolder,
+    Point,
+    Row,
+    Sample,
+    Samples,
+    Series,
+    StatementGrowth,
+    TableGrowth,
+    numbers,
+)
+
+
+class Rate(str, Enum):
+    """What can be said by the second. Bytes in bytes, the rest in numbers of what the name says."""
+
+    COMMITS = "commits"
+    ROLLBACKS = "rollbacks"
+    BUFFER_HITS = "buffer_hits"
+    BUFFER_READS = "buffer_reads"
+    TEMP_BYTES = "temp_bytes"
+    DEADLOCKS = "deadlocks"
+    WAL_BYTES = "wal_bytes"
+    FULL_PAGE_IMAGES = "full_page_images"
+    WAL_BUFFERS_FULL = "wal_buffers_full"
+    CHECKPOINTS = "checkpoints"
+    CHECKPOINT_PAGES = "checkpoint_pages"
+    VACUUMS = "vacuums"
+    ANALYZES = "analyzes"
+    SEQUENTIAL_SCANS = "sequential_scans"
+    INDEX_SCANS = "index_scans"
+
+    @property
+    def view(self) -> str:
+        return _COLUMNS[self][0]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return _COLUMNS[self][1]
+
+
+_COLUMNS: dict[Rate, tuple[str, tuple[str, ...]]] = {
+    Rate.COMMITS: ("database", ("commits",)),
+    Rate.ROLLBACKS: ("database", ("rollbacks",)),
+    Rate.BUFFER_HITS: ("database", ("hits",)),
+    Rate.BUFFER_READS: ("database", ("reads",)),
+    Rate.TEMP_BYTES: ("database", ("temp_bytes",)),
+    Rate.DEADLOCKS: ("database", ("deadlocks",)),
+    # The position is there on every version, and is never late; pg_stat_wal is neither.
+    Rate.WAL_BYTES: ("wal", ("position",)),
+    Rate.FULL_PAGE_IMAGES: ("wal", ("full_page_images",)),
+    Rate.WAL_BUFFERS_FULL: ("wal", ("buffers_full",)),
+    Rate.CHECKPOINTS: ("checkpoints", ("timed", "requested")),
+    Rate.CHECKPOINT_PAGES: ("checkpoints", ("checkpoint_pages",)),
+    Rate.VACUUMS: ("relations", ("autovacuums",)),
+    Rate.ANALYZES: ("relations", ("autoanalyzes",)),
+    Rate.SEQUENTIAL_SCANS: ("relations", ("sequential_scans",)),
+    Rate.INDEX_SCANS: ("relations", ("index_scans",)),
+}
+
+#: The least number of rows at which one of the queries ends.
+CUT_OFF_ROWS = 500
+
+#: Sums over all tables: they fall when one is dropped, and nothing was reset then.
+_SUMS = frozenset({"relations"})
+
+
+class Growth(Record):
+    """By how much a counter grew between two samples that are ``seconds`` apart."""
+
+    amount: float
+    seconds: float
+
+
+def increase(view: str, before: Row, after: Row, columns: tuple[str, ...]) -> float | None:
+    """By how much counters grew; never negative. None when this server does not have them.
+
+    After a reset or a crash the server counts from zero, and what it shows is all that happened since.
+    """
+    then, now = numbers(before, columns), numbers(after, columns)
+    if then is None or now is None:
+        return None
+    if before.get("reset_s") != after.get("reset_s"):
+        return now
+    if now < then:
+        return 0.0 if view in _SUMS else now
+    return now - then
+
+
+def grown(samples: Iterable[Sample], rate: Rate) -> Growth | None:
+    """The growth over consecutive samples of one stretch; None with fewer than two of them."""
+    mine = [sample for sample in samples if sample.view == rate.view and sample.rows]
+    steps = [increase(rate.view, one.rows[0], two.rows[0], rate.columns) for one, two in pairwise(mine)]
+    known = [step for step in steps if step is not None]
+    if not known or len(known) != len(steps):
+        return None
+    return Growth(amount=sum(known), seconds=mine[-1].at_s - mine[0].at_s)
+
+
+def per_second(samples: Samples, rate: Rate) -> Series:
+    """One point for each sample but the first: the rate since the sample before."""
+    mine = [sample for sample in samples.of(rate.view) if sample.rows]
+    points = []
+    for before, after in pairwise(mine):
+        amount = increase(rate.view, before.rows[0], after.rows[0], rate.columns)
+        seconds = after.at_s - before.at_s
+        if amount is not None and seconds > 0:
+            points.append(Point(at_s=after.at_s, value=amount / seconds))
+    return tuple(points)
+
+
+def hits_per_transaction(before: Sample, after: Sample) -> float | None:
+    """Shared buffer hits per commit between two samples of the database; None when nothing was committed.
+
+    Hits and commits come from the same flush of each backend, so their ratio holds although both arrive late.
+    """
+    hits, commits = grown((before, after), Rate.BUFFER_HITS), grown((before, after), Rate.COMMITS)
+    if hits is None or commits is None or commits.amount <= 0:
+        return None
+    return hits.amount / commits.amount
+
+
+def backends_by_wait_event(samples: Samples) -> dict[str, Series]:
+    """How many backends waited for what, by ``type:event``, with ``running`` for those that did not wait.
+
+    Idle sessions are left out; an idle transaction counts as ``idle in transaction``.
+    """
+    taken = samples.of("activity")
+    counts = [_waits(sample.rows) for sample in taken]
+    names = sorted({name for count in counts for name in count})
+    return {
+        name: tuple(Point(at_s=one.at_s, value=count.get(name, 0.0)) for one, count in zip(taken, counts, strict=True))
+        for name in names
+    }
+
+
+def _waits(rows: Iterable[Row]) -> dict[str, float]:
+    counts: dict[str, float] = {}
+    for row in rows:
+        state, kind = row.get("state"), row.get("wait_event_type")
+        if state == "idle":
+            continue
+        if isinstance(state, str) and state.startswith("idle in transaction"):
+            name = "idle in transaction"
+        else:
+            name = f"{kind}:{row.get('wait_event')}" if kind else "running"
+        counts[name] = counts.get(name, 0.0) + (numbers(row, ("backends",)) or 0.0)
+    return counts
+
+
+def horizon_age(samples: Samples) -> Series:
+    """How many transactions the oldest holder holds the horizon back, 0 while nobody does."""
+    return tuple(
+        Point(at_s=sample.at_s, value=max((numbers(row, ("age_xids",)) or 0.0 for row in sample.rows), default=0.0))
+        for sample in samples.of("horizon")
+    )
+
+
+def horizon_holders(samples: Samples) -> tuple[HorizonHolder, ...]:
+    """Everybody who was seen holding the horizon, the one that held it furthest back first."""
+    found: dict[tuple[str, str, int | None], HorizonHolder] = {}
+    for sample in samples.of("horizon"):
+        for row in sample.rows:
+            pid, held_s = row.get("pid"), row.get("held_s")
+            key = (str(row.get("holder")), str(row.get("name") or ""), pid if isinstance(pid, int) else None)
+            age = numbers(row, ("age_xids",)) or 0.0
+            before = found.get(key)
+            found[key] = HorizonHolder(
+                holder=key[0],
+                name=key[1],
+                pid=key[2],
+                age_xids_max=max(age, before.age_xids_max) if before else age,
+                held_s=float(held_s) if isinstance(held_s, int | float) else None,
+            )
+    return tuple(sorted(found.values(), key=lambda one: one.age_xids_max, reverse=True))
+
+
+def top_tables(samples: Samples, *, by: str = "changes", limit: int = 10) -> tuple[TableGrowth, ...]:
+    """The user tables that saw most, by a field of TableGrowth, those with nothing of it left out."""
+    found = []
+    for history in _histories(samples.of("tables"), ("schema", "table")):
+        last = history[-1]
+        found.append(
+            TableGrowth(
+                schema=str(last.get("schema")),
+                table=str(last.get("table")),
+                changes=_sum("tables", history, ("inserted", "updated", "deleted")) or 0.0,
+                scans=(_sum("tables", history, ("sequential_scans",)) or 0.0)
+                + (_sum("tables", history, ("index_scans",)) or 0.0),
+                dead=numbers(last, ("dead",)) or 0.0,
+                live=numbers(last, ("live",)) or 0.0,
+                vacuums=_sum("tables", history, ("vacuums", "autovacuums")) or 0.0,
+                analyzes=_sum("tables", history, ("analyzes", "autoanalyzes")) or 0.0,
+            )
+        )
+    ranked = sorted(found, key=lambda one: getattr(one, by), reverse=True)
+    return tuple(one for one in ranked[:limit] if getattr(one, by) > 0)
+
+
+def top_statements(samples: Samples, *, limit: int = 10) -> tuple[StatementGrowth, ...]:
+    """The statements that took most time between the first and the last sample."""
+    texts = {row.get("query_id"): str(row.get("query")) for one in samples.of("statement_texts") for row in one.rows}
+    found = []
+    for history in _histories(samples.of("statements"), ("query_id",)):
+        query_id = history[-1].get("query_id")
+        calls = _sum("statements", history, ("calls",))
+        if not isinstance(query_id, int) or not calls:
+            continue
+        found.append(
+            StatementGrowth(
+                query_id=query_id,
+                text=texts.get(query_id),
+                calls=calls,
+                total_ms=_sum("statements", history, ("total_ms",)) or 0.0,
+                rows=_sum("statements", history, ("rows",)) or 0.0,
+                hits=_sum("statements", history, ("hits",)) or 0.0,
+                reads=_sum("statements", history, ("reads",)) or 0.0,
+                wal_bytes=_sum("statements", history, ("wal_bytes",)),
+            )
+        )
+    return tuple(sorted(found, key=lambda one: one.total_ms, reverse=True)[:limit])
+
+
+def _histories(taken: tuple[Sample, ...], keys: tuple[str, ...]) -> Iterator[list[Row]]:
+    """What was seen of each row over time. One that is not in the first sample began with nothing.
+
+    Unless that sample was cut off: then it begins where it was first seen.
+    """
+    rows: dict[tuple[object, ...], list[Row]] = {}
+    cut_off = bool(taken) and len(taken[0].rows) >= CUT_OFF_ROWS
+    for number, sample in enumerate(taken):
+        for row in sample.rows:
+            key = tuple(row.get(name) for name in keys)
+            if key not in rows:
+                rows[key] = [] if number == 0 or cut_off else [{name: _zero(value) for name, value in row.items()}]
+            rows[key].append(row)
+    yield from rows.values()
+
+
+def _zero(value: object) -> int | float | str | None:
+    return 0 if isinstance(value, int | float) else None
+
+
+def _sum(view: str, history: list[Row], columns: tuple[str, ...]) -> float | None:
+    steps = [increase(view, before, after, columns) for before, after in pairwise(history)]
+    known = [step for step in steps if step is not None]
+    return sum(known) if len(known) == len(steps) else None

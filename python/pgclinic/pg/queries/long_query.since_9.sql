@@ -1,0 +1,2 @@
+-- Longer than any trial, under one snapshot.
+select pg_sleep(86400)
