@@ -94,20 +94,20 @@ def test_only_the_tail_counts() -> None:
     claim = judge(STUDY, tuple(trials)).headline
     assert claim.interval is not None
     assert claim.interval.ratio == pytest.approx(0.599, abs=0.001)
-    assert claim.blocks[0].arm_tps == pytest.approx(5940)
+    assert claim.blocks[0].arm_value == pytest.approx(5940)
 
 
 def test_a_partial_last_second_is_not_counted() -> None:
     whole = load_result([1000.0] * 6 + [300.0], measured_s=6.3)
     trials = list(blocks_of(STUDY, (0.6,)))
     trials[0] = trial(STUDY, 1, 1, "free", [], load=whole)
-    assert judge(STUDY, tuple(trials)).headline.blocks[0].control_tps == 1000.0
+    assert judge(STUDY, tuple(trials)).headline.blocks[0].control_value == 1000.0
 
 
 def test_seconds_are_summed_over_scripts() -> None:
     trials = list(blocks_of(STUDY, (0.6,)))
     trials[0] = trial(STUDY, 1, 1, "free", [], load=load_result([900.0] * 6, scripts=("a", "b")))
-    assert judge(STUDY, tuple(trials)).headline.blocks[0].control_tps == 900.0
+    assert judge(STUDY, tuple(trials)).headline.blocks[0].control_value == 900.0
 
 
 def test_a_failed_trial_leaves_its_block_out() -> None:
@@ -153,7 +153,7 @@ def test_no_transaction_at_all_counts_as_the_most_that_none_allows() -> None:
         trials.append(trial(STUDY, 2 * block - 1, block, "free", [1000.0] * 8))
         trials.append(trial(STUDY, 2 * block, block, "held", [1000.0, 0, 0, 0, 0, 0, 0], hits=142, pages=258))
     claim = judge(STUDY, tuple(trials)).headline
-    assert claim.blocks[0].arm_tps == pytest.approx(3 / 5)
+    assert claim.blocks[0].arm_value == pytest.approx(3 / 5)
     assert any("fewer than 30 transactions" in step for step in claim.how)
 
 

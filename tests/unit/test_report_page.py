@@ -283,7 +283,7 @@ def test_text_is_readable(theme: str) -> None:
     colours = themes()[theme]
     pairs = [(ink, paper) for ink in ("ink", "soft", "link") for paper in ("paper", "card")]
     pairs += [(word, f"{word}-paper") for word in ("good", "calm", "bad", "open", "void")]
-    pairs += [("ink", "faint"), *((f"arm-{index}", "paper") for index in range(6)), ("published", "paper")]
+    pairs += [("ink", "faint"), *((f"arm-{index}", "paper") for index in range(8)), ("published", "paper")]
     low = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in pairs}
     assert {pair: value for pair, value in low.items() if value < 4.5} == {}
 

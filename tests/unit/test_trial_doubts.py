@@ -6,21 +6,22 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.records import cpu_use, global_counters, load_result, trial_spec
-from pgclinic.model.load import LoadResult, LoadSpec
-from pgclinic.model.trial import CounterSample, CpuUse, Doubt, DoubtKind
+from pgclinic.model.load import Failure, LoadResult, LoadSpec, TpccSpec
+from pgclinic.model.sample import Sample, Samples
+from pgclinic.model.trial import CpuUse, Doubt, DoubtKind
 from pgclinic.trial.doubts import find_doubts
 
 SPEC = replace(trial_spec(global_counters(), 1, 1, "free").load, measure_s=10)
 LOAD = load_result([1000.0] * 10)
 QUIET = replace(cpu_use(10.0, others_s=0.5, pressure_share=0.6), server_s=15.0, client_s=3.0)
-SAMPLES = tuple(CounterSample(at_s=at, buffer_hits=at * 600, buffer_reads=0, commits=at * 100) for at in (0, 1))
+SAMPLES = Samples(taken=tuple(Sample(at_s=at, view="database", rows=({"hits": at * 600},)) for at in (0.0, 1.0)))
 
 
 def doubts(
     spec: LoadSpec = SPEC,
     load: LoadResult = LOAD,
     cpu: CpuUse | None = QUIET,
-    samples: tuple[CounterSample, ...] = SAMPLES,
+    samples: Samples = SAMPLES,
 ) -> tuple[Doubt, ...]:
     return find_doubts(spec, load, cpu, samples)
 
@@ -59,9 +60,22 @@ def test_a_busy_engine_is_a_doubt() -> None:
 def test_failures_a_short_load_and_missing_counters_are_doubts() -> None:
     assert kinds(load=replace(LOAD, failed=LOAD.transactions // 20)) == {DoubtKind.FAILED_TRANSACTIONS}
     assert kinds(load=replace(LOAD, measured_s=4.0, stopped="interrupted")) == {DoubtKind.SHORT_TRIAL}
-    assert kinds(samples=SAMPLES[:1]) == {DoubtKind.NO_COUNTERS}
+    assert kinds(samples=Samples(taken=SAMPLES.taken[:1])) == {DoubtKind.NO_COUNTERS}
 
 
 def test_a_clock_that_jumps_is_a_doubt() -> None:
     assert kinds(cpu=replace(QUIET, clock_jump_s=-3.2)) == {DoubtKind.CLOCK_JUMP}
     assert kinds(cpu=replace(QUIET, clock_jump_s=0.01)) == set()
+
+
+def test_conflicts_between_terminals_are_part_of_tpcc_and_other_failures_are_not() -> None:
+    conflict = Failure(sqlstate="40001", script="payment", statement=0, count=900, message="")
+    broken = replace(conflict, sqlstate="XX000", count=500)
+    tpcc = replace(SPEC, scripts=(), tpcc=TpccSpec(warehouses=1))
+    load = replace(LOAD, failed=900, failures=(conflict,))
+    assert kinds(spec=tpcc, load=load) == set()
+    assert kinds(load=load) == {DoubtKind.FAILED_TRANSACTIONS}
+    (doubt,) = doubts(spec=tpcc, load=replace(load, failed=1400, failures=(conflict, broken)))
+    assert doubt.kind is DoubtKind.FAILED_TRANSACTIONS
+    assert "500 of 10,500" in doubt.text
+    assert "XX000" in doubt.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,9 +54,10 @@ def show(
 
 @study_app.command("run")
 def run(
-    names: list[str] = typer.Argument(help="Names of studies, or .toml files."),
+    names: list[str] = typer.Argument(help="Names of studies, .toml files, or all."),
     quick: bool = typer.Option(False, "--quick", help="The profile that fits in minutes (the default)."),
     full: bool = typer.Option(False, "--full", help="The published size."),
+    profile: str | None = typer.Option(None, "--profile", help="Another of the study's profiles.", metavar="NAME"),
     budget: str | None = typer.Option(None, "--budget", help="Time for the trials, such as 5m.", metavar="TIME"),
     seed: int | None = typer.Option(None, "--seed", help="Repeat the random order of an earlier run.", min=0),
     version: str | None = typer.Option(None, "--version", help="PostgreSQL version, such as 13.3.", metavar="VERSION"),
@@ -74,8 +76,10 @@ def run(
 
     if quick and full:
         raise UsageError("--quick and --full exclude each other")
+    if profile is not None and (quick or full):
+        raise UsageError(f"--profile and {'--quick' if quick else '--full'} exclude each other")
     request = Request(
-        profile="full" if full else "quick",
+        profile=profile or ("full" if full else "quick"),
         budget=budget,
         seed=seed,
         version=version,
@@ -89,6 +93,27 @@ def run(
     raise typer.Exit(worst_exit_code(verdicts))
 
 
+@study_app.command("new")
+def new(
+    name: str = typer.Argument(help="The study's name: small letters, digits, hyphens."),
+    folder: Path = typer.Option(Path(), "--folder", help="Where to write it.", metavar="DIR"),
+) -> None:
+    """Write a commented study file that runs as it is."""
+    import getpass
+
+    import msgspec
+
+    from pgclinic.model.study import Study
+    from pgclinic.study.new import write_new_study
+
+    schema = folder / "study.schema.json"
+    path = write_new_study(name, folder, author=getpass.getuser(), schema=Path(schema.name))
+    if not schema.exists():
+        schema.write_bytes(msgspec.json.format(msgspec.json.encode(msgspec.json.schema(Study)), indent=1) + b"\n")
+    print(path)
+    print(f"run it: pgclinic study run {path}", file=sys.stderr)
+
+
 @study_app.command("judge")
 def judge_again(
     run_folder: Path = typer.Argument(help="The folder of a run.", metavar="RUN"),
@@ -97,12 +122,16 @@ def judge_again(
     """Judge a finished or interrupted run again, without a server, and write its report anew."""
     from pgclinic.cli.verdict import finish
     from pgclinic.store.run_folder import RunFolder, read_run
+    from pgclinic.study.fitted import in_profile
     from pgclinic.study.judge import judge
     from pgclinic.study.read import parse_study
 
     stored = read_run(run_folder)
     study = parse_study(stored.study_toml, str(run_folder / "study.toml"))
-    verdict = judge(study, stored.trials)
+    profile = study.profiles.get(stored.info.profile)
+    if profile is not None:
+        study = in_profile(study, profile)
+    verdict = judge(study, stored.trials, profile, stored.info.machine.memory_bytes)
     finish(RunFolder(run_folder), study, verdict, as_json=as_json)
     raise typer.Exit(worst_exit_code([verdict]))
 

@@ -22,12 +22,14 @@ from pgclinic.model.run import RunInfo, Tool
 from pgclinic.model.study import Profile, Study
 from pgclinic.model.verdict import Verdict
 from pgclinic.pg.setting_words import parse_settings
+from pgclinic.report.verdict_table import verdict_table
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.expand import expand, profile_of
 from pgclinic.study.expected import block_s, expected_s
+from pgclinic.study.fitted import fitted, in_profile
 from pgclinic.study.prepare import Patient, choose_patient, prepare
-from pgclinic.study.read import read_study
+from pgclinic.study.read import read_study, shipped_studies
 from pgclinic.study.run import StudyListener, run_blocks
 
 SEEDS = 10_000
@@ -51,13 +53,17 @@ class Request:
 def run_studies(names: list[str], request: Request) -> list[Verdict]:
     """Run the named studies one after the other; everything that can be wrong with any is found before the first."""
     settings = parse_settings(request.settings)
-    studies = [read_study(name) for name in names]
+    studies = [read_study(name) for name in (shipped_studies() if names == ["all"] else names)]
     profiles = [_profile(study, request) for study, _ in studies]
     say_cleaned()
-    return [
-        _run_study(study, text, profile, settings, request)
-        for (study, text), profile in zip(studies, profiles, strict=True)
-    ]
+    verdicts = []
+    for (study, text), profile in zip(studies, profiles, strict=True):
+        verdicts.append(_run_study(study, text, profile, settings, request))
+        if len(studies) > 1:
+            print(file=sys.stderr if request.as_json else sys.stdout)
+    if len(studies) > 1 and not request.as_json:
+        print(verdict_table([study for study, _ in studies], verdicts))
+    return verdicts
 
 
 def _profile(study: Study, request: Request) -> Profile:
@@ -81,8 +87,12 @@ def _run_study(study: Study, text: str, profile: Profile, extra_settings: dict[s
             study, version=request.version, bindir=request.bindir, dsn=request.dsn, on_stage=live.stage
         )
         live.close()
+        machine = read_machine()
+        study = fitted(in_profile(study, profile), patient.major, profile, machine.memory_bytes).study
+        if not study.claims:
+            raise UsageError(f"PostgreSQL {patient.major} on this machine can run no claim of {study.name}")
         _say_what_comes(study, profile, patient, seed)
-        prepare(study, patient, extra_settings, on_stage=live.stage)
+        prepare(study, profile, patient, extra_settings, on_stage=live.stage)
         blocks = expand(study, profile, seed=seed, server=patient.wanted, extra_settings=extra_settings)
         folder = RunFolder.create(
             request.runs,
@@ -98,6 +108,7 @@ def _run_study(study: Study, text: str, profile: Profile, extra_settings: dict[s
                 Here(dsn=request.dsn),
                 folder,
                 StudyListener(on_progress=live.progress, on_trial=live.trial),
+                machine.memory_bytes,
             )
         except BaseException:
             live.close()

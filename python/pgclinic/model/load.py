@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 
 from pgclinic.model.record import Record
+from pgclinic.model.tls import TlsSpec
 
 
 class Protocol(str, Enum):
@@ -16,56 +17,6 @@ class Protocol(str, Enum):
     SIMPLE = "simple"
     EXTENDED = "extended"
     PREPARED = "prepared"
-
-
-class TlsMode(str, Enum):
-    """How much TLS is asked for, as in libpq's ``sslmode``."""
-
-    DISABLE = "disable"
-    ALLOW = "allow"
-    PREFER = "prefer"
-    REQUIRE = "require"
-    VERIFY_CA = "verify-ca"
-    VERIFY_FULL = "verify-full"
-
-
-class Negotiation(str, Enum):
-    """Who begins with TLS, as in libpq's ``sslnegotiation``.
-
-    ``direct`` needs PostgreSQL 17 and a mode that requires TLS.
-    """
-
-    POSTGRES = "postgres"
-    DIRECT = "direct"
-
-
-class ChannelBinding(str, Enum):
-    """Whether SCRAM binds the password to the server's certificate."""
-
-    DISABLE = "disable"
-    PREFER = "prefer"
-    REQUIRE = "require"
-
-
-class TlsSpec(Record):
-    """TLS to the server; sockets of the file system never have it. Files are PEM, and a key is not encrypted.
-
-    ``root_cert`` is a file or ``system``; with it ``require`` verifies as ``verify-ca`` does. ``sni`` tells the server
-    the name in clear. Protocols are ``TLSv1.2`` and ``TLSv1.3``. ``server_name`` is the name to verify, None is the
-    target's host.
-    """
-
-    mode: TlsMode
-    root_cert: str | None = None
-    cert: str | None = None
-    key: str | None = None
-    crl: str | None = None
-    negotiation: Negotiation = Negotiation.POSTGRES
-    sni: bool = True
-    min_protocol: str | None = None
-    max_protocol: str | None = None
-    server_name: str | None = None
-    channel_binding: ChannelBinding = ChannelBinding.PREFER
 
 
 class Target(Record):
@@ -87,6 +38,36 @@ class Script(Record):
     name: str
     text: str
     weight: int = 1
+
+
+class Convention(str, Enum):
+    """Whose reading of TPC-C: BenchBase's, which most published figures come from, or the specification's.
+
+    ``benchbase`` binds a terminal to a range of districts, delivers up to the last of that range, and tries a
+    transaction that ended in 40001 again with new parameters. ``spec`` draws the district, delivers all ten, tries
+    40001 and 40P01 again with the same inputs, and draws the constants of NURand once a run.
+    """
+
+    BENCHBASE = "benchbase"
+    SPEC = "spec"
+
+
+class Isolation(str, Enum):
+    READ_COMMITTED = "read_committed"
+    REPEATABLE_READ = "repeatable_read"
+    SERIALIZABLE = "serializable"
+
+
+class TpccSpec(Record):
+    """TPC-C instead of scripts. Its five transactions stand in the result as scripts of their names.
+
+    ``waits`` are the key and think times of the specification; without them a terminal never rests.
+    """
+
+    warehouses: int
+    convention: Convention = Convention.BENCHBASE
+    isolation: Isolation = Isolation.SERIALIZABLE
+    waits: bool = False
 
 
 class Pace(Record):
@@ -140,11 +121,11 @@ class LoadSpec(Record):
     limit. ``reconnect`` is a new connection for every transaction. ``statement_timeout_s`` is how long a statement may
     go unanswered before it is cancelled and its connection given up, None is without limit. ``time_meta_commands``
     lists and times the meta commands that only compute, too. ``verbose_errors`` keeps errors one by one,
-    ``second_histograms`` gives every second its histogram.
+    ``second_histograms`` gives every second its histogram. With ``tpcc`` there are no ``scripts``.
     """
 
     target: Target
-    scripts: tuple[Script, ...]
+    scripts: tuple[Script, ...] = ()
     clients: int = 1
     threads: int = 1
     protocol: Protocol = Protocol.SIMPLE
@@ -167,6 +148,7 @@ class LoadSpec(Record):
     log: LogSpec | None = None
     io: Io = Io.AUTO
     spin: bool = False
+    tpcc: TpccSpec | None = None
     format: int = 1
 
 
@@ -228,6 +210,12 @@ class StatementResult(Record):
 
 
 class ScriptResult(Record):
+    """What one script, or one of TPC-C's transactions, did.
+
+    ``transactions`` are commits; ``rolled_back`` those that rolled back because their inputs said so (the 1 % of
+    NewOrder), which is no failure. ``begun_before`` is how many of all that ended had begun before measuring did.
+    """
+
     name: str
     weight: int
     transactions: int
@@ -238,13 +226,23 @@ class ScriptResult(Record):
     latency: Histogram
     statements: tuple[StatementResult, ...]
     late: int = 0
+    rolled_back: int = 0
+    begun_before: int = 0
+
+
+class SecondFailure(Record):
+    """Transactions of a second that failed for good in one way; ``sqlstate`` as in Failure."""
+
+    sqlstate: str
+    count: int
 
 
 class SecondResult(Record):
     """One second of one script. A transaction counts in the second in which it ended, from the start of measuring.
 
     ``lag_us_sum`` is how late its transactions had begun (open loop). ``hdr`` is their histogram in two digits, if
-    ``second_histograms`` asked for it.
+    ``second_histograms`` asked for it. ``statements`` were answered in that second, whatever became of their
+    transaction. ``failures`` says how the ``failed`` ones failed.
     """
 
     second: int
@@ -261,6 +259,9 @@ class SecondResult(Record):
     retried: int = 0
     lag_us_sum: int = 0
     hdr: str | None = None
+    rolled_back: int = 0
+    statements: int = 0
+    failures: tuple[SecondFailure, ...] = ()
 
 
 class ErrorMessage(Record):
@@ -317,7 +318,8 @@ class LoadResult(Record):
     were due, ``schedule_lag`` how late transactions that succeeded had begun for any reason, ``offered`` how many were
     due while measuring, ``unserved`` how many of these had not begun at its end. ``reconnect_s`` is the time that all
     connections took with ``reconnect``. ``messages`` are the errors one by one if ``verbose_errors`` asked for them, a
-    thousand a thread; ``messages_dropped`` is how many more there were.
+    thousand a thread; ``messages_dropped`` is how many more there were. ``statements`` is how many were answered while
+    measuring, whatever became of their transactions: what still moves on a server that hardly commits.
     """
 
     engine: Engine
@@ -351,6 +353,8 @@ class LoadResult(Record):
     messages: tuple[ErrorMessage, ...] = ()
     messages_dropped: int = 0
     log: LogResult | None = None
+    rolled_back: int = 0
+    statements: int = 0
     format: int = 1
 
     @property
@@ -386,3 +390,5 @@ class LoadProgress(Record):
     lag_us_sum: int = 0
     latency_us_p90: int = 0
     latency_us_p95: int = 0
+    rolled_back: int = 0
+    statements: int = 0

@@ -4,49 +4,115 @@ from __future__ import annotations
 
 from enum import Enum
 
-from pgclinic.model.load import Protocol, Script
+from pgclinic.model.load import Convention, Isolation, Protocol, Script
 from pgclinic.model.record import Record
 
 
 class Holder(str, Enum):
-    """Who holds the xmin horizon while the load runs."""
+    """Who holds the xmin horizon while the load runs.
+
+    ``session`` has an open transaction with an id and is idle; ``query`` runs one long statement;
+    ``prepared_transaction`` needs max_prepared_transactions; ``physical_slot`` has the xmin that a standby fed back
+    before it went away; ``logical_slot`` holds the horizon of the catalogs only and needs wal_level = logical.
+    """
 
     SESSION = "session"
+    QUERY = "query"
+    PREPARED_TRANSACTION = "prepared_transaction"
+    PHYSICAL_SLOT = "physical_slot"
+    LOGICAL_SLOT = "logical_slot"
+
+
+class Step(Record):
+    """SQL that a session of its own runs ``at_s`` seconds after the load was begun, and every ``every_s`` from then on.
+
+    At 0 s it runs, to its end, before the load begins, while the horizon is held already.
+    """
+
+    at_s: float
+    sql: str
+    every_s: float | None = None
 
 
 class Condition(Record):
-    """What else goes on beside the load; everything unset means: nothing."""
+    """What else goes on beside the load; everything unset means: nothing.
+
+    ``release_at_s`` is when the holder lets go of the horizon, in seconds after the load was begun. With ``time_outs``
+    the server's time-outs apply to the session that holds it, and may end it. ``idle_sessions`` are connections that do
+    nothing at all. ``checkpoint_every_s`` is how often a session asks for a checkpoint.
+    """
 
     horizon_held_by: Holder | None = None
+    release_at_s: float | None = None
+    time_outs: bool = False
+    idle_sessions: int = 0
+    checkpoint_every_s: float | None = None
+    steps: tuple[Step, ...] = ()
+
+
+class TpccWorkload(Record):
+    """TPC-C in place of a fill and scripts; how many warehouses is the profile's to say."""
+
+    convention: Convention = Convention.BENCHBASE
+    isolation: Isolation = Isolation.SERIALIZABLE
+    max_tries: int = 3
 
 
 class Workload(Record):
     """What the data are and what clients do. ``fill`` is SQL, run once; its result is kept as a template.
 
     ``probe`` is one statement whose pages are counted by EXPLAIN (ANALYZE, BUFFERS) at the end of each trial.
+    ``gauges`` are statements of our own that give one number each, read after the load while the condition lasts;
+    claims and mechanisms name them as they name counters.
     """
 
-    fill: str
-    scripts: tuple[Script, ...]
+    fill: str = ""
+    scripts: tuple[Script, ...] = ()
+    tpcc: TpccWorkload | None = None
     clients: int = 1
     threads: int = 1
     protocol: Protocol = Protocol.SIMPLE
     probe: str | None = None
+    gauges: dict[str, str] = {}
+
+
+class WorkloadChange(Record):
+    """What one arm does otherwise than the study's workload; everything unset stays as it is."""
+
+    fill: str | None = None
+    scripts: tuple[Script, ...] | None = None
+    clients: int | None = None
+    probe: str | None = None
 
 
 class ArmFile(Record):
-    """One arm: settings and condition on top of those of ``builds_on``."""
+    """One arm: settings, condition, variables and workload on top of those of ``builds_on``.
+
+    ``variables`` are those of the scripts. ``version`` is the PostgreSQL that this arm runs on, whatever the others
+    do. ``level`` is its place on the axis of a sweep. ``published_tps`` is what the source measured;
+    ``published_text`` how it says so where that is no plain figure.
+    """
 
     about: str
     builds_on: str | None = None
     settings: dict[str, str] = {}
     condition: Condition | None = None
+    variables: dict[str, str] = {}
+    workload: WorkloadChange | None = None
+    version: str | None = None
+    level: float | None = None
+    published_tps: float | None = None
+    published_text: str | None = None
 
 
 class Profile(Record):
     """How much of it: ``measure_s`` by arm, blocks at least and at most, and the budget that ends the run.
 
+    Only the arms that ``measure_s`` names are run, and only claims about these are judged.
     A budget in seconds counts from the start of the first trial; a block that cannot be finished in it is not begun.
+    With ``blocks_min`` equal to ``blocks_max`` nobody stops on what was seen, and the interval is the narrower one of
+    a fixed number of blocks. ``warehouses`` is TPC-C's size. ``clients`` and ``threads`` override the workload's;
+    ``settings``, by arm, those of the arm and of whatever builds on it, unless set there again.
     """
 
     warm_up_s: float
@@ -54,6 +120,10 @@ class Profile(Record):
     blocks_min: int
     blocks_max: int
     budget_s: float
+    warehouses: int | None = None
+    clients: int | None = None
+    threads: int | None = None
+    settings: dict[str, dict[str, str]] = {}
 
 
 class Counter(str, Enum):
@@ -61,16 +131,30 @@ class Counter(str, Enum):
 
     BUFFER_HITS_PER_TRANSACTION = "buffer_hits_per_transaction"
     PROBE_PAGES = "probe_pages"
+    PROBE_SEQUENTIAL_SCANS = "probe_sequential_scans"
+    HIT_RATIO = "hit_ratio"
+    READ_CALLS_PER_TRANSACTION = "read_calls_per_transaction"
+    VACUUMS_PER_S = "vacuums_per_s"
+    ANALYZES_PER_S = "analyzes_per_s"
+    CHECKPOINT_INTERVAL_S = "checkpoint_interval_s"
+    WAL_BYTES_PER_TRANSACTION = "wal_bytes_per_transaction"
+    FULL_PAGE_IMAGES_PER_TRANSACTION = "full_page_images_per_transaction"
+    WAL_BUFFERS_FULL_PER_S = "wal_buffers_full_per_s"
+    SEQUENTIAL_SCAN_SHARE = "sequential_scan_share"
+    SERVER_CPU_SHARE = "server_cpu_share"
+    SERVER_CPU_US_PER_TRANSACTION = "server_cpu_us_per_transaction"
+    BACKEND_MEMORY_BYTES = "backend_memory_bytes"
+    STATEMENTS_PER_S = "statements_per_s"
 
 
 class Mechanism(Record):
-    """The counter that must differ between the arms for the cause to be believed.
+    """The counter, one of ours or a gauge of the study, that must differ between the arms for the cause to be believed.
 
     Its value in the claim's arm must be at least ``ratio_min`` times that in the control; a ``ratio_min`` below 1
     claims that it fell, to that many times or less.
     """
 
-    counter: Counter
+    counter: str
     ratio_min: float
     about: str
 
@@ -83,10 +167,22 @@ class PublishedWindow(Record):
     tps: tuple[float, ...]
 
 
+class PublishedRatio(Record):
+    """One of several figures that a source gives for the same thing."""
+
+    ratio: float
+    text: str
+
+
 class Claim(Record):
     """``arm`` runs at ``published_ratio`` times the TPS of ``control``, in the last ``tail_s`` seconds of each trial.
 
-    ``region`` overrides the claimed region of the ratio; without it, it is half to twice the published log effect.
+    ``measure`` is what is compared in place of the TPS: a counter or a gauge. A claim with ``levels``, at least three
+    arms in the order of their level, is a sweep from ``control``, the first, to ``arm``, the last: it is judged by the
+    trend over all of them. Without ``tail_s`` whole trials are compared. ``region`` overrides the claimed region of
+    the ratio; without it, it is half to twice the published log effect. With ``published_value`` the measure is held
+    against that figure in place of the control's. ``published_others`` are the figures by which the source contradicts
+    itself.
     """
 
     name: str
@@ -95,10 +191,32 @@ class Claim(Record):
     control: str
     published_ratio: float
     published_text: str
-    tail_s: float
+    measure: str = "tps"
+    levels: tuple[str, ...] = ()
+    published_value: float | None = None
+    tail_s: float | None = None
     region: tuple[float, float] | None = None
     mechanisms: tuple[Mechanism, ...] = ()
     published_windows: PublishedWindow | None = None
+    published_others: tuple[PublishedRatio, ...] = ()
+
+
+class Since(Record):
+    """A setting that older servers do not have, or not with that value: from ``major`` on it is set as the arm says.
+
+    Before, it is ``otherwise``, or left out; the verdict then has a doubt that says so.
+    """
+
+    major: int
+    otherwise: str | None = None
+
+
+class Scale(Record):
+    """Something that the size of an effect depends on: as published, and what follows where it is different."""
+
+    what: str
+    published: str
+    effect: str
 
 
 class Source(Record):
@@ -111,7 +229,10 @@ class Source(Record):
 
 
 class Study(Record):
-    """A whole study file. ``version`` is the PostgreSQL it runs on unless the user names another."""
+    """A whole study file. ``version`` is the PostgreSQL it runs on unless the user names another.
+
+    ``since`` is by setting.
+    """
 
     format: int
     name: str
@@ -123,3 +244,5 @@ class Study(Record):
     profiles: dict[str, Profile]
     claims: tuple[Claim, ...]
     version: str | None = None
+    since: dict[str, Since] = {}
+    scale: tuple[Scale, ...] = ()

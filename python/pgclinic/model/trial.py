@@ -5,8 +5,10 @@ from __future__ import annotations
 from enum import Enum
 
 from pgclinic.model.load import LoadResult, LoadSpec
+from pgclinic.model.processes import ProcessSample
 from pgclinic.model.record import Record
-from pgclinic.model.study import Condition, Counter
+from pgclinic.model.sample import Samples
+from pgclinic.model.study import Condition
 
 
 class ServerWanted(Record):
@@ -36,6 +38,7 @@ class TrialSpec(Record):
     condition: Condition
     load: LoadSpec
     probe: str | None = None
+    gauges: dict[str, str] = {}
 
 
 class DoubtKind(str, Enum):
@@ -47,6 +50,8 @@ class DoubtKind(str, Enum):
     CLOCK_JUMP = "clock_jump"
     NO_COUNTERS = "no_counters"
     SHORT_TRIAL = "short_trial"
+    SETTING_LEFT_OUT = "setting_left_out"
+    ARM_LEFT_OUT = "arm_left_out"
 
 
 class Doubt(Record):
@@ -75,23 +80,22 @@ class CpuUse(Record):
     clock_jump_s: float = 0.0
 
 
-class CounterSample(Record):
-    """Cumulative counters of the database, sampled ``at_s`` seconds after measuring began.
+class Probe(Record):
+    """Pages one run of the probe statement visited, hits and reads together, and its plan as text.
 
-    Samples of the warm-up have a negative ``at_s``. While a trial runs, ``at_s`` is the epoch second.
+    ``pages`` is None where the statement took too long to be run: the plan is then the planner's alone.
     """
 
-    at_s: float
-    buffer_hits: int
-    buffer_reads: int
-    commits: int
-
-
-class Probe(Record):
-    """Pages one run of the probe statement visited, hits and reads together, and its plan as text."""
-
-    pages: int
+    pages: int | None
     plan: str
+    sequential_scans: int = 0
+
+
+class Observed(Record):
+    """What was sampled while one trial ran, at seconds since measuring began."""
+
+    samples: Samples = Samples()
+    processes: tuple[ProcessSample, ...] = ()
 
 
 class TrialOutcome(str, Enum):
@@ -103,7 +107,8 @@ class TrialRecord(Record):
     """What one trial gave. A failed one has ``failure`` in words and no load.
 
     ``settings`` are those the server itself reported for what the arm set; ``counters`` the mechanism counters over
-    the whole measured time.
+    the whole measured time, and the study's gauges at its end. ``samples`` and ``processes`` are at seconds since
+    measuring began; on disk they lie beside the record.
     """
 
     spec: TrialSpec
@@ -113,8 +118,9 @@ class TrialRecord(Record):
     server_version: str | None = None
     settings: dict[str, str] = {}
     load: LoadResult | None = None
-    samples: tuple[CounterSample, ...] = ()
-    counters: dict[Counter, float] = {}
+    samples: Samples = Samples()
+    processes: tuple[ProcessSample, ...] = ()
+    counters: dict[str, float] = {}
     probe: Probe | None = None
     cpu: CpuUse | None = None
     doubts: tuple[Doubt, ...] = ()

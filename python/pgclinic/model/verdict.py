@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pgclinic.model.load import SecondFailure
 from pgclinic.model.record import Record
-from pgclinic.model.study import Counter
 from pgclinic.model.trial import Doubt
 
 
@@ -18,6 +18,15 @@ class VerdictWord(str, Enum):
     INVALID = "invalid"
 
 
+class IntervalMethod(str, Enum):
+    """``always_valid`` may be looked at after every block; ``fixed_blocks`` is the t interval of a number of blocks
+    that was fixed beforehand; ``counts`` is exact for few events, over all blocks together."""
+
+    ALWAYS_VALID = "always_valid"
+    FIXED_BLOCKS = "fixed_blocks"
+    COUNTS = "counts"
+
+
 class Interval(Record):
     """A ratio with its 95 % interval; the bounds are None while too few blocks leave it unbounded."""
 
@@ -25,18 +34,20 @@ class Interval(Record):
     low: float | None
     high: float | None
     blocks: int
+    method: IntervalMethod = IntervalMethod.ALWAYS_VALID
 
 
 class BlockRatio(Record):
-    """One block's TPS of both arms over the claim's windows."""
+    """What one block measured in both arms, TPS over the claim's windows unless the claim names another measure.
+
+    ``values`` are those of all levels of a sweep; ``ratio`` is then that of its ends on the line through them all.
+    """
 
     block: int
-    arm_tps: float
-    control_tps: float
-
-    @property
-    def ratio(self) -> float:
-        return self.arm_tps / self.control_tps
+    arm_value: float
+    control_value: float
+    ratio: float
+    values: tuple[float, ...] = ()
 
 
 class MechanismSeen(Record):
@@ -45,7 +56,7 @@ class MechanismSeen(Record):
     An arm's value is None where the counter could be read in none of its trials; then it has not moved.
     """
 
-    counter: Counter
+    counter: str
     arm: float | None
     control: float | None
     ratio_min: float
@@ -62,10 +73,52 @@ class WindowSeen(Record):
     measured_tps: float | None
 
 
+class PublishedSeen(Record):
+    """One of a source's figures for the same thing; ``supported`` is whether it lies in the measured interval.
+
+    ``nearest`` marks the one whose logarithm lies nearest to the measured ratio's.
+    """
+
+    ratio: float
+    text: str
+    supported: bool
+    nearest: bool
+
+
+class ArmSeen(Record):
+    """What one arm did over all its trials that can be used, counted inside the measured windows only.
+
+    ``commits`` over ``exposure_s`` gives ``tps``, with its 95 % limits: exact ones of a count where events are few,
+    else from block to block. ``throughput`` is BenchBase's: all that began and ended inside the window, whatever its
+    fate, a second. ``goodput`` is BenchBase's too: commits of warm-up and window over the window. ``running`` is how
+    many transactions were still running at the end of a trial, on average, and ``oldest_s`` the age of the oldest.
+    """
+
+    arm: str
+    trials: int
+    exposure_s: float
+    commits: int
+    tps: float
+    tps_low: float | None
+    tps_high: float | None
+    throughput: float
+    goodput: float
+    statements_per_s: float
+    rolled_back: int
+    failures: tuple[SecondFailure, ...]
+    running: float
+    oldest_s: float | None
+    counters: dict[str, float]
+    published_tps: float | None = None
+    published_text: str | None = None
+    refusal: str | None = None
+
+
 class ClaimVerdict(Record):
     """``blocks_needed`` estimates how many more blocks would decide it, where it is inconclusive.
 
-    ``how`` is the reasoning in words, one step an entry, as the report prints it.
+    ``how`` is the reasoning in words, one step an entry, as the report prints it. ``upheld_together`` is whether it
+    stands among all claims of the study (e-BH); None where it is the only one.
     """
 
     claim: str
@@ -80,10 +133,15 @@ class ClaimVerdict(Record):
     how: tuple[str, ...]
     qualifier: str | None = None
     blocks_needed: int | None = None
+    published_others: tuple[PublishedSeen, ...] = ()
+    upheld_together: bool | None = None
 
 
 class Verdict(Record):
-    """A study's verdict: one per claim, and the headline, which is the first claim's."""
+    """A study's verdict: one per claim, and the headline, which is the first claim's.
+
+    ``arms`` are in the study file's order; one that never had a running server has ``refusal``, its words.
+    """
 
     study: str
     claims: tuple[ClaimVerdict, ...]
@@ -91,6 +149,7 @@ class Verdict(Record):
     trials_done: int
     trials_failed: int
     server_version: str | None
+    arms: tuple[ArmSeen, ...] = ()
     format: int = 1
 
     @property

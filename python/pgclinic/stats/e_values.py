@@ -49,6 +49,22 @@ def _log_mixture(distance: float, deviation: float, n: int, mixture: float) -> f
     return (n * odds - math.log(growth)) / 2.0
 
 
+def log_e_value_of(p_value: float) -> float:
+    """Natural log of what a p value is worth as evidence, where it was looked at once.
+
+    The mean over k of the bets k p^(k - 1), (1 - p + p ln p)/(p ln(p)^2): its expectation is 1 where p is uniform
+    (Vovk and Wang 2021). A p value of 0.01 is worth 4.5, one of 0.0001 118.
+    """
+    if not 0.0 <= p_value <= 1.0:
+        raise ValueError(f"a p value lies between 0 and 1, not at {p_value}")
+    p = max(p_value, 1e-300)
+    if p > 0.999:
+        # The limit at 1, where both sides of the fraction go to 0.
+        return math.log(0.5)
+    fall = math.log(p)
+    return math.log((1.0 - p + p * fall) / fall**2) - fall
+
+
 def blocks_until_worth(e_value: float, mixture: float = MIXTURE) -> int:
     """The fewest values whose evidence can reach ``e_value`` at all: without any spread it is (1 + n g)^((n - 1)/2).
 

@@ -78,6 +78,17 @@ def quantile(probability: float, freedom: float) -> float:
             high = middle
 
 
+def p_value_above(values: Sequence[float], edge: float) -> float:
+    """One-sided p value of "the mean is no more than ``edge``"; 1 for fewer than two values. Look at it once."""
+    if len(values) < 2:
+        return 1.0
+    distance, error = mean(values) - edge, standard_deviation(values) / math.sqrt(len(values))
+    if error == 0.0:
+        return 0.0 if distance > 0.0 else 1.0
+    tail = upper_tail(abs(distance) / error, len(values) - 1)
+    return tail if distance > 0.0 else 1.0 - tail
+
+
 def t_half_width(n: int, deviation: float, alpha: float = 0.05) -> float:
     """Half the width of the plain 1 - ``alpha`` t interval for the mean of ``n`` values."""
     if n < 2:

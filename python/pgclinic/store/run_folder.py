@@ -3,6 +3,7 @@
 run.json                    what was asked, on which machine, by which tool
 study.toml                  the study file as it was read
 trials/<n>/record.json      one trial, written whole as soon as it ends
+trials/<n>/observed.json    what was sampled while it ran
 seconds.jsonl               one line a second of every trial, appended live
 verdict.json, report.html   made from the above, and made again by ``study judge``
 """
@@ -18,10 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from pgclinic.errors import DiskFullError, RunFailedError, UsageError
 from pgclinic.model.run import RunInfo, Second
-from pgclinic.model.trial import TrialRecord
+from pgclinic.model.sample import Samples
+from pgclinic.model.trial import Observed, TrialRecord
 from pgclinic.model.verdict import Verdict
 
 FORMAT = 1
@@ -60,7 +63,10 @@ class RunFolder:
         with disk_errors(self.path):
             folder = self.path / "trials" / str(record.spec.number)
             folder.mkdir()
-            write_whole(folder / "record.json", _json(record))
+            observed = Observed(samples=record.samples, processes=record.processes)
+            write_whole(folder / "observed.json", msgspec.json.encode(observed))
+            # The record comes last: with it the trial is complete.
+            write_whole(folder / "record.json", _json(replace(record, samples=Samples(), processes=())))
 
     def add_second(self, second: Second) -> None:
         with disk_errors(self.path), (self.path / "seconds.jsonl").open("ab") as out:
@@ -88,10 +94,7 @@ def read_run(path: Path) -> StoredRun:
     _refuse_newer(path / "run.json")
     try:
         info = msgspec.json.decode((path / "run.json").read_bytes(), type=RunInfo)
-        trials = tuple(
-            msgspec.json.decode((folder / "record.json").read_bytes(), type=TrialRecord)
-            for folder in _trial_folders(path)
-        )
+        trials = tuple(_read_trial(folder) for folder in _trial_folders(path))
         return StoredRun(
             path=path,
             info=info,
@@ -101,6 +104,15 @@ def read_run(path: Path) -> StoredRun:
         )
     except (msgspec.MsgspecError, OSError) as error:
         raise RunFailedError(f"{path} cannot be read as a run: {error}") from error
+
+
+def _read_trial(folder: Path) -> TrialRecord:
+    record = msgspec.json.decode((folder / "record.json").read_bytes(), type=TrialRecord)
+    beside = folder / "observed.json"
+    if not beside.is_file():
+        return record
+    observed = msgspec.json.decode(beside.read_bytes(), type=Observed)
+    return replace(record, samples=observed.samples, processes=observed.processes)
 
 
 def _trial_folders(path: Path) -> list[Path]:

@@ -2,41 +2,88 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgclinic.model.load import LoadResult
 from pgclinic.model.study import Claim
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import BlockRatio
 from pgclinic.stats.log_ratio import log_ratio
-from pgclinic.study.tail import tail_length, transactions_in_tail
+from pgclinic.stats.slope import least_squares_slope
+from pgclinic.study.tail import Tail, tail_of
 
 #: No event in T seconds means at most 3/T a second with 95 % confidence (Poisson, the "rule of three").
 EVENTS_WHEN_NONE = 3
+
+#: The measure of a claim that names none.
+TPS = "tps"
+
+#: A block with fewer transactions than this has a coarse ratio.
+FEW = 30
 
 #: Loads that ended for these reasons do not show what the arm does at the end of a whole trial.
 _CUT_SHORT = {"interrupted": "it was interrupted", "clients_lost": "all its clients gave up"}
 
 
 @dataclass(frozen=True)
+class Counts:
+    """Commits of both arms in the parts of their trials that count, and how long these parts were."""
+
+    arm: int
+    control: int
+    arm_s: float
+    control_s: float
+
+    @property
+    def fewest(self) -> int:
+        return min(self.arm, self.control)
+
+
+@dataclass(frozen=True)
 class Pair:
-    """One usable block of a claim. The TPS are those of the tail; of no transactions it is the upper limit, 3/T."""
+    """One usable block of a claim: one trial for each level, the control first and the arm last, and what it measured.
+
+    TPS are those of the tail; of no transactions it is the upper limit, 3/T. ``levels`` are set for a sweep,
+    ``counts`` where the measure is TPS.
+    """
 
     block: int
-    arm: TrialRecord
-    control: TrialRecord
-    arm_tps: float
-    control_tps: float
-    few_transactions: int | None = None
+    trials: tuple[TrialRecord, ...]
+    values: tuple[float, ...]
+    levels: tuple[float, ...] = ()
+    counts: Counts | None = None
+
+    @property
+    def control(self) -> TrialRecord:
+        return self.trials[0]
+
+    @property
+    def arm(self) -> TrialRecord:
+        return self.trials[-1]
+
+    @property
+    def few_transactions(self) -> int | None:
+        """The smaller count where it is too small to be taken for a rate; None where it is not."""
+        return self.counts.fewest if self.counts is not None and self.counts.fewest < FEW else None
 
     @property
     def log_ratio(self) -> float:
-        return log_ratio(self.arm_tps, self.control_tps)
+        """Of arm to control; in a sweep by the straight line through all levels, both axes logarithmic."""
+        if not self.levels:
+            return log_ratio(self.values[-1], self.values[0])
+        logs = [math.log(level) for level in self.levels]
+        return least_squares_slope(logs, [math.log(value) for value in self.values]) * (logs[-1] - logs[0])
 
     @property
     def as_ratio(self) -> BlockRatio:
-        return BlockRatio(block=self.block, arm_tps=self.arm_tps, control_tps=self.control_tps)
+        return BlockRatio(
+            block=self.block,
+            arm_value=self.values[-1],
+            control_value=self.values[0],
+            ratio=math.exp(self.log_ratio),
+            values=self.values if self.levels else (),
+        )
 
 
 @dataclass(frozen=True)
@@ -48,16 +95,16 @@ class Evidence:
 
     @property
     def trials(self) -> tuple[TrialRecord, ...]:
-        return tuple(trial for pair in self.pairs for trial in (pair.control, pair.arm))
+        return tuple(trial for pair in self.pairs for trial in pair.trials)
 
 
-def gather(claim: Claim, trials: Sequence[TrialRecord]) -> Evidence:
-    """Pair the claim's two arms block by block."""
+def gather(claim: Claim, trials: Sequence[TrialRecord], levels: Sequence[float] = ()) -> Evidence:
+    """Put the claim's arms together block by block; ``levels`` are those of the arms of a sweep."""
     pairs: list[Pair] = []
     left_out: list[str] = []
     for block in sorted({trial.spec.block for trial in trials}):
         inside = [trial for trial in trials if trial.spec.block == block]
-        outcome = _pair(claim, block, inside)
+        outcome = _pair(claim, block, inside, tuple(levels))
         if isinstance(outcome, Pair):
             pairs.append(outcome)
         else:
@@ -78,27 +125,37 @@ def never_started(arm: str, trials: Sequence[TrialRecord]) -> str | None:
     return own[0].failure or "no reason was recorded"
 
 
-def _pair(claim: Claim, block: int, inside: Sequence[TrialRecord]) -> Pair | str:
-    arm, control = _chosen(claim.arm, inside), _chosen(claim.control, inside)
-    if arm is None or control is None:
-        return f"{claim.arm if arm is None else claim.control} did not run in it"
-    for trial in (arm, control):
-        missing = _unfit(trial, claim.tail_s)
+def _pair(claim: Claim, block: int, inside: Sequence[TrialRecord], levels: tuple[float, ...]) -> Pair | str:
+    chosen: list[TrialRecord] = []
+    for name in claim.levels or (claim.control, claim.arm):
+        trial = _chosen(name, inside)
+        if trial is None:
+            return f"{name} did not run in it"
+        missing = _unfit(trial, claim)
         if missing is not None:
             return f"{trial.spec.arm} (trial {trial.spec.number}) {missing}"
-    counts = _tail(arm, claim.tail_s), _tail(control, claim.tail_s)
-    if counts == (0, 0):
-        return f"neither arm finished a transaction in its last {tail_length(claim.tail_s)} s"
-    length = tail_length(claim.tail_s)
-    fewest = min(counts)
+        chosen.append(trial)
+    if claim.measure != TPS:
+        return _pair_of_values(claim, block, chosen, levels)
+    tails = [_tail(trial, claim) for trial in chosen]
+    if not any(tail.transactions for tail in tails):
+        return f"neither arm finished a transaction in its last {tails[0].length_s:g} s"
     return Pair(
         block=block,
-        arm=arm,
-        control=control,
-        arm_tps=(counts[0] or EVENTS_WHEN_NONE) / length,
-        control_tps=(counts[1] or EVENTS_WHEN_NONE) / length,
-        few_transactions=fewest if fewest < 30 else None,
+        trials=tuple(chosen),
+        values=tuple((tail.transactions or EVENTS_WHEN_NONE) / tail.length_s for tail in tails),
+        levels=levels,
+        counts=Counts(tails[-1].transactions, tails[0].transactions, tails[-1].length_s, tails[0].length_s),
     )
+
+
+def _pair_of_values(claim: Claim, block: int, chosen: Sequence[TrialRecord], levels: tuple[float, ...]) -> Pair | str:
+    values = [trial.counters[claim.measure] for trial in chosen]
+    if claim.published_value is not None:
+        values[0] = claim.published_value
+    if min(values) <= 0:
+        return f"{claim.measure} is {min(values):g} there, which has no ratio to anything"
+    return Pair(block=block, trials=tuple(chosen), values=tuple(values), levels=levels)
 
 
 def _chosen(arm: str, inside: Sequence[TrialRecord]) -> TrialRecord | None:
@@ -107,19 +164,22 @@ def _chosen(arm: str, inside: Sequence[TrialRecord]) -> TrialRecord | None:
     return max(own, key=lambda trial: trial.spec.number) if own else None
 
 
-def _unfit(trial: TrialRecord, tail_s: float) -> str | None:
+def _unfit(trial: TrialRecord, claim: Claim) -> str | None:
     """Why the trial cannot be used, None where it can."""
     load = trial.load
     if trial.outcome is TrialOutcome.FAILED or load is None:
         return f"failed: {trial.failure or 'it has no load'}"
     if load.stopped in _CUT_SHORT:
         return f"ended early: {_CUT_SHORT[load.stopped]}"
-    if transactions_in_tail(load, tail_s) is None:
+    if claim.measure != TPS and claim.measure not in trial.counters:
+        return f"has no {claim.measure}"
+    if claim.measure == TPS and tail_of(load, claim.tail_s) is None:
         return f"measured only {load.measured_s:.1f} s"
     return None
 
 
-def _tail(trial: TrialRecord, tail_s: float) -> int:
+def _tail(trial: TrialRecord, claim: Claim) -> Tail:
     # _unfit has refused trials without load or with a shorter one.
-    load: LoadResult | None = trial.load
-    return (transactions_in_tail(load, tail_s) or 0) if load is not None else 0
+    tail = tail_of(trial.load, claim.tail_s) if trial.load is not None else None
+    assert tail is not None
+    return tail

@@ -6,9 +6,11 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from msgspec.structs import asdict, replace
+
 from pgclinic.errors import UnknownNameError
-from pgclinic.model.load import LoadSpec, Target
-from pgclinic.model.study import Condition, Profile, Study
+from pgclinic.model.load import LoadSpec, Target, TpccSpec
+from pgclinic.model.study import Condition, Profile, Study, Workload, WorkloadChange
 from pgclinic.model.trial import ServerWanted, TrialSpec
 
 # Filled in by the trial once its server is up; a spec on disk shows that none was known yet.
@@ -19,6 +21,9 @@ UNRESOLVED_TARGET = Target(host="", port=0, user="", database="")
 class ArmResolved:
     settings: dict[str, str]
     condition: Condition
+    variables: dict[str, str]
+    workload: Workload
+    version: str | None
 
 
 def profile_of(study: Study, name: str) -> Profile:
@@ -28,20 +33,33 @@ def profile_of(study: Study, name: str) -> Profile:
     return study.profiles[name]
 
 
-def resolve_arm(study: Study, name: str, extra_settings: Mapping[str, str]) -> ArmResolved:
+def resolve_arm(study: Study, profile: Profile, name: str, extra_settings: Mapping[str, str]) -> ArmResolved:
     """Follow ``builds_on`` down to the first arm; nearer values win, the user's own settings over all."""
     chain = []
     current: str | None = name
     while current is not None:
-        chain.append(study.arms[current])
+        chain.append(current)
         current = study.arms[current].builds_on
     settings: dict[str, str] = {}
     condition = Condition()
-    for arm in reversed(chain):
-        settings.update(arm.settings)
+    variables: dict[str, str] = {}
+    workload = study.workload
+    version = None
+    for link in reversed(chain):
+        arm = study.arms[link]
+        settings.update(arm.settings | profile.settings.get(link, {}))
         condition = arm.condition if arm.condition is not None else condition
+        variables.update(arm.variables)
+        workload = _changed(workload, arm.workload)
+        version = arm.version or version
     settings.update(extra_settings)
-    return ArmResolved(settings=settings, condition=condition)
+    return ArmResolved(settings=settings, condition=condition, variables=variables, workload=workload, version=version)
+
+
+def _changed(workload: Workload, change: WorkloadChange | None) -> Workload:
+    if change is None:
+        return workload
+    return replace(workload, **{key: value for key, value in asdict(change).items() if value is not None})
 
 
 def expand(
@@ -52,7 +70,7 @@ def expand(
     Both arms of a block get the same load seed, so that they draw the same random rows.
     """
     order = random.Random(seed)
-    arms = {name: resolve_arm(study, name, extra_settings) for name in study.arms}
+    arms = {name: resolve_arm(study, profile, name, extra_settings) for name in study.arms if name in profile.measure_s}
     blocks = []
     number = 0
     for block in range(1, profile.blocks_max + 1):
@@ -68,27 +86,43 @@ def expand(
                     block=block,
                     position=position,
                     arm=name,
-                    server=server,
+                    server=server_of(arms[name], server),
                     settings=arms[name].settings,
-                    fill=study.workload.fill,
+                    fill=arms[name].workload.fill,
                     condition=arms[name].condition,
-                    load=_load_spec(study, profile, name, load_seed),
-                    probe=study.workload.probe,
+                    load=_load_spec(arms[name], profile, name, load_seed),
+                    probe=arms[name].workload.probe,
+                    gauges=arms[name].workload.gauges,
                 )
             )
         blocks.append(tuple(trials))
     return tuple(blocks)
 
 
-def _load_spec(study: Study, profile: Profile, arm: str, seed: int) -> LoadSpec:
-    workload = study.workload
+def server_of(arm: ArmResolved, server: ServerWanted) -> ServerWanted:
+    """The arm's own version, or what all the others run on."""
+    return ServerWanted(version=arm.version) if arm.version is not None else server
+
+
+def _load_spec(arm: ArmResolved, profile: Profile, name: str, seed: int) -> LoadSpec:
+    workload = arm.workload
     return LoadSpec(
         target=UNRESOLVED_TARGET,
         scripts=workload.scripts,
-        clients=workload.clients,
-        threads=workload.threads,
+        clients=profile.clients or workload.clients,
+        threads=profile.threads or workload.threads,
         protocol=workload.protocol,
         warm_up_s=profile.warm_up_s,
-        measure_s=profile.measure_s[arm],
+        measure_s=profile.measure_s[name],
         seed=seed,
+        variables=arm.variables,
+        tpcc=_tpcc(workload, profile),
+        max_tries=workload.tpcc.max_tries if workload.tpcc is not None else 1,
     )
+
+
+def _tpcc(workload: Workload, profile: Profile) -> TpccSpec | None:
+    tpcc = workload.tpcc
+    if tpcc is None or profile.warehouses is None:
+        return None
+    return TpccSpec(warehouses=profile.warehouses, convention=tpcc.convention, isolation=tpcc.isolation)

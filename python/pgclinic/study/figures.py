@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
+from pgclinic.model.study import Counter
+
+_SHARES: set[str] = {Counter.HIT_RATIO, Counter.SEQUENTIAL_SCAN_SHARE, Counter.SERVER_CPU_SHARE}
+
 
 def number(value: float) -> str:
     """As many digits as a reader compares: 9,412 · 142 · 23.7 · 6.1 · 6 · 0.168."""
@@ -14,7 +20,7 @@ def number(value: float) -> str:
         return f"{value:.1f}"
     if size >= 1 or size == 0:
         return f"{value:.1f}".removesuffix(".0")
-    return f"{value:.3g}"
+    return _small(value, 3)
 
 
 def ratio(value: float) -> str:
@@ -26,7 +32,7 @@ def ratio(value: float) -> str:
         return f"{value:.1f}"
     if size >= 0.1:
         return f"{value:.2f}"
-    return f"{value:.2g}"
+    return _small(value, 2)
 
 
 def times(value: float) -> str:
@@ -53,3 +59,31 @@ def seconds(value: float) -> str:
 def count(amount: int, noun: str) -> str:
     """1 block, 5 blocks."""
     return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
+
+
+def counter_words(counter: str, value: float) -> str:
+    """A counter's or gauge's value with its unit, where a bare figure would not tell: 98.6 %, 487 ms, 12.3 kB."""
+    if counter in _SHARES:
+        return f"{value * 100:.1f} %".replace(".0 %", " %")
+    if counter == Counter.CHECKPOINT_INTERVAL_S:
+        return f"{number(value)} s" if value >= 1 else f"{number(value * 1000)} ms"
+    if counter in (Counter.WAL_BYTES_PER_TRANSACTION, Counter.BACKEND_MEMORY_BYTES):
+        return size(value)
+    if counter == Counter.SERVER_CPU_US_PER_TRANSACTION:
+        return f"{number(value)} µs"
+    return number(value)
+
+
+def size(value: float) -> str:
+    """Bytes in the unit that leaves a figure one can read: 12.3 kB, 487 MB."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= size:
+            return f"{number(value / size)} {unit}"
+    return f"{number(value)} bytes"
+
+
+def _small(value: float, digits: int) -> str:
+    """A value below 1 with so many digits that count: 0.168, 0.0000226. Nobody reads 2.26e-05 at a glance."""
+    exponent = math.floor(math.log10(abs(value))) if value else 0
+    text = f"{value:.{max(digits - 1 - exponent, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

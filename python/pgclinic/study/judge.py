@@ -6,27 +6,40 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgclinic.model.study import Claim, Mechanism, Study
-from pgclinic.model.trial import TrialOutcome, TrialRecord
+from pgclinic.model.study import Claim, Mechanism, Profile, Study
+from pgclinic.model.trial import Doubt, TrialOutcome, TrialRecord
 from pgclinic.model.verdict import (
     ClaimVerdict,
     Interval,
+    IntervalMethod,
     MechanismSeen,
+    PublishedSeen,
     Verdict,
     VerdictWord,
     WindowSeen,
 )
+from pgclinic.pg.version import parse_version
 from pgclinic.stats.blocks_needed import blocks_still_needed, deciding_half_width, first_bounded
-from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.summary import mean, standard_deviation
 from pgclinic.study import reasoning
-from pgclinic.study.blocks import Evidence, gather, never_started
+from pgclinic.study.arms import arms_seen
+from pgclinic.study.blocks import OF_THE_LOAD, Evidence, gather, never_started
+from pgclinic.study.compared import compared_doubts
+from pgclinic.study.fitted import Fitted, fitted
+from pgclinic.study.interval import interval_of
+from pgclinic.study.sweep import SweepFinding, judge_sweep, sweep_word
 from pgclinic.study.tail import tps_between
+from pgclinic.study.together import weighed_together
 from pgclinic.study.trust import gathered_doubts, refused
-from pgclinic.study.vocabulary import Ground, edges_around, ground_of, qualifier_for, settled, word_for
-
-#: The interval is looked at from this block on; before, nothing but the block ratios is told.
-FIRST_LOOK = 4
+from pgclinic.study.vocabulary import (
+    Ground,
+    edges_around,
+    ground_of,
+    on_claimed_side,
+    qualifier_for,
+    settled,
+    word_for,
+)
 
 
 @dataclass(frozen=True)
@@ -39,18 +52,43 @@ class _Finding:
     blocks_needed: int | None = None
 
 
-def judge(study: Study, trials: tuple[TrialRecord, ...]) -> Verdict:
-    """The verdict on every claim of the study from all trials so far, in any order."""
+def judge(
+    study: Study,
+    trials: tuple[TrialRecord, ...],
+    profile: Profile | None = None,
+    memory_bytes: int | None = None,
+    beforehand: tuple[Doubt, ...] = (),
+) -> Verdict:
+    """The verdict on every claim of the study from all trials so far, in any order.
+
+    ``profile`` is the one that was run: it tells whether the number of blocks was settled beforehand. ``memory_bytes``
+    is the machine's: it tells which arms were left out. ``beforehand`` are the doubts of the run as a whole.
+    """
     ordered = tuple(sorted(trials, key=lambda trial: trial.spec.number))
     versions = sorted({trial.server_version for trial in ordered if trial.server_version is not None})
+    suited = _suited(study, versions, profile, memory_bytes)
     return Verdict(
         study=study.name,
-        claims=tuple(_judge_claim(claim, ordered) for claim in study.claims),
-        doubts=gathered_doubts(ordered),
+        claims=tuple(
+            _judge_claim(suited.study, claim, ordered, _blocks_fixed(profile)) for claim in suited.study.claims
+        ),
+        doubts=(*suited.doubts, *gathered_doubts(ordered)),
         trials_done=sum(trial.outcome is TrialOutcome.DONE for trial in ordered),
         trials_failed=sum(trial.outcome is TrialOutcome.FAILED for trial in ordered),
         server_version=" and ".join(versions) or None,
+        arms=arms_seen(suited.study, ordered),
     )
+
+
+def _suited(study: Study, versions: Sequence[str], profile: Profile | None, memory_bytes: int | None) -> Fitted:
+    """What the study claims on the server that was measured; all of it where none was."""
+    if not versions:
+        return Fitted(study, ())
+    return fitted(study, parse_version(versions[0]).major, profile, memory_bytes)
+
+
+def _blocks_fixed(profile: Profile | None) -> int | None:
+    return profile.blocks_max if profile is not None and profile.blocks_min == profile.blocks_max else None
 
 
 def decided(verdict: Verdict) -> bool:
@@ -83,10 +121,10 @@ def _ground_again(claim: ClaimVerdict) -> Ground:
     return Ground(region=claim.region, null_zone=claim.null_zone, direction=direction)
 
 
-def _judge_claim(claim: Claim, trials: Sequence[TrialRecord]) -> ClaimVerdict:
+def _judge_claim(study: Study, claim: Claim, trials: Sequence[TrialRecord], blocks_fixed: int | None) -> ClaimVerdict:
     ground = ground_of(claim)
-    evidence = gather(claim, trials)
-    interval = _interval(evidence)
+    evidence = gather(claim, trials, [study.arms[arm].level or 0.0 for arm in claim.levels])
+    interval = interval_of(evidence, blocks_fixed)
     mechanisms = tuple(_mechanism(mechanism, evidence) for mechanism in claim.mechanisms) if evidence.pairs else ()
     finding = _finding(claim, ground, evidence, interval, mechanisms, trials)
     how = _how(claim, ground, evidence, interval, mechanisms, finding)
@@ -103,20 +141,24 @@ def _judge_claim(claim: Claim, trials: Sequence[TrialRecord]) -> ClaimVerdict:
         how=how,
         qualifier=finding.qualifier,
         blocks_needed=finding.blocks_needed,
+        published_others=_published_others(claim, interval),
     )
 
 
-def _interval(evidence: Evidence) -> Interval | None:
-    values = [pair.log_ratio for pair in evidence.pairs]
-    if not values:
-        return None
-    low, high = always_valid_interval(values) if len(values) >= FIRST_LOOK else (-math.inf, math.inf)
-    bounded = math.isfinite(low) and math.isfinite(high)
-    return Interval(
-        ratio=math.exp(mean(values)),
-        low=math.exp(low) if bounded else None,
-        high=math.exp(high) if bounded else None,
-        blocks=len(values),
+def _published_others(claim: Claim, interval: Interval | None) -> tuple[PublishedSeen, ...]:
+    """Which of the source's figures the measurement supports, and which comes nearest."""
+    if interval is None or not claim.published_others:
+        return ()
+    nearest = min(claim.published_others, key=lambda one: abs(math.log(one.ratio / interval.ratio)))
+    bounds = (interval.low, interval.high)
+    return tuple(
+        PublishedSeen(
+            ratio=one.ratio,
+            text=one.text,
+            supported=bounds[0] is not None and bounds[1] is not None and bounds[0] <= one.ratio <= bounds[1],
+            nearest=one is nearest,
+        )
+        for one in claim.published_others
     )
 
 
@@ -170,17 +212,28 @@ def _finding(
 ) -> _Finding:
     if interval is None:
         return _without_blocks(claim, trials)
-    if refused(evidence.trials):
+    if claim.measure == TPS and refused(evidence.trials):
         return _Finding(VerdictWord.INVALID, (reasoning.starved_step(evidence.trials),))
     if interval.low is None or interval.high is None:
         return _Finding(VerdictWord.INCONCLUSIVE, blocks_needed=_needed(ground, evidence, interval))
     if not all(seen.moved for seen in mechanisms):
         return _Finding(VerdictWord.INVALID)
-    word = word_for((interval.low, interval.high), ground)
+    return _by_interval(claim, ground, evidence, interval)
+
+
+def _by_interval(claim: Claim, ground: Ground, evidence: Evidence, interval: Interval) -> _Finding:
+    word = word_for((interval.low or 0.0, interval.high or math.inf), ground)
+    if claim.levels and word in _NEEDS_ORDER and trend_of(claim, evidence).p_value > TREND_ALPHA:
+        return _Finding(VerdictWord.INCONCLUSIVE, blocks_needed=1)
     if word is VerdictWord.INCONCLUSIVE:
         return _Finding(word, blocks_needed=_needed(ground, evidence, interval))
     qualifier = qualifier_for(interval.ratio, ground) if word is VerdictWord.REPLICATED_IN_DIRECTION else None
     return _Finding(word, qualifier=qualifier)
+
+
+def trend_of(claim: Claim, evidence: Evidence) -> PageTrend:
+    """Page's test that the measure moves with every level as the claim says."""
+    return page_trend([pair.values for pair in evidence.pairs], 1 if claim.published_ratio > 1 else -1)
 
 
 def _without_blocks(claim: Claim, trials: Sequence[TrialRecord]) -> _Finding:
@@ -213,6 +266,8 @@ def _how(
     if interval is not None:
         steps.extend(reasoning.ratio_step(claim, evidence, interval))
         steps.append(reasoning.interval_step(interval))
+        if claim.levels:
+            steps.append(reasoning.trend_step(claim, evidence, trend_of(claim, evidence)))
     steps.append(reasoning.ground_step(claim, ground))
     steps.extend(reasoning.mechanism_step(seen, claim) for seen in mechanisms)
     steps.extend(finding.steps)

@@ -11,18 +11,19 @@ from pgclinic.lab.binaries import Progress as Fetching
 from pgclinic.lab.settings import check_settings
 from pgclinic.lab.sources import attach, find_source
 from pgclinic.load.engine import check_script, refuse_debug_engine
-from pgclinic.model.study import Study
+from pgclinic.model.study import Profile, Study
 from pgclinic.model.trial import ServerWanted
 from pgclinic.pg.dsn import without_password
-from pgclinic.study.expand import resolve_arm
-from pgclinic.trial.patient import binaries_of, template_of
+from pgclinic.study.expand import resolve_arm, server_of
+from pgclinic.trial.patient import Data, binaries_of, template_of
 
 
 @dataclass(frozen=True)
 class Patient:
-    """The server that all arms of a run get, and what to call it."""
+    """The server that all arms of a run get, its major version, and what to call it."""
 
     wanted: ServerWanted
+    major: int
     words: str
 
 
@@ -44,12 +45,15 @@ def choose_patient(
         raise UsageError(f"{' and '.join(given)} exclude each other")
     if dsn is not None:
         server, _ = attach(dsn)
-        return Patient(ServerWanted(dsn=without_password(dsn)), f"PostgreSQL {server.version} (attached)")
+        return Patient(ServerWanted(dsn=without_password(dsn)), server.major, f"PostgreSQL {server.version} (attached)")
     source = find_source(version or (study.version if bindir is None else None), bindir)
     binaries = source.ensure(lambda fetching: on_stage(_fetching_in_words(fetching)))
     if bindir is not None:
-        return Patient(ServerWanted(bindir=str(bindir)), f"PostgreSQL {binaries.version} ({bindir})")
-    return Patient(ServerWanted(version=binaries.version), f"PostgreSQL {binaries.version} ({binaries.source})")
+        return Patient(
+            ServerWanted(bindir=str(bindir)), binaries.parsed.major, f"PostgreSQL {binaries.version} ({bindir})"
+        )
+    words = f"PostgreSQL {binaries.version} ({binaries.source})"
+    return Patient(ServerWanted(version=binaries.version), binaries.parsed.major, words)
 
 
 def _fetching_in_words(fetching: Fetching) -> str:
@@ -58,24 +62,31 @@ def _fetching_in_words(fetching: Fetching) -> str:
 
 
 def prepare(
-    study: Study, patient: Patient, extra_settings: Mapping[str, str], *, on_stage: Callable[[str], None]
+    study: Study,
+    profile: Profile,
+    patient: Patient,
+    extra_settings: Mapping[str, str],
+    *,
+    on_stage: Callable[[str], None],
 ) -> None:
     """Fetch programs, check scripts and every arm's settings, fill the template.
 
     Raises UsageError (settings, scripts), SourceError, ServerStartError, DiskFullError; nothing has been measured then.
     """
     refuse_debug_engine()
-    for script in study.workload.scripts:
-        check_script(script.name, script.text, study.workload.protocol)
-    arms = {name: resolve_arm(study, name, extra_settings) for name in study.arms}
+    arms = {name: resolve_arm(study, profile, name, extra_settings) for name in study.arms if name in profile.measure_s}
+    for arm in arms.values():
+        for script in arm.workload.scripts:
+            check_script(script.name, script.text, arm.workload.protocol)
     if patient.wanted.dsn is not None:
         _refuse_settings(arms_with_settings=[name for name, arm in arms.items() if arm.settings])
         return
-    binaries = binaries_of(patient.wanted)
     for arm in arms.values():
-        check_settings(binaries, arm.settings)
+        check_settings(binaries_of(server_of(arm, patient.wanted)), arm.settings)
     on_stage("preparing the data")
-    template_of(binaries, study.workload.fill, on_stage)
+    for arm in arms.values():
+        data = Data(arm.workload.fill, profile.warehouses)
+        template_of(binaries_of(server_of(arm, patient.wanted)), data, on_stage)
 
 
 def _refuse_settings(arms_with_settings: list[str]) -> None:

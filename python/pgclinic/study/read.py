@@ -11,7 +11,8 @@ import msgspec
 from msgspec.structs import fields
 
 from pgclinic.errors import StudyFileError, UnknownNameError
-from pgclinic.model.study import Study
+from pgclinic.model.study import Claim, Condition, Counter, Study
+from pgclinic.study.fitted import in_profile
 
 FORMAT = 1
 
@@ -98,38 +99,97 @@ def _line_of(text: str, key: str) -> int:
 
 
 def _check_references(study: Study, where: str) -> None:
-    arms = study.arms
-    if len(arms) < 2:
+    if len(study.arms) < 2:
         raise StudyFileError(f"{where}: a study compares at least two arms")
     if not study.claims:
         raise StudyFileError(f"{where}: a study needs at least one claim")
-    for name, arm in arms.items():
-        if arm.builds_on is not None and arm.builds_on not in arms:
-            raise UnknownNameError("arm", arm.builds_on, arms, where=f"{where}: arms.{name}.builds_on")
+    for name, arm in study.arms.items():
+        if arm.builds_on is not None and arm.builds_on not in study.arms:
+            raise UnknownNameError("arm", arm.builds_on, study.arms, where=f"{where}: arms.{name}.builds_on")
         _refuse_circle(study, name, where)
+        if arm.condition is not None:
+            _check_condition(arm.condition, f"{where}: arms.{name}.condition")
     for claim in study.claims:
-        for arm_name in (claim.arm, claim.control, *_window_arm(claim.published_windows)):
-            if arm_name not in arms:
-                raise UnknownNameError("arm", arm_name, arms, where=f"{where}: claim {claim.name}")
-        if claim.published_ratio <= 0 or claim.tail_s <= 0:
-            raise StudyFileError(f"{where}: claim {claim.name}: published_ratio and tail_s must be above 0")
-        if claim.region is not None and not 0 < claim.region[0] < claim.region[1]:
-            raise StudyFileError(f"{where}: claim {claim.name}: region must be two ratios, the smaller one first")
+        _check_claim(claim, study, where)
+    _check_workload(study, where)
+    for name in study.profiles:
+        _check_profile(study, name, where)
+
+
+def _check_condition(condition: Condition, where: str) -> None:
+    """What belongs to a holder needs one, and a step that is repeated must let time go by."""
+    needs_holder = condition.release_at_s is not None or condition.time_outs
+    if needs_holder and condition.horizon_held_by is None:
+        raise StudyFileError(f"{where}: release_at_s and time_outs need horizon_held_by")
+    if condition.release_at_s is not None and condition.release_at_s <= 0:
+        raise StudyFileError(f"{where}: release_at_s must be above 0")
+    if any(step.at_s < 0 or (step.every_s is not None and step.every_s <= 0) for step in condition.steps):
+        raise StudyFileError(f"{where}: a step has at_s of 0 or more, and every_s above 0")
+
+
+def _check_claim(claim: Claim, study: Study, where: str) -> None:
+    for arm_name in (claim.arm, claim.control, *_window_arm(claim.published_windows), *claim.levels):
+        if arm_name not in study.arms:
+            raise UnknownNameError("arm", arm_name, study.arms, where=f"{where}: claim {claim.name}")
+    known = {*Counter, *study.workload.gauges}
+    for mechanism in claim.mechanisms:
+        if mechanism.counter not in known:
+            raise UnknownNameError("counter", mechanism.counter, known, where=f"{where}: claim {claim.name}")
+    if claim.measure not in known | {"tps"}:
+        raise UnknownNameError("measure", claim.measure, known | {"tps"}, where=f"{where}: claim {claim.name}")
+    if claim.levels:
+        _check_levels(claim, study, where)
+    ratios = (claim.published_ratio, *(one.ratio for one in claim.published_others))
+    if min(ratios) <= 0 or (claim.tail_s is not None and claim.tail_s <= 0):
+        raise StudyFileError(f"{where}: claim {claim.name}: published ratios and tail_s must be above 0")
+    if claim.region is not None and not 0 < claim.region[0] < claim.region[1]:
+        raise StudyFileError(f"{where}: claim {claim.name}: region must be two ratios, the smaller one first")
+
+
+def _check_levels(claim: Claim, study: Study, where: str) -> None:
+    levels = [study.arms[arm].level for arm in claim.levels]
+    if len(levels) < 3 or (claim.levels[0], claim.levels[-1]) != (claim.control, claim.arm):
+        raise StudyFileError(
+            f"{where}: claim {claim.name}: levels are three arms or more, from the control to the arm of the claim"
+        )
+    known = [level for level in levels if level is not None and level > 0]
+    if len(known) < len(levels) or known != sorted(set(known)):
+        raise StudyFileError(f"{where}: claim {claim.name}: every arm of the sweep needs a level, each above the last")
+
+
+def _check_profile(study: Study, name: str, where: str) -> None:
+    profile = study.profiles[name]
+    for key, by_arm in (("measure_s", profile.measure_s), ("settings", profile.settings)):
+        for arm_name in by_arm:
+            if arm_name not in study.arms:
+                raise UnknownNameError("arm", arm_name, study.arms, where=f"{where}: profiles.{name}.{key}")
+    _check_times(study, name, where)
+
+
+def _check_workload(study: Study, where: str) -> None:
+    workload = study.workload
+    if workload.tpcc is None:
+        if not workload.scripts:
+            raise StudyFileError(f"{where}: workload needs scripts, or tpcc")
+        return
+    if workload.scripts or workload.fill:
+        raise StudyFileError(f"{where}: workload.tpcc brings its own data and transactions: no fill, no scripts")
     for name, profile in study.profiles.items():
-        for arm_name in profile.measure_s:
-            if arm_name not in arms:
-                raise UnknownNameError("arm", arm_name, arms, where=f"{where}: profiles.{name}.measure_s")
-        _check_times(study, name, where)
+        if profile.warehouses is None or profile.warehouses < 1:
+            raise StudyFileError(f"{where}: profiles.{name} needs warehouses, at least 1")
 
 
 def _check_times(study: Study, name: str, where: str) -> None:
     profile = study.profiles[name]
-    missing = sorted(set(study.arms) - set(profile.measure_s))
-    if missing:
-        raise StudyFileError(f"{where}: profiles.{name}.measure_s lacks the arm {missing[0]}")
+    claims = in_profile(study, profile).claims
+    if not claims:
+        missing = sorted(set(study.arms) - set(profile.measure_s))
+        raise StudyFileError(f"{where}: profiles.{name}.measure_s lacks the arm {missing[0]}, and no claim is left")
     if not 2 <= profile.blocks_min <= profile.blocks_max:
         raise StudyFileError(f"{where}: profiles.{name} needs 2 <= blocks_min <= blocks_max")
-    for claim in study.claims:
+    for claim in claims:
+        if claim.tail_s is None:
+            continue
         shortest = min(profile.measure_s[claim.arm], profile.measure_s[claim.control])
         if shortest < claim.tail_s:
             raise StudyFileError(

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from pgclinic.model.study import Claim
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.verdict import Interval, MechanismSeen, VerdictWord
+from pgclinic.model.verdict import Interval, IntervalMethod, MechanismSeen, VerdictWord
 from pgclinic.stats.blocks_needed import first_bounded
+from pgclinic.stats.pages_trend import PageTrend
 from pgclinic.stats.summary import standard_deviation
-from pgclinic.study.blocks import Evidence
-from pgclinic.study.figures import count, number, percent, ratio, span, times
+from pgclinic.study.blocks import TPS, Evidence, Pair
+from pgclinic.study.figures import count, counter_words, number, percent, ratio, span, times
+from pgclinic.study.interval import total_counts
 from pgclinic.study.tail import tail_length
 from pgclinic.study.trust import STARVED_SHARE, starved_trials
 from pgclinic.study.vocabulary import Ground
@@ -34,11 +36,7 @@ def ratio_step(claim: Claim, evidence: Evidence, interval: Interval) -> tuple[st
     """What was compared and what each block gave."""
     pairs = evidence.pairs
     each = ", ".join(ratio(pair.as_ratio.ratio) for pair in pairs)
-    last = tail_length(claim.tail_s)
-    text = (
-        f"A trial counts by its transactions per second (TPS) in its last {last} s; a block's ratio is {claim.arm} / "
-        f"{claim.control}: {each}. Their geometric mean is {ratio(interval.ratio)}"
-    )
+    text = f"{_what_counts(claim)}: {each}. {_middle(pairs, interval)}"
     if len(pairs) > 1:
         spread = standard_deviation([pair.log_ratio for pair in pairs])
         text += f"; they differ by {percent(math.expm1(spread))} from block to block (standard deviation)"
@@ -46,10 +44,45 @@ def ratio_step(claim: Claim, evidence: Evidence, interval: Interval) -> tuple[st
     if not few:
         return (f"{text}.",)
     warning = (
-        f"{count(len(few), 'block')} had fewer than 30 transactions in a tail (the fewest: {min(few)}): there the "
-        "ratio is coarse, and none at all counts as the most that none allows, 3."
+        f"{count(len(few), 'block')} had fewer than 30 transactions in a trial's part that counts (the fewest: "
+        f"{min(few)}): there the ratio is coarse, and none at all counts as the most that none allows, 3."
     )
     return (f"{text}.", warning)
+
+
+def _what_counts(claim: Claim) -> str:
+    if claim.measure != TPS:
+        published = claim.published_value
+        beside = claim.control if published is None else f"the published {number(published)}"
+        return f"A trial counts by its {claim.measure}; a block's ratio is {claim.arm} / {beside}"
+    part = "" if claim.tail_s is None else f" in its last {tail_length(claim.tail_s)} s"
+    opening = f"A trial counts by its transactions per second (TPS){part}; a block's ratio is"
+    if claim.levels:
+        return (
+            f"{opening} that of {claim.arm} to {claim.control} on the straight line through all "
+            f"{len(claim.levels)} levels, both axes logarithmic"
+        )
+    return f"{opening} {claim.arm} / {claim.control}"
+
+
+def trend_step(claim: Claim, evidence: Evidence, trend: PageTrend) -> str:
+    """What the order of all levels says beside the size."""
+    way = "rise" if claim.published_ratio > 1 else "fall"
+    return (
+        f"Do all {len(claim.levels)} levels {way} in the order that is claimed? Page's L is "
+        f"{trend.statistic:,.0f} where chance gives {trend.expected:,.0f}, over "
+        f"{count(len(evidence.pairs), 'block')}: p = {trend.p_value:.2g}."
+    )
+
+
+def _middle(pairs: Sequence[Pair], interval: Interval) -> str:
+    if interval.method is not IntervalMethod.COUNTS:
+        return f"Their geometric mean is {ratio(interval.ratio)}"
+    total = total_counts(pairs)
+    return (
+        f"Taken together that is {count(total.arm, 'commit')} in {total.arm_s:,.0f} s against "
+        f"{count(total.control, 'commit')} in {total.control_s:,.0f} s: {ratio(interval.ratio)}"
+    )
 
 
 def interval_step(interval: Interval) -> str:
@@ -58,8 +91,19 @@ def interval_step(interval: Interval) -> str:
             f"{count(interval.blocks, 'block')} cannot bound the ratio: an interval that stays valid however often one "
             f"looks at it has ends from block {first_bounded()} on."
         )
+    bounds = span((interval.low, interval.high))
+    if interval.method is IntervalMethod.COUNTS:
+        return (
+            f"The 95 % interval of the ratio is {bounds}: exact limits for counts (Poisson), as so few events leave no "
+            "other."
+        )
+    if interval.method is IntervalMethod.FIXED_BLOCKS:
+        return (
+            f"The 95 % interval of the ratio is {bounds}: the t interval of the logarithms of the {interval.blocks} "
+            "block ratios. Their number was settled before the run, so nobody could stop it on what he saw."
+        )
     return (
-        f"The 95 % interval of the ratio is {span((interval.low, interval.high))}: an always-valid t interval of the "
+        f"The 95 % interval of the ratio is {bounds}: an always-valid t interval of the "
         f"logarithms of the {interval.blocks} block ratios. One may look at it after every block, stop the run on it, "
         "and still be wrong in no more than 1 of 20 studies."
     )
@@ -86,8 +130,9 @@ def mechanism_step(seen: MechanismSeen, claim: Claim) -> str:
     bound = "at least" if seen.ratio_min >= 1 else "at most"
     result = "it moved as the claimed cause demands" if seen.moved else "it did not move as the claimed cause demands"
     return (
-        f"Cause: {name} went from {number(seen.control)} ({claim.control}) to {number(seen.arm)} ({claim.arm})"
-        f"{change}; {bound} {seen.ratio_min:g}x was needed: {result}."
+        f"Cause: {name} went from {counter_words(seen.counter, seen.control)} ({claim.control}) to "
+        f"{counter_words(seen.counter, seen.arm)} ({claim.arm}){change}; {bound} "
+        f"{seen.ratio_min:g}x was needed: {result}."
     )
 
 

@@ -38,6 +38,7 @@ def run_blocks(
     fleet: Fleet,
     folder: RunFolder,
     listener: StudyListener,
+    memory_bytes: int | None = None,
 ) -> Verdict:
     """Run blocks until every claim is decided, ``blocks_max`` is reached or the budget cannot hold one more.
 
@@ -45,7 +46,7 @@ def run_blocks(
     """
     clock = _Clock(profile, blocks)
     records: list[TrialRecord] = []
-    verdict = judge(study, ())
+    verdict = judge(study, (), profile, memory_bytes)
     for number, block in enumerate(blocks, start=1):
         if number > 1 and not clock.has_room_for_block():
             break
@@ -55,7 +56,7 @@ def run_blocks(
             records.append(record)
             clock.trial_done(record)
             listener.on_trial(record)
-        verdict = judge(study, tuple(records))
+        verdict = judge(study, tuple(records), profile, memory_bytes)
         folder.write_verdict(verdict)
         listener.on_verdict(verdict)
         if (number >= profile.blocks_min and decided(verdict)) or _hopeless(records, study):
@@ -158,9 +159,10 @@ def _load_s(spec: TrialSpec) -> float:
 
 
 def _hopeless(records: list[TrialRecord], study: Study) -> bool:
-    """True when some arm has failed in each of its last blocks, and never worked before."""
-    for arm in study.arms:
-        outcomes = [record.outcome for record in records if record.spec.arm == arm]
-        if len(outcomes) >= HOPELESS_BLOCKS and TrialOutcome.DONE not in outcomes:
-            return True
-    return False
+    """True when every claim needs an arm that has failed in each of its last blocks, and never worked before."""
+    hopeless = {arm for arm in study.arms if _never_works([one for one in records if one.spec.arm == arm])}
+    return all(claim.arm in hopeless or claim.control in hopeless for claim in study.claims)
+
+
+def _never_works(records: list[TrialRecord]) -> bool:
+    return len(records) >= HOPELESS_BLOCKS and all(one.outcome is TrialOutcome.FAILED for one in records)

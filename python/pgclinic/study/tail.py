@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from pgclinic.model.load import LoadResult
 
@@ -24,11 +25,21 @@ def transactions_by_second(load: LoadResult) -> tuple[int, ...]:
     return tuple(totals)
 
 
-def transactions_in_tail(load: LoadResult, tail_s: float) -> int | None:
-    """Transactions in the last ``tail_s`` full seconds; None where the trial is shorter than that."""
+@dataclass(frozen=True)
+class Tail:
+    """Transactions that ended in the last part of a trial, and how long that part was in seconds."""
+
+    transactions: int
+    length_s: float
+
+
+def tail_of(load: LoadResult, tail_s: float | None) -> Tail | None:
+    """The last ``tail_s`` full seconds, None where the trial is shorter than that; without ``tail_s`` all of it."""
+    if tail_s is None:
+        return Tail(load.transactions, load.measured_s) if load.measured_s > 0 else None
     length = tail_length(tail_s)
     totals = transactions_by_second(load)
-    return sum(totals[-length:]) if len(totals) >= length else None
+    return Tail(sum(totals[-length:]), length) if len(totals) >= length else None
 
 
 def tail_length(tail_s: float) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pgclinic.model.load import LoadResult, LoadSpec
-from pgclinic.model.trial import CounterSample, CpuUse, Doubt, DoubtKind
+from pgclinic.model.sample import Samples
+from pgclinic.model.trial import CpuUse, Doubt, DoubtKind
 
 # Below these the noise of an ordinary desktop would be called a doubt.
 OTHERS_SHARE = 0.15
@@ -11,18 +12,18 @@ PRESSURE_SHARE = 0.20
 CLIENT_BOUND_SHARE = 0.90
 FAILED_SHARE = 0.01
 SHORT_SHARE = 0.98
+# Serialization failures and deadlocks.
+CONFLICTS = frozenset({"40001", "40P01"})
 # Samples of the server and seconds of the load are put side by side by the wall clock, second by second.
 CLOCK_JUMP_S = 0.5
 
 
-def find_doubts(
-    spec: LoadSpec, load: LoadResult, cpu: CpuUse | None, samples: tuple[CounterSample, ...]
-) -> tuple[Doubt, ...]:
+def find_doubts(spec: LoadSpec, load: LoadResult, cpu: CpuUse | None, samples: Samples) -> tuple[Doubt, ...]:
     """All doubts that this trial's own record raises."""
     found = [
         _starved(cpu),
         _client_bound(spec, load),
-        _failed(load),
+        _failed(spec, load),
         _short(spec, load),
         _no_counters(samples),
         _clock_jump(cpu),
@@ -62,16 +63,19 @@ def _client_bound(spec: LoadSpec, load: LoadResult) -> Doubt | None:
     )
 
 
-def _failed(load: LoadResult) -> Doubt | None:
-    tried = load.transactions + load.failed
-    if tried == 0 or load.failed / tried < FAILED_SHARE:
+def _failed(spec: LoadSpec, load: LoadResult) -> Doubt | None:
+    # Terminals that write the same rows under strict isolation must fail now and then: that is TPC-C, no illness.
+    expected = CONFLICTS if spec.tpcc is not None else frozenset()
+    failed = load.failed - sum(failure.count for failure in load.failures if failure.sqlstate in expected)
+    tried = load.transactions + failed
+    if tried == 0 or failed / tried < FAILED_SHARE:
         return None
-    states = ", ".join(sorted({failure.sqlstate for failure in load.failures}))
+    states = ", ".join(sorted({failure.sqlstate for failure in load.failures} - expected))
     return Doubt(
         kind=DoubtKind.FAILED_TRANSACTIONS,
-        text=f"{load.failed:,} of {tried:,} transactions failed ({states})",
+        text=f"{failed:,} of {tried:,} transactions failed ({states})",
         advice="throughput counts commits only; look at the failures in the record",
-        share=load.failed / tried,
+        share=failed / tried,
     )
 
 
@@ -86,8 +90,8 @@ def _short(spec: LoadSpec, load: LoadResult) -> Doubt | None:
     )
 
 
-def _no_counters(samples: tuple[CounterSample, ...]) -> Doubt | None:
-    if len(samples) >= 2:
+def _no_counters(samples: Samples) -> Doubt | None:
+    if len(samples.of("database")) >= 2:
         return None
     return Doubt(
         kind=DoubtKind.NO_COUNTERS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.sources import attach, find_source
 from pgclinic.lab.template import filled_template
+from pgclinic.load.tpcc_fill import DEFAULT_SEED, fill_tpcc
 from pgclinic.model.load import Target
 from pgclinic.model.server import Server
 from pgclinic.model.trial import ServerWanted, TrialSpec
@@ -28,20 +30,42 @@ def binaries_of(wanted: ServerWanted) -> Binaries:
     return find_source(wanted.version, Path(wanted.bindir) if wanted.bindir else None).ensure()
 
 
-def template_of(binaries: Binaries, fill: str, on_stage: Callable[[str], None] = lambda _: None) -> Path:
-    """The data directory that ``fill`` makes, filled now unless it was before."""
+@dataclass(frozen=True)
+class Data:
+    """What a server is filled with: the warehouses of TPC-C if there are any, else what a fill's statements make."""
+
+    fill: str
+    warehouses: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The same for the same data."""
+        if self.warehouses is not None:
+            return f"tpcc-{self.warehouses}-{DEFAULT_SEED}"
+        return f"fill-{sha256(self.fill.encode()).hexdigest()[:16]}"
+
+
+def data_of(spec: TrialSpec) -> Data:
+    return Data(spec.fill, spec.load.tpcc.warehouses if spec.load.tpcc is not None else None)
+
+
+def template_of(binaries: Binaries, data: Data, on_stage: Callable[[str], None] = lambda _: None) -> Path:
+    """The data directory with ``data`` in it, filled now unless it was before."""
 
     def fill_in(server: Server) -> None:
         on_stage("filling")
-        run_fill(Access(server), fill)
+        run_fill(Access(server), data, on_stage)
 
-    return filled_template(binaries, f"fill-{sha256(fill.encode()).hexdigest()[:16]}", fill_in)
+    return filled_template(binaries, data.key, fill_in)
 
 
-def run_fill(access: Access, fill: str) -> None:
-    """Run the fill's statements one by one, as VACUUM cannot be part of a group."""
+def run_fill(access: Access, data: Data, on_stage: Callable[[str], None] = lambda _: None) -> None:
+    """Fill TPC-C's tables, or run the fill's statements one by one, as VACUUM cannot be part of a group."""
+    if data.warehouses is not None:
+        fill_tpcc(access, data.warehouses, on_stage=on_stage)
+        return
     with Session(access, statement_timeout_ms=FILL_TIMEOUT_MS, application_name="pgclinic-fill") as session:
-        for statement in split_statements(fill):
+        for statement in split_statements(data.fill):
             session.execute(statement)
 
 
@@ -66,11 +90,11 @@ def server_for(spec: TrialSpec, *, dsn: str | None) -> Iterator[Access]:
     if spec.server.dsn is not None:
         if dsn is None:
             raise RunFailedError("the address of the attached server is not known in this process")
-        with _own_database(dsn, spec.fill) as access:
+        with _own_database(dsn, data_of(spec)) as access:
             yield access
         return
     binaries = binaries_of(spec.server)
-    template = template_of(binaries, spec.fill)
+    template = template_of(binaries, data_of(spec))
     with start_server(binaries, settings=spec.settings, template=template) as running:
         try:
             yield Access(running.server)
@@ -86,7 +110,7 @@ def _blame_a_dead_server(running: RunningServer, error: PgclinicError) -> None:
 
 
 @contextmanager
-def _own_database(dsn: str, fill: str) -> Iterator[Access]:
+def _own_database(dsn: str, data: Data) -> Iterator[Access]:
     """A new database on a server that is not ours, dropped at the end. Nothing else there is touched."""
     server, keys = attach(dsn)
     name = f"pgclinic_{secrets.token_hex(6)}"
@@ -95,7 +119,7 @@ def _own_database(dsn: str, fill: str) -> Iterator[Access]:
         session.execute(f"create database {name}")
     try:
         access = Access(replace(server, database=name), keys)
-        run_fill(access, fill)
+        run_fill(access, data)
         yield access
     finally:
         with Session(home, statement_timeout_ms=60_000, application_name="pgclinic-fill") as session:

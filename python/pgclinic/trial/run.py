@@ -11,18 +11,25 @@ from msgspec.structs import replace
 from pgclinic.errors import PgclinicError, ServerLostError, UsageError
 from pgclinic.load.engine import run_load
 from pgclinic.model.load import LoadResult, LoadSpec
+from pgclinic.model.processes import ProcessSample
 from pgclinic.model.run import Second
+from pgclinic.model.sample import Samples
 from pgclinic.model.study import Counter
-from pgclinic.model.trial import CounterSample, CpuUse, Probe, TrialOutcome, TrialRecord, TrialSpec
-from pgclinic.observe.counters import CounterSampler, hits_per_transaction
+from pgclinic.model.trial import CpuUse, Probe, TrialOutcome, TrialRecord, TrialSpec
 from pgclinic.observe.cpu import CpuMeter
+from pgclinic.observe.gauges import read_gauges
+from pgclinic.observe.mechanism import mechanism_counters
 from pgclinic.observe.probe import visit_pages
+from pgclinic.observe.process_watch import ProcessWatch, client_memory_bytes, read_calls_between
+from pgclinic.observe.sampler import Sampler
 from pgclinic.observe.settings import reported_settings
 from pgclinic.pg.session import Access
 from pgclinic.trial.condition import conditions
 from pgclinic.trial.doubts import find_doubts
 from pgclinic.trial.patient import server_for, target_of
 from pgclinic.trial.seconds import LiveSeconds
+
+STATISTICS_LAG_S = 1.2
 
 
 @dataclass(frozen=True)
@@ -38,9 +45,11 @@ class Measured:
     """What was seen between the start and the end of a load."""
 
     load: LoadResult
-    samples: tuple[CounterSample, ...]
+    samples: Samples
+    processes: tuple[ProcessSample, ...]
     cpu: CpuUse
     probe: Probe | None
+    gauges: dict[str, float]
 
 
 def run_trial(spec: TrialSpec, listener: TrialListener, *, dsn: str | None = None) -> TrialRecord:
@@ -77,6 +86,7 @@ def run_trial(spec: TrialSpec, listener: TrialListener, *, dsn: str | None = Non
         settings=settings,
         load=measured.load,
         samples=measured.samples,
+        processes=measured.processes,
         counters=_counters(measured),
         probe=measured.probe,
         cpu=measured.cpu,
@@ -88,20 +98,26 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
     """Bring the condition up, load and observe, probe while the condition still lasts."""
     live = LiveSeconds(spec, listener.on_second)
     with conditions(access, spec.condition):
-        sampler = CounterSampler(access, on_sample=live.sample)
+        sampler, watch = Sampler(access, on_sample=live.sample), ProcessWatch(access.server.pid)
         meter = CpuMeter(access.server.pid)
         sampler.start()
+        watch.start()
         try:
             listener.on_stage("warming up")
             meter.start()
             load = run_load(_aimed(spec.load, access), on_progress=live.progress)
             cpu = meter.stop(load)
+            # What the last transactions did is told up to a second later.
+            time.sleep(STATISTICS_LAG_S)
         finally:
-            epoch_samples = sampler.stop()
+            samples, processes = sampler.stop(), watch.stop()
         _refuse_lost_server(load)
         listener.on_stage("probing")
         probe = visit_pages(access, spec.probe) if spec.probe else None
-    return Measured(load=load, samples=_aligned(epoch_samples, load), cpu=cpu, probe=probe)
+        gauges = read_gauges(access, spec.gauges)
+    began_s = load.started_epoch_us / 1e6
+    aligned = tuple(replace(look, at_s=look.at_s - began_s) for look in processes)
+    return Measured(load=load, samples=samples.since(began_s), processes=aligned, cpu=cpu, probe=probe, gauges=gauges)
 
 
 def _aimed(load: LoadSpec, access: Access) -> LoadSpec:
@@ -115,20 +131,29 @@ def _refuse_lost_server(load: LoadResult) -> None:
         raise ServerLostError(f"all clients lost the server: {words}")
 
 
-def _aligned(samples: tuple[CounterSample, ...], load: LoadResult) -> tuple[CounterSample, ...]:
-    """Samples taken at epoch seconds -> seconds since measuring began."""
-    start_s = load.started_epoch_us / 1e6
-    return tuple(replace(sample, at_s=sample.at_s - start_s) for sample in samples)
-
-
-def _counters(measured: Measured) -> dict[Counter, float]:
+def _counters(measured: Measured) -> dict[str, float]:
     """Mechanism counters over the measured time; one that could not be read is left out."""
-    counters: dict[Counter, float] = {}
-    inside = [sample for sample in measured.samples if sample.at_s >= 0]
-    if len(inside) >= 2:
-        hits = hits_per_transaction(inside[0], inside[-1])
-        if hits is not None:
-            counters[Counter.BUFFER_HITS_PER_TRANSACTION] = hits
-    if measured.probe is not None:
-        counters[Counter.PROBE_PAGES] = float(measured.probe.pages)
+    load, cpu, probe = measured.load, measured.cpu, measured.probe
+    mechanism = mechanism_counters(
+        measured.samples,
+        measured_s=load.measured_s,
+        transactions=load.transactions,
+        read_calls=read_calls_between(measured.processes, 0.0, load.measured_s),
+    )
+    counters = measured.gauges | {counter.value: value for counter, value in mechanism.items()}
+    if probe is not None:
+        counters[Counter.PROBE_SEQUENTIAL_SCANS.value] = float(probe.sequential_scans)
+        if probe.pages is not None:
+            counters[Counter.PROBE_PAGES] = float(probe.pages)
+    if load.measured_s > 0:
+        counters[Counter.STATEMENTS_PER_S] = load.statements / load.measured_s
+    if cpu.elapsed_s > 0:
+        counters[Counter.SERVER_CPU_SHARE] = cpu.server_s / (cpu.elapsed_s * cpu.cores)
+    if load.transactions and cpu.server_s > 0:
+        # The meter ran from before the warm-up.
+        finished = load.transactions + load.warm_up_transactions
+        counters[Counter.SERVER_CPU_US_PER_TRANSACTION] = cpu.server_s / finished * 1e6
+    memory = client_memory_bytes(measured.processes)
+    if memory is not None:
+        counters[Counter.BACKEND_MEMORY_BYTES] = memory
     return counters

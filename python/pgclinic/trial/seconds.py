@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from pgclinic.model.load import LoadProgress
 from pgclinic.model.run import Second
-from pgclinic.model.trial import CounterSample, TrialSpec
-from pgclinic.observe.counters import hits_per_transaction
+from pgclinic.model.sample import Sample
+from pgclinic.model.trial import TrialSpec
+from pgclinic.observe.deltas import hits_per_transaction
 
 
 class LiveSeconds:
@@ -18,10 +19,12 @@ class LiveSeconds:
         self._spec = spec
         self._on_second = on_second
         self._lock = threading.Lock()
-        self._before: CounterSample | None = None
+        self._before: Sample | None = None
         self._hits: float | None = None
 
-    def sample(self, sample: CounterSample) -> None:
+    def sample(self, sample: Sample) -> None:
+        if sample.view != "database":
+            return
         with self._lock:
             if self._before is not None:
                 hits = hits_per_transaction(self._before, sample)

@@ -1,0 +1,114 @@
+"""Every condition on real servers: it is there while it should be, it shows, and nothing of it is left."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pgclinic.errors import RunFailedError, UsageError
+from pgclinic.lab.binaries import Binaries
+from pgclinic.lab.instance import start_server
+from pgclinic.lab.sources import attach
+from pgclinic.model.study import Condition, Holder
+from pgclinic.pg.dsn import dsn_of
+from pgclinic.pg.session import Access, Session
+from pgclinic.trial.condition import conditions
+
+SETTINGS = {"max_prepared_transactions": "2", "wal_level": "logical", "max_connections": "80"}
+
+
+TERMINATE = """
+select pg_terminate_backend(pid, 5000) from (
+    select pid from pg_stat_activity where application_name = '{}' and ({}) limit {}
+) as chosen
+"""
+
+
+def asking(access: Access) -> Session:
+    return Session(access, statement_timeout_ms=30_000, application_name="test")
+
+
+def grows_under(access: Access, condition: Condition) -> bool:
+    """Whether a small table that is updated and vacuumed again and again keeps growing under the condition."""
+    with asking(access) as session:
+        session.execute("drop table if exists counters; create table counters (id int primary key, cnt bigint)")
+        session.execute("insert into counters select id, 0 from generate_series(1, 400) as id")
+        with conditions(access, condition):
+            sizes = []
+            for _ in range(12):
+                session.execute("update counters set cnt = cnt + 1")
+                session.execute("vacuum counters")
+                (size,) = session.row("select pg_relation_size('counters')")
+                sizes.append(size)
+        return bool(sizes[-1] > 2 * sizes[2])
+
+
+@pytest.mark.parametrize("holder", [holder for holder in Holder if holder is not Holder.LOGICAL_SLOT])
+def test_a_holder_keeps_dead_rows_alive_and_leaves_nothing(every_binaries: Binaries, holder: Holder) -> None:
+    with start_server(every_binaries, settings=SETTINGS) as running:
+        access = Access(running.server)
+        assert not grows_under(access, Condition())
+        assert grows_under(access, Condition(horizon_held_by=holder))
+        assert not grows_under(access, Condition())
+
+
+def test_a_logical_slot_holds_the_catalogs_only(every_binaries: Binaries) -> None:
+    condition = Condition(horizon_held_by=Holder.LOGICAL_SLOT)
+    with start_server(every_binaries, settings=SETTINGS) as running:
+        access = Access(running.server)
+        assert not grows_under(access, condition)
+        with conditions(access, condition), asking(access) as session:
+            (xmin, catalog_xmin) = session.row("select xmin, catalog_xmin from pg_replication_slots")
+        assert xmin is None
+        assert catalog_xmin is not None
+
+
+@pytest.mark.parametrize("holder", [Holder.SESSION, Holder.QUERY])
+def test_a_holder_that_is_ended_spoils_the_trial(binaries: Binaries, holder: Holder) -> None:
+    condition = Condition(horizon_held_by=holder)
+    with (
+        start_server(binaries, settings=SETTINGS) as running,
+        pytest.raises(RunFailedError, match="that held the horizon"),
+        conditions(access := Access(running.server), condition),
+        asking(access) as session,
+    ):
+        session.execute(TERMINATE.format("pgclinic-holder", "state like 'idle in%' or backend_xmin is not null", 9))
+
+
+def test_idle_sessions_are_there_and_go(binaries: Binaries) -> None:
+    count = "select count(*) from pg_stat_activity where application_name = 'pgclinic-idle'"
+    with start_server(binaries, settings=SETTINGS) as running, asking(access := Access(running.server)) as session:
+        with conditions(access, Condition(idle_sessions=40)):
+            assert session.row(count) == (40,)
+        with (
+            pytest.raises(RunFailedError, match="3 of 10 idle sessions were lost"),
+            conditions(access, Condition(idle_sessions=10)),
+        ):
+            session.execute(TERMINATE.format("pgclinic-idle", "true", 3))
+
+
+def test_what_would_outlive_us_is_refused_on_a_server_that_is_not_ours(binaries: Binaries) -> None:
+    condition = Condition(horizon_held_by=Holder.PREPARED_TRANSACTION)
+    with start_server(binaries, settings=SETTINGS) as running:
+        server, keys = attach(dsn_of(running.server))
+        with (
+            pytest.raises(UsageError, match="never left on an existing server"),
+            conditions(Access(server, keys), condition),
+        ):
+            pytest.fail("it was left there")
+
+
+def test_checkpoints_are_asked_for_again_and_again(every_binaries: Binaries) -> None:
+    with (
+        start_server(every_binaries, settings=SETTINGS) as running,
+        asking(access := Access(running.server)) as session,
+    ):
+        before = session.row("select checkpoint_lsn from pg_control_checkpoint()")
+        seen = set()
+        with conditions(access, Condition(checkpoint_every_s=0.1)):
+            for _ in range(40):
+                session.execute("create temp table x (id int); drop table x")
+                seen.add(session.row("select checkpoint_lsn from pg_control_checkpoint()"))
+                time.sleep(0.05)
+        assert len(seen - {before}) >= 3

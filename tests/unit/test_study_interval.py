@@ -1,0 +1,113 @@
+"""Which interval a claim gets: from block to block, of a settled number of blocks, or exact for few events."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.records import blocks_of, global_counters, trial
+from pgclinic.model.study import Claim, PublishedRatio, Study
+from pgclinic.model.trial import TrialRecord
+from pgclinic.model.verdict import IntervalMethod, VerdictWord
+from pgclinic.stats.student_t import t_interval
+from pgclinic.study.judge import judge
+
+STUDY = global_counters()
+QUICK = STUDY.profiles["quick"]
+FIXED = replace(QUICK, blocks_min=5, blocks_max=5)
+RATIOS = (0.60, 0.66, 0.55, 0.62, 0.58)
+
+
+def counted(*pairs: tuple[int, int], seconds: int = 10) -> tuple[TrialRecord, ...]:
+    """One block a pair of commits of (free, held), the same in every second but the first."""
+    trials = []
+    for block, (free, held) in enumerate(pairs, start=1):
+        for offset, (arm, commits) in enumerate((("free", free), ("held", held))):
+            series = [commits % seconds + commits // seconds, *[commits // seconds] * (seconds - 1)]
+            pages = 3 if arm == "free" else 300
+            trials.append(trial(STUDY, 2 * block - 1 + offset, block, arm, series, pages=pages, hits=float(pages)))
+    return tuple(trials)
+
+
+def whole_trials(study: Study) -> Study:
+    claim: Claim = replace(study.claims[0], tail_s=None, published_windows=None)
+    return replace(study, claims=(claim,))
+
+
+def test_a_settled_number_of_blocks_gives_the_plain_t_interval() -> None:
+    interval = judge(STUDY, blocks_of(STUDY, RATIOS), FIXED).headline.interval
+    assert interval is not None
+    assert interval.method is IntervalMethod.FIXED_BLOCKS
+    assert interval.low is not None and interval.high is not None
+    low, high = t_interval([math.log(ratio) for ratio in RATIOS])
+    assert (interval.low, interval.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-3)
+
+
+@pytest.mark.parametrize("profile", [None, QUICK])
+def test_without_one_only_the_always_valid_interval_holds_and_it_is_wider(profile: object) -> None:
+    fixed = judge(STUDY, blocks_of(STUDY, RATIOS), FIXED).headline.interval
+    looked = judge(STUDY, blocks_of(STUDY, RATIOS), profile).headline.interval  # type: ignore[arg-type]
+    assert fixed is not None and looked is not None
+    assert looked.method is IntervalMethod.ALWAYS_VALID
+    assert looked.low is not None and fixed.low is not None and looked.low < fixed.low
+
+
+def test_a_run_that_lost_a_block_falls_back_to_the_always_valid_interval() -> None:
+    interval = judge(STUDY, blocks_of(STUDY, RATIOS)[:-2], FIXED).headline.interval
+    assert interval is not None
+    assert interval.method is IntervalMethod.ALWAYS_VALID
+
+
+def test_few_events_are_counted_over_all_blocks() -> None:
+    study = whole_trials(STUDY)
+    verdict = judge(study, counted((4000, 3), (4100, 2), (3900, 4)), FIXED)
+    interval = verdict.headline.interval
+    assert interval is not None
+    assert interval.method is IntervalMethod.COUNTS
+    assert interval.ratio == pytest.approx(9 / 12000)
+    assert interval.low is not None and interval.high is not None
+    # Garwood's limits for 9 events are 4.12 and 17.08; the control's own count hardly adds to them.
+    assert interval.low * 12000 == pytest.approx(3.3, rel=0.1)
+    assert 17.0 < interval.high * 12000 < 22.0
+    assert verdict.headline.word is VerdictWord.REPLICATED_IN_DIRECTION
+
+
+def test_no_event_at_all_still_bounds_the_ratio_from_above() -> None:
+    study = whole_trials(STUDY)
+    interval = judge(study, counted((4000, 0), (4000, 0)), None).headline.interval
+    assert interval is not None
+    assert interval.low == 0.0
+    assert interval.high is not None
+    assert 0 < interval.ratio < interval.high < 0.001
+
+
+def test_without_an_event_of_the_control_nothing_is_bounded() -> None:
+    study = whole_trials(STUDY)
+    verdict = judge(study, counted((0, 5), (0, 4))).headline
+    assert verdict.interval is not None
+    assert verdict.interval.high is None
+    assert verdict.word is VerdictWord.INCONCLUSIVE
+
+
+def test_whole_trials_of_different_length_compare_by_the_second() -> None:
+    study = whole_trials(STUDY)
+    trials = []
+    for block in range(1, 6):
+        trials.append(trial(study, 2 * block - 1, block, "free", [1000.0] * 8, pages=3, hits=3.0))
+        trials.append(trial(study, 2 * block, block, "held", [600.0] * 25, pages=300, hits=300.0))
+    interval = judge(study, tuple(trials), FIXED).headline.interval
+    assert interval is not None
+    assert interval.ratio == pytest.approx(0.6)
+
+
+def test_each_of_the_sources_own_figures_is_held_against_the_measurement() -> None:
+    others = (PublishedRatio(ratio=0.6, text="the chart"), PublishedRatio(ratio=0.1, text="the text"))
+    study = replace(STUDY, claims=(replace(STUDY.claims[0], published_others=others),))
+    seen = judge(study, blocks_of(study, RATIOS)).headline.published_others
+    assert [(one.text, one.supported, one.nearest) for one in seen] == [
+        ("the chart", True, True),
+        ("the text", False, False),
+    ]
+    assert judge(study, ()).headline.published_others == ()
