@@ -1,28 +1,15 @@
 """The report in a real Chromium, cut off from the network: it draws, fits, switches theme and asks for nothing."""
 
-import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from fixtures.chromium import CHROMIUM, Seen, opened
 from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.report.page import render_report
 from pgclinic.study.judge import judge
 
 sync_api = pytest.importorskip("playwright.sync_api")
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
@@ -43,15 +30,6 @@ plot => {
 """
 
 
-@dataclass
-class Seen:
-    """A page and what went wrong or out while it was open."""
-
-    page: "sync_api.Page"
-    requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
-
-
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = global_counters()
@@ -60,33 +38,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     html = render_report(run_info(), study, trials, seconds, judge(study, trials), "runs/one")
     path.write_text(html, encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator["sync_api.Browser"]:
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
-
-
-def opened(browser: "sync_api.Browser", report: Path, *, width: int = 1100, scheme: str = "light") -> Seen:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
-    seen = Seen(page=context.new_page())
-
-    def refuse(route: "sync_api.Route") -> None:
-        if route.request.url == report.as_uri():
-            route.continue_()
-        else:
-            seen.requests.append(route.request.url)
-            route.abort()
-
-    seen.page.route("**/*", refuse)
-    seen.page.on("console", lambda message: seen.complaints.append(f"{message.type}: {message.text}"))
-    seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-    seen.page.goto(report.as_uri())
-    seen.page.wait_for_selector(".plot canvas")
-    return seen
 
 
 def arm_colours(seen: Seen) -> list[str]:

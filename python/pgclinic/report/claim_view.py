@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Claim, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
-from pgclinic.model.verdict import ClaimVerdict, MechanismSeen, WindowSeen
+from pgclinic.model.verdict import ClaimVerdict, IntervalMethod, MechanismSeen, WindowSeen
 from pgclinic.report.interval_picture import IntervalPicture, interval_picture
-from pgclinic.report.wording import MARKS, claim_of, interval_text, plain_sentence, word_in_full
-from pgclinic.stats.log_ratio import log_ratio, ratio_range
+from pgclinic.report.quantities import factor, range_words, ratio_words, told_as_factor
+from pgclinic.report.sweep import Sweep, sweep_of
+from pgclinic.report.wording import (
+    MARKS,
+    beside,
+    claim_of,
+    interval_text,
+    measure_words,
+    measured_words,
+    outcome,
+    plain_sentence,
+    word_in_full,
+)
+from pgclinic.stats.log_ratio import ratio_range
 from pgclinic.stats.student_t import t_interval
-from pgclinic.study.figures import number, percent, ratio, span, times
+from pgclinic.study.blocks import TPS
+from pgclinic.study.figures import counter_words, number, percent, ratio, span, times
 
 _NONE = "-"
 
 
 @dataclass(frozen=True)
 class ClaimView:
-    """``kind`` names the style of the word, ``ratio`` is the big figure; tables are rows of cells.
+    """``kind`` names the style of the word, ``ratio`` is the big figure and ``ratio_about`` what it is a figure of;
+    tables are rows of cells. ``compared`` says what of a trial counts; ``sweep`` is None for a claim about two arms.
 
     ``plain_interval`` is the ordinary t interval, None unless the number of blocks was fixed before the run.
     """
@@ -30,17 +45,23 @@ class ClaimView:
     mark: str
     word: str
     ratio: str | None
+    ratio_about: str
+    outcome: str
     interval: str
+    published: str
     sentence: str
     picture: IntervalPicture
     region: str
     null_zone: str
+    compared: str
     windows: tuple[tuple[str, ...], ...]
     windows_arm: str | None
     mechanisms: tuple[tuple[str, ...], ...]
     mechanisms_moved: bool
     how: tuple[str, ...]
+    block_heads: tuple[str, ...]
     blocks: tuple[tuple[str, ...], ...]
+    sweep: Sweep | None
     plain_interval: str | None
 
 
@@ -52,28 +73,58 @@ def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdic
         kind=verdict.word.value.replace(" ", "-"),
         mark=MARKS[verdict.word],
         word=word_in_full(verdict),
-        ratio=times(verdict.interval.ratio) if verdict.interval is not None else None,
+        ratio=big_figure(verdict),
+        ratio_about=_ratio_about(claim, verdict),
+        outcome=outcome(claim, verdict),
         interval=interval_text(verdict.interval),
+        published=ratio_words(claim.published_ratio).removesuffix("x"),
         sentence=plain_sentence(claim, verdict),
         picture=interval_picture(verdict),
-        region=span(verdict.region),
+        region=range_words(verdict.region, claim.published_ratio),
         null_zone=span(verdict.null_zone),
+        compared=compared(claim),
         windows=window_rows(verdict.windows),
         windows_arm=published.arm if published is not None else None,
         mechanisms=tuple(mechanism_row(seen) for seen in verdict.mechanisms),
         mechanisms_moved=all(seen.moved for seen in verdict.mechanisms),
         how=verdict.how,
+        block_heads=block_heads(claim),
         blocks=block_rows(claim, verdict, trials),
+        sweep=sweep_of(study, claim, trials, verdict),
         plain_interval=plain_interval(run, study, verdict),
     )
+
+
+def big_figure(verdict: ClaimVerdict) -> str | None:
+    """0.52x, or 2,160x where "slower than" goes on."""
+    if verdict.interval is None:
+        return None
+    value = verdict.interval.ratio
+    return f"{factor(1 / value)}x" if told_as_factor(value, verdict.interval.high) else times(value)
+
+
+def _ratio_about(claim: Claim, verdict: ClaimVerdict) -> str:
+    interval = verdict.interval
+    if interval is not None and told_as_factor(interval.ratio, interval.high):
+        return f"slower, {claim.arm} against {claim.control}"
+    return f"{claim.arm} / {claim.control if claim.published_value is None else beside(claim)}"
+
+
+def compared(claim: Claim) -> str:
+    """What of each trial counts for a claim: TPS in its last 10 s, bytes per table."""
+    if claim.measure != TPS:
+        return measure_words(claim)
+    return f"TPS in the last {claim.tail_s:g} s of each" if claim.tail_s is not None else "TPS over the whole of each"
 
 
 def plain_interval(run: RunInfo, study: Study, verdict: ClaimVerdict) -> str | None:
     """The ordinary t interval, which is narrower, where nobody could have stopped the run on what it showed."""
     profile = study.profiles.get(run.profile)
+    if verdict.interval is None or verdict.interval.method is not IntervalMethod.ALWAYS_VALID:
+        return None
     if profile is None or profile.blocks_min != profile.blocks_max or len(verdict.blocks) != profile.blocks_max:
         return None
-    low, high = t_interval([log_ratio(block.arm_tps, block.control_tps) for block in verdict.blocks])
+    low, high = t_interval([math.log(block.ratio) for block in verdict.blocks])
     return span(ratio_range(low, high))
 
 
@@ -102,16 +153,23 @@ def mechanism_row(seen: MechanismSeen) -> tuple[str, ...]:
     bound = "at least" if seen.ratio_min >= 1 else "at most"
     return (
         seen.about,
-        number(seen.control) if seen.control is not None else _NONE,
-        number(seen.arm) if seen.arm is not None else _NONE,
+        counter_words(seen.counter, seen.control) if seen.control is not None else _NONE,
+        counter_words(seen.counter, seen.arm) if seen.arm is not None else _NONE,
         times(seen.arm / seen.control) if seen.arm is not None and seen.control else _NONE,
         f"{bound} {seen.ratio_min:g}x",
         "✓\u00a0moved" if seen.moved else "✗ did not move",
     )
 
 
+def block_heads(claim: Claim) -> tuple[str, ...]:
+    words = measure_words(claim)
+    control = f"{claim.control}, {words}" if claim.published_value is None else f"Published {words}"
+    heads = (f"{claim.control} TPS", f"{claim.arm} TPS") if claim.measure == TPS else (control, f"{claim.arm}, {words}")
+    return ("Block", "Order", *heads, "Ratio")
+
+
 def block_rows(claim: Claim, verdict: ClaimVerdict, trials: Sequence[TrialRecord]) -> tuple[tuple[str, ...], ...]:
-    """Every block that ran: its order, the TPS of both arms over the claim's seconds, and their ratio."""
+    """Every block that ran: its order, what the claim compares of both arms, and their ratio."""
     used = {block.block: block for block in verdict.blocks}
     rows = []
     for block in sorted({trial.spec.block for trial in trials}):
@@ -121,7 +179,8 @@ def block_rows(claim: Claim, verdict: ClaimVerdict, trials: Sequence[TrialRecord
         if seen is None:
             rows.append((str(block), order, _NONE, _NONE, "left out"))
         else:
-            rows.append((str(block), order, number(seen.control_tps), number(seen.arm_tps), ratio(seen.ratio)))
+            values = (measured_words(claim, value) for value in (seen.control_value, seen.arm_value))
+            rows.append((str(block), order, *values, ratio(seen.ratio)))
     return tuple(rows)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pgclinic.model.sample import Samples
 from pgclinic.model.trial import TrialRecord
 
 
@@ -13,6 +14,8 @@ class Cost:
     """Cores used on average by the server, the load engine, and everything else; shares are of the whole machine.
 
     ``pressure_share`` is the mean share of time in which something waited for a CPU, None where it was not told.
+    ``sampler_share`` and ``sampler_server_share`` are what taking samples cost on our side and in the server, of one
+    core; None where nothing was sampled, or where it could not be read.
     """
 
     cores: int
@@ -21,6 +24,8 @@ class Cost:
     observer_share: float
     others_cores: float
     pressure_share: float | None
+    sampler_share: float | None = None
+    sampler_server_share: float | None = None
 
 
 def cost_of(trials: Sequence[TrialRecord]) -> Cost | None:
@@ -39,4 +44,17 @@ def cost_of(trials: Sequence[TrialRecord]) -> Cost | None:
         observer_share=sum(use.observer_s for use in uses) / elapsed / cores,
         others_cores=sum(use.others_s for use in uses) / elapsed,
         pressure_share=pressure / sum(use.elapsed_s for use in told) if told else None,
+        sampler_share=_share_of_a_core(trials, lambda samples: samples.cost_s),
+        sampler_server_share=_share_of_a_core(trials, lambda samples: samples.server_cost_s),
     )
+
+
+def _share_of_a_core(trials: Sequence[TrialRecord], cost_of_samples: Callable[[Samples], float | None]) -> float | None:
+    """The cost over the time of all trials that were sampled and told it."""
+    told = [
+        (cost, trial.cpu.elapsed_s)
+        for trial in trials
+        if trial.cpu is not None and trial.samples.taken and (cost := cost_of_samples(trial.samples)) is not None
+    ]
+    elapsed_s = sum(elapsed for _, elapsed in told)
+    return sum(cost for cost, _ in told) / elapsed_s if elapsed_s > 0 else None

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import textwrap
 
-from pgclinic.model.study import Claim, Study
+from pgclinic.model.study import Claim, Study, Workload
+from pgclinic.report.quantities import range_words
+from pgclinic.report.run_view import block_range
+from pgclinic.report.workload_words import tpcc_rows
 from pgclinic.stats.claimed_region import claimed_region
 from pgclinic.study.expected import expected_s
+from pgclinic.study.figures import count
 
 WIDTH = 100
 
@@ -29,16 +33,16 @@ def describe_study(study: Study) -> str:
 
 
 def _claim_lines(claim: Claim) -> list[str]:
-    low, high = claim.region or claimed_region(claim.published_ratio)
+    region = claim.region or claimed_region(claim.published_ratio)
+    held = range_words(region, claim.published_ratio)
     lines = [
         *_field("claim", claim.text),
         *_field("published", claim.published_text),
-        *_field(
-            "replicated", f"when the 95 % interval of {claim.arm} / {claim.control} lies in {low:.2f} to {high:.2f}"
-        ),
+        *_field("replicated", f"when the 95 % interval of {claim.arm} / {claim.control} lies in {held}"),
     ]
     for mechanism in claim.mechanisms:
-        need = f"{mechanism.about}: at least {mechanism.ratio_min:g}x those of {claim.control}"
+        bound = "at least" if mechanism.ratio_min >= 1 else "at most"
+        need = f"{mechanism.about}: {bound} {mechanism.ratio_min:g}x those of {claim.control}"
         lines += _field("mechanism", need)
     return lines
 
@@ -49,12 +53,21 @@ def _protocol_lines(study: Study) -> list[str]:
     for name, arm in study.arms.items():
         settings = ", ".join(f"{key} = {value}" for key, value in arm.settings.items())
         lines += _field("arm", f"{name}: {arm.about}" + (f" ({settings})" if settings else ""))
-    lines += _field("load", f"{workload.clients} clients, closed loop, {workload.protocol.value} protocol")
-    for script in workload.scripts:
-        lines += [" " * 14 + row for row in script.text.strip().splitlines()]
+    lines += _load_lines(workload)
     if workload.probe:
         lines += _field("probe", workload.probe)
     lines += _field("blocks", "one trial of every arm each, in random order, each on a fresh copy of the data")
+    return lines
+
+
+def _load_lines(workload: Workload) -> list[str]:
+    lines = []
+    if workload.tpcc is not None:
+        for label, content in tpcc_rows(workload.tpcc, None):
+            lines += _field(label.lower(), content)
+    lines += _field("load", f"{workload.clients} clients, closed loop, {workload.protocol.value} protocol")
+    for script in workload.scripts:
+        lines += [" " * 14 + row for row in script.text.strip().splitlines()]
     return lines
 
 
@@ -62,9 +75,10 @@ def _time_lines(study: Study) -> list[str]:
     lines = []
     for name, profile in study.profiles.items():
         seconds = ", ".join(f"{arm} {value:g} s" for arm, value in profile.measure_s.items())
+        size = f"{count(profile.warehouses, 'warehouse')}, " if profile.warehouses is not None else ""
         lines += _field(
             f"--{name}",
-            f"{profile.blocks_min} to {profile.blocks_max} blocks ({seconds}): {minutes(expected_s(profile))} to the "
+            f"{size}{block_range(profile)} ({seconds}): {minutes(expected_s(profile))} to the "
             f"earliest verdict, at most {minutes(profile.budget_s)}",
         )
     return lines

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.verdict import ClaimVerdict
-from pgclinic.study.figures import ratio, span, times
+from pgclinic.report.quantities import range_words, ratio_words
+from pgclinic.study.figures import ratio, times
 
 #: Sets of round ratios in each power of ten, from coarse to fine; finer ones fill the gaps while ticks are few.
 _STEP_SETS = (
@@ -23,8 +24,14 @@ _STEP_SETS = (
 )
 _TICKS_MIN, _TICKS_MAX = 4, 9
 
-#: Ticks nearer than this, in per cent of the strip, would run into each other on a telephone.
-_TICK_GAP = 9.0
+#: Ticks nearer than this, in per cent of the strip, would run into each other on a telephone; long ones need more.
+_TICK_GAP, _TICK_LETTER = 9.0, 2.6
+_TICK_SHORT = 5
+
+
+#: Below this ratio an axis is told in divisors.
+_DEEP = 0.005
+_UNITS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,8 @@ class _Axis:
         self.low, self.high = math.exp(self._low), math.exp(self._low + self._length)
 
     def at(self, value: float) -> float:
+        if value <= self.low:
+            return 0.0
         return round((math.log(value) - self._low) / self._length * 100, 3)
 
     def band(self, bounds: tuple[float, float]) -> Band:
@@ -79,6 +88,10 @@ def interval_picture(verdict: ClaimVerdict) -> IntervalPicture:
         bounds = (interval.low, interval.high)
     shown = [*verdict.region, *verdict.null_zone, verdict.published_ratio, *(bounds or ())]
     shown.extend(block.ratio for block in verdict.blocks)
+    if interval is not None:
+        shown.append(interval.ratio)
+    # An interval may reach down to nothing at all, which no logarithmic axis has: it ends where the axis does.
+    shown = [value for value in shown if value > 0]
     axis = _Axis(min(shown), max(shown))
     return IntervalPicture(
         region=axis.band(verdict.region),
@@ -101,11 +114,26 @@ def _ticks(axis: _Axis) -> tuple[Tick, ...]:
     for steps in _STEP_SETS:
         for value in _round_ratios(axis, steps):
             place = axis.at(value)
-            if len(kept) < _TICKS_MAX and all(abs(place - tick.at) >= _TICK_GAP for tick in kept):
-                kept.append(Tick(at=place, text=f"{value:g}x"))
+            text = _tick_text(value, axis)
+            if len(kept) < _TICKS_MAX and all(abs(place - tick.at) >= _gap(text, tick.text) for tick in kept):
+                kept.append(Tick(at=place, text=text))
         if len(kept) >= _TICKS_MIN:
             break
     return tuple(sorted(kept, key=lambda tick: tick.at))
+
+
+def _tick_text(value: float, axis: _Axis) -> str:
+    """0.5x; on an axis that goes down by orders of magnitude ÷100k, which needs no counting of zeros."""
+    if axis.low >= _DEEP or value >= 1:
+        return f"{value:g}x"
+    divisor = 1 / value
+    unit, size = next(((unit, size) for unit, size in _UNITS if divisor >= size * 0.999), ("", 1.0))
+    return f"÷{divisor / size:.3g}{unit}"
+
+
+def _gap(one: str, other: str) -> float:
+    longest = max(len(one), len(other))
+    return _TICK_GAP if longest < _TICK_SHORT else _TICK_LETTER * (len(one) + len(other)) / 2
 
 
 def _round_ratios(axis: _Axis, steps: Sequence[float]) -> list[float]:
@@ -119,10 +147,15 @@ def _description(verdict: ClaimVerdict, bounds: tuple[float, float] | None) -> s
     interval = verdict.interval
     seen = "Nothing could be measured."
     if interval is not None:
-        ends = f"with a 95 per cent interval from {span(bounds)}" if bounds is not None else "without an interval yet"
+        ends = (
+            f"with a 95 per cent interval from {range_words(bounds, interval.ratio)}"
+            if bounds is not None
+            else "without an interval yet"
+        )
         each = ", ".join(ratio(block.ratio) for block in verdict.blocks)
-        seen = f"Measured is {times(interval.ratio)}, {ends}; the blocks are at {each}."
+        seen = f"Measured is {ratio_words(interval.ratio)}, {ends}; the blocks are at {each}."
+    region = range_words(verdict.region, verdict.published_ratio)
     return (
-        f"Ratios on a logarithmic axis. Published is {times(verdict.published_ratio)}; the claimed region goes from "
-        f"{span(verdict.region)}, no difference from {span(verdict.null_zone)}. {seen}"
+        f"Ratios on a logarithmic axis. Published is {ratio_words(verdict.published_ratio)}; the claimed region goes "
+        f"from {region}, no difference from {range_words(verdict.null_zone)}. {seen}"
     )

@@ -14,13 +14,20 @@ from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
 from pgclinic.report import run_view
+from pgclinic.report.arms_table import arms_view
 from pgclinic.report.claim_view import claim_view
 from pgclinic.report.cost import cost_of
+from pgclinic.report.ladder import is_ladder
+from pgclinic.report.ladder_view import ladder_view
+from pgclinic.report.machine_use import machine_use
+from pgclinic.report.observed import observed_arms
+from pgclinic.report.observed_panels import ObservedTrial
 from pgclinic.report.series import Chart, ChartData, chart_data
+from pgclinic.report.wording import capitalised
 from pgclinic.study.figures import count, number
 
 _STYLES = ("uPlot.min.css", "report.css")
-_SCRIPTS = ("uPlot.iife.min.js", "report.js")
+_SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js")
 
 
 def render_report(
@@ -32,18 +39,23 @@ def render_report(
     folder: str = ".",
 ) -> str:
     """The whole page. ``folder`` is how the user would name the run folder to judge it again."""
-    charts = chart_data(study, trials, seconds)
+    observed = observed_arms(study, trials, seconds, verdict)
+    charts = chart_data(study, trials, seconds, log=is_ladder(verdict))
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             run=run,
             study=study,
+            title=capitalised(study.title),
+            capitalised=capitalised,
             verdict=verdict,
             views=[claim_view(run, study, trials, claim) for claim in verdict.claims],
             started=run_view.started(run),
             arms=run_view.arm_rows(study, trials),
-            workload=run_view.workload_rows(run, study, verdict),
+            workload=run_view.workload_rows(run, study, verdict, trials),
+            ladder=ladder_view(run, study, trials, verdict),
+            every_arm=arms_view(study, verdict),
             machine=run_view.machine_rows(run),
             cost=run_view.cost_rows(trials),
             trust=trust_line(trials, verdict),
@@ -52,13 +64,16 @@ def render_report(
             charts=charts,
             chart_tables={chart.name: chart_rows(charts, chart) for chart in charts.charts},
             data=script_json(charts),
+            observed=observed,
+            machine_use=machine_use(study, trials, verdict),
+            observed_data=script_json([one.drawn for one in observed]),
             css=_assets(_STYLES),
             script=_assets(_SCRIPTS),
         )
     )
 
 
-def script_json(data: ChartData) -> Markup:
+def script_json(data: ChartData | list[ObservedTrial]) -> Markup:
     """JSON that may stand inside a script element: without "<" it can neither close the element nor open a comment."""
     return Markup(msgspec.json.encode(data).decode().replace("<", "\\u003c"))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pgclinic.model.progress import Progress
 from pgclinic.model.study import Counter
-from pgclinic.model.trial import TrialOutcome, TrialRecord
+from pgclinic.model.trial import Probe, TrialOutcome, TrialRecord
 from pgclinic.study.figures import count, number
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -58,6 +58,13 @@ def trial_line(record: TrialRecord, blocks: int) -> str:
     if hits is not None:
         parts.append(f"{number(hits)} hits/txn")
     if record.probe is not None:
-        parts.append(f"probe {count(record.probe.pages, 'page')}")
+        parts.append(_probe_text(record.probe))
     parts.extend(f"doubt: {doubt.text}" for doubt in record.doubts)
     return "   ".join(parts)
+
+
+def _probe_text(probe: Probe) -> str:
+    """A probe that would take too long has a plan alone."""
+    if probe.pages is not None:
+        return f"probe {count(probe.pages, 'page')}"
+    return f"probe planned, {count(probe.sequential_scans, 'sequential scan')}"

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from pgclinic.model.run import RunInfo
-from pgclinic.model.study import Condition, Holder, Profile, Study
+from pgclinic.model.study import ArmFile, Condition, Profile, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.cost import cost_of
+from pgclinic.report.cost import Cost, cost_of
 from pgclinic.report.wording import claim_of
+from pgclinic.report.workload_words import clients_of, tpcc_rows, warehouses_of
 from pgclinic.study.figures import count, number, percent
 
 Rows = tuple[tuple[str, str], ...]
@@ -30,38 +31,63 @@ def arm_rows(study: Study, trials: Sequence[TrialRecord]) -> tuple[tuple[str, st
         settings = own.settings if own is not None else arm.settings
         condition = own.condition if own is not None else arm.condition
         parts = [f"{key} = {value}" for key, value in sorted(settings.items())]
-        parts.extend(_condition_words(condition))
+        parts.extend([*_condition_words(condition), *_change_words(arm)])
         rows.append((name, arm.about, "; ".join(parts) or "the server's defaults"))
     return tuple(rows)
 
 
 def _condition_words(condition: Condition | None) -> list[str]:
-    if condition is not None and condition.horizon_held_by is Holder.SESSION:
-        return ["horizon held by a session"]
-    return []
+    words = []
+    if condition is not None and condition.horizon_held_by is not None:
+        words.append(f"horizon held by a {condition.horizon_held_by.value.replace('_', ' ')}")
+    if condition is not None and condition.idle_sessions:
+        words.append(count(condition.idle_sessions, "idle session"))
+    return words
 
 
-def workload_rows(run: RunInfo, study: Study, verdict: Verdict) -> Rows:
-    """Server, clients and timing."""
+def _change_words(arm: ArmFile) -> list[str]:
+    """What an arm does otherwise beyond settings and condition."""
+    words = [f"PostgreSQL {arm.version}"] if arm.version is not None else []
+    words += [f":{name} = {value}" for name, value in sorted(arm.variables.items())]
+    change = arm.workload
+    if change is None:
+        return words
+    words += [count(change.clients, "client")] if change.clients is not None else []
+    told = (("data", change.fill), ("scripts", change.scripts), ("probe", change.probe))
+    return [*words, *(f"other {name}" for name, changed in told if changed is not None)]
+
+
+def workload_rows(run: RunInfo, study: Study, verdict: Verdict, trials: Sequence[TrialRecord] = ()) -> Rows:
+    """Server, workload where it is no script, clients and timing."""
     workload = study.workload
-    told = f"PostgreSQL {verdict.server_version}" if verdict.server_version else ""
+    version = f"PostgreSQL {verdict.server_version}" if verdict.server_version else ""
     protocol = f"{workload.protocol.value} protocol"
-    rows = [
-        ("Server", run.server if run.server.startswith(told) else f"{run.server}; {told}"),
-        ("Clients", f"{workload.clients}, {protocol}; each begins its next transaction as soon as one has ended"),
-    ]
     profile = study.profiles.get(run.profile)
+    clients = clients_of(study, profile, trials)
+    rows = [
+        ("Server", run.server if run.server.startswith(version) else f"{run.server}; {version}"),
+        *(tpcc_rows(workload.tpcc, warehouses_of(profile, trials)) if workload.tpcc is not None else ()),
+        ("Clients", f"{clients}, {protocol}; each begins its next transaction as soon as one has ended"),
+    ]
     if profile is not None:
         rows.append(("Timing", _timing(profile)))
-    tails = ", ".join(sorted({f"{claim_of(study, claim).tail_s:g} s" for claim in verdict.claims}))
-    rows.append(("Compared", f"the last {tails} of every trial"))
+    tails = {claim_of(study, claim).tail_s for claim in verdict.claims}
+    ends = ", ".join(f"{tail:g} s" for tail in sorted(tail for tail in tails if tail is not None))
+    parts = ([f"the last {ends} of every trial"] if ends else []) + (["whole trials"] if None in tails else [])
+    rows.append(("Compared", "; ".join(parts)))
     return tuple(rows)
 
 
 def _timing(profile: Profile) -> str:
     measured = ", ".join(f"{arm} {length:g} s" for arm, length in profile.measure_s.items())
-    blocks = f"{profile.blocks_min} to {profile.blocks_max} blocks"
+    blocks = block_range(profile)
     return f"{profile.warm_up_s:g} s of warm-up, then measured: {measured}; {blocks}"
+
+
+def block_range(profile: Profile) -> str:
+    """5 to 20 blocks, or 3 blocks where their number is fixed."""
+    fixed = profile.blocks_min == profile.blocks_max
+    return count(profile.blocks_max, "block") if fixed else f"{profile.blocks_min} to {profile.blocks_max} blocks"
 
 
 def machine_rows(run: RunInfo) -> Rows:
@@ -86,12 +112,23 @@ def cost_rows(trials: Sequence[TrialRecord]) -> Rows:
     rows = [
         ("Server", f"{cost.server_cores:.2f} of {count(cost.cores, 'core')}"),
         ("Load engine", f"{cost.client_cores:.2f} cores"),
-        ("Observers", f"{percent(cost.observer_share)} of the machine"),
+        ("Observers", _observers(cost)),
         ("Everything else", f"{cost.others_cores:.2f} cores"),
     ]
     if cost.pressure_share is not None:
         rows.append(("Waiting for a CPU", f"{percent(cost.pressure_share)} of the time (/proc/pressure/cpu)"))
     return tuple(rows)
+
+
+def _observers(cost: Cost) -> str:
+    """All that we do beside the load, and of that what taking samples cost: 0.4 % of one core here, 1 % there."""
+    whole = f"{percent(cost.observer_share)} of the machine"
+    if cost.sampler_share is None:
+        return whole
+    words = f"{whole}; taking samples {percent(cost.sampler_share)} of one core on our side"
+    if cost.sampler_server_share is None:
+        return f"{words}, in the server unknown"
+    return f"{words}, {percent(cost.sampler_server_share)} in its own backend of the server"
 
 
 def trial_rows(trials: Sequence[TrialRecord]) -> tuple[tuple[str, ...], ...]:

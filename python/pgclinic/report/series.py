@@ -45,14 +45,20 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChartData(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page's script draws. ``x`` is the middle of each second, from the start of measuring."""
+    """What the page's script draws. ``x`` is the middle of each second, from the start of measuring.
+
+    ``log`` asks for logarithmic axes, on which a second without a transaction leaves a gap.
+    """
 
     arms: tuple[str, ...]
     x: tuple[float, ...]
     charts: tuple[Chart, ...]
+    log: bool = False
 
 
-def chart_data(study: Study, trials: Sequence[TrialRecord], seconds: Sequence[Second]) -> ChartData:
+def chart_data(
+    study: Study, trials: Sequence[TrialRecord], seconds: Sequence[Second], *, log: bool = False
+) -> ChartData:
     """Both charts from the live series. A second that was cut off by the trial's end is left out."""
     arms = tuple(study.arms)
     kept = _full_only(trials, seconds)
@@ -70,7 +76,7 @@ def chart_data(study: Study, trials: Sequence[TrialRecord], seconds: Sequence[Se
     hits = Chart(
         name="hits", unit="hits/txn", lines=_lines(arms, shown, done, length, lambda s: s.buffer_hits_per_transaction)
     )
-    return ChartData(arms=arms, x=tuple(second + 0.5 for second in range(length)), charts=(tps, hits))
+    return ChartData(arms=arms, x=tuple(second + 0.5 for second in range(length)), charts=(tps, hits), log=log)
 
 
 def _full_only(trials: Sequence[TrialRecord], seconds: Sequence[Second]) -> list[Second]:

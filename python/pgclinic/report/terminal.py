@@ -14,12 +14,14 @@ from rich.text import Text
 
 from pgclinic.model.study import Claim, Study
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.verdict import ClaimVerdict, MechanismSeen, Verdict, VerdictWord
+from pgclinic.model.verdict import ClaimVerdict, MechanismSeen, PublishedSeen, Verdict, VerdictWord
 from pgclinic.report.cost import cost_of
+from pgclinic.report.ladder import is_ladder, rungs_of
+from pgclinic.report.ladder_text import ladder_lines
+from pgclinic.report.quantities import range_words
 from pgclinic.report.wording import claim_of, interval_text, outcome, reason_for_invalid, word_in_full
-from pgclinic.stats.log_ratio import log_ratio
 from pgclinic.stats.summary import standard_deviation
-from pgclinic.study.figures import count, number, percent
+from pgclinic.study.figures import count, counter_words, number, percent
 
 _STYLES = {
     VerdictWord.REPLICATED: "bold green",
@@ -59,6 +61,10 @@ def verdict_text(
 ) -> str:
     """All claims of a run, the headline first, wrapped to ``width`` columns, without a last line break."""
     text = Text()
+    if is_ladder(verdict):
+        _ladder(text, study, trials, verdict, places, width)
+        text.rstrip()
+        return _rendered(text, colour)
     for index, claim_verdict in enumerate(verdict.claims):
         if index:
             text.append("\n")
@@ -66,14 +72,54 @@ def verdict_text(
         _headline(text, claim, claim_verdict, width)
         rows = list(_claim_rows(claim, claim_verdict, width))
         if index == 0:
-            rows.append(("trust", _trust(trials, claim_verdict, verdict)))
-            rows.extend(row for doubt in verdict.doubts for row in (("doubt", doubt.text), ("advice", doubt.advice)))
+            rows.extend(_trust_rows(trials, verdict))
         if index == len(verdict.claims) - 1:
             rows.extend(_place_rows(places))
         for label, content in rows:
             _row(text, label, content, width)
     text.rstrip()
     return _rendered(text, colour)
+
+
+def _ladder(
+    text: Text, study: Study, trials: Sequence[TrialRecord], verdict: Verdict, places: Places, width: int
+) -> None:
+    """The headline, the ladder it stands for, and every other claim in a line, for a ladder has one a rung."""
+    claim = claim_of(study, verdict.headline)
+    _headline(text, claim, verdict.headline, width)
+    for label, content in _claim_rows(claim, verdict.headline, width):
+        _row(text, label, content, width)
+    text.append("\n")
+    for index, line in enumerate(ladder_lines(rungs_of(study, verdict), width)):
+        text.append(f"{line}\n", style="dim" if index < 2 else "")
+    text.append("\n")
+    _claim_lines(text, study, verdict.claims[1:], width)
+    for label, content in (*_trust_rows(trials, verdict), *_place_rows(places)):
+        _row(text, label, content, width)
+
+
+def _claim_lines(text: Text, study: Study, claims: Sequence[ClaimVerdict], width: int) -> None:
+    """A claim a line, its word first; the interval is left out where there is no room for it."""
+    if not claims:
+        return
+    sentences = [outcome(claim_of(study, one), one) for one in claims]
+    space = max(len(word_in_full(one)) for one in claims)
+    # Where the longest would not fit under one another, every claim takes the room that it needs.
+    space = space if 2 + space + 3 + max(map(len, sentences)) <= width else 0
+    for one, sentence in zip(claims, sentences, strict=True):
+        word, limits = f"  {word_in_full(one).upper():<{space}}", _limits(one)
+        fits = len(word) + 3 + len(sentence) + 3 + len(limits) <= width
+        gap = "   " if len(word) + 3 + len(sentence) <= width else "\n    "
+        text.append(word, style=_STYLES[one.word])
+        text.append(f"{gap}{sentence}" + (f"   {limits}" if limits and fits else "") + "\n")
+    text.append("\n")
+
+
+def _limits(verdict: ClaimVerdict) -> str:
+    interval = verdict.interval
+    if interval is None or interval.low is None or interval.high is None:
+        return ""
+    return range_words((interval.low, interval.high), interval.ratio)
 
 
 def _headline(text: Text, claim: Claim, verdict: ClaimVerdict, width: int) -> None:
@@ -83,7 +129,11 @@ def _headline(text: Text, claim: Claim, verdict: ClaimVerdict, width: int) -> No
     if len(word) + len(sentence) + len(interval) + 7 <= width:
         text.append(f"   {sentence}    {interval}\n")
         return
-    text.append(f"   {sentence}\n")
+    if len(word) + 3 + len(sentence) <= width:
+        text.append(f"   {sentence}\n")
+    else:
+        text.append("\n")
+        _row(text, "measured", sentence, width)
     _row(text, "interval", interval, width)
 
 
@@ -93,10 +143,17 @@ def _claim_rows(claim: Claim, verdict: ClaimVerdict, width: int) -> Iterator[tup
     if verdict.word is VerdictWord.INCONCLUSIVE:
         yield "needs", _needs(verdict)
     yield "published", claim.published_text
+    if verdict.published_others:
+        yield "others", "; ".join(_other(one) for one in verdict.published_others)
     if verdict.mechanisms:
         yield "why", "; ".join(_mechanism(seen) for seen in verdict.mechanisms)
     if any(window.measured_tps is not None for window in verdict.windows):
         yield from _windows(claim, verdict, width)
+
+
+def _other(seen: PublishedSeen) -> str:
+    place = "inside the interval" if seen.supported else "outside"
+    return f"{seen.text} ({place}{', nearest' if seen.nearest else ''})"
 
 
 def _needs(verdict: ClaimVerdict) -> str:
@@ -106,8 +163,8 @@ def _needs(verdict: ClaimVerdict) -> str:
 
 
 def _mechanism(seen: MechanismSeen) -> str:
-    control = "unknown" if seen.control is None else number(seen.control)
-    arm = "unknown" if seen.arm is None else number(seen.arm)
+    control = "unknown" if seen.control is None else counter_words(seen.counter, seen.control)
+    arm = "unknown" if seen.arm is None else counter_words(seen.counter, seen.arm)
     return f"{seen.about} {control} -> {arm}" + ("" if seen.moved else " (did not move as claimed)")
 
 
@@ -126,10 +183,17 @@ def _windows(claim: Claim, verdict: ClaimVerdict, width: int) -> Iterator[tuple[
         yield label, f"{cells}  {tail}"
 
 
+def _trust_rows(trials: Sequence[TrialRecord], verdict: Verdict) -> Iterator[tuple[str, str]]:
+    yield "trust", _trust(trials, verdict.headline, verdict)
+    for doubt in verdict.doubts:
+        yield "doubt", doubt.text
+        yield "advice", doubt.advice
+
+
 def _trust(trials: Sequence[TrialRecord], claim: ClaimVerdict, verdict: Verdict) -> str:
     parts = []
     if len(claim.blocks) > 1:
-        spread = standard_deviation([log_ratio(block.arm_tps, block.control_tps) for block in claim.blocks])
+        spread = standard_deviation([math.log(block.ratio) for block in claim.blocks])
         parts.append(f"blocks differ by {percent(math.expm1(spread))}")
     cost = cost_of(trials)
     if cost is not None:

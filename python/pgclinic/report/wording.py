@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pgclinic.model.study import Claim, Study
-from pgclinic.model.verdict import ClaimVerdict, Interval, VerdictWord
-from pgclinic.study.figures import count, number, span, times
+from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
+from pgclinic.report.quantities import FACTOR_WORTH_SAYING, factor, range_words, slower, told_as_factor
+from pgclinic.study.blocks import TPS
+from pgclinic.study.figures import count, counter_words, number, times
 
 #: A mark beside every word, so that colour is never the only difference.
 MARKS = {
@@ -16,8 +18,12 @@ MARKS = {
     VerdictWord.INVALID: "!",
 }
 
-#: Beyond this factor "99.7 % fewer" says less than "300 times fewer".
-_FACTOR_WORTH_SAYING = 20
+#: What an interval rests on beyond its blocks, where it is not the one that may be looked at after every block.
+_METHODS = {
+    IntervalMethod.ALWAYS_VALID: "",
+    IntervalMethod.FIXED_BLOCKS: ", a fixed number of blocks",
+    IntervalMethod.COUNTS: ", exact for few events",
+}
 
 
 def claim_of(study: Study, verdict: ClaimVerdict) -> Claim:
@@ -38,25 +44,53 @@ def change(ratio: float) -> str:
         return f"{(ratio - 1) * 100:.0f} % more"
     if ratio > 0.995:
         return "as many"
-    if ratio * _FACTOR_WORTH_SAYING <= 1:
-        return f"{number(1 / ratio)} times fewer"
+    if ratio * FACTOR_WORTH_SAYING <= 1:
+        return f"{factor(1 / ratio)} times fewer"
     return f"{(1 - ratio) * 100:.0f} % fewer"
 
 
 def interval_text(interval: Interval | None) -> str:
-    """The interval and what it rests on: "95 % interval 0.46 to 0.58, 5 blocks"."""
+    """The interval and what it rests on: "95 % interval 0.46 to 0.58, 5 blocks", "... , exact for few events"."""
     if interval is None:
         return "no usable block"
     blocks = count(interval.blocks, "block")
     if interval.low is None or interval.high is None:
         return f"no interval yet, {blocks}"
-    return f"95 % interval {span((interval.low, interval.high))}, {blocks}"
+    ends = range_words((interval.low, interval.high), interval.ratio)
+    return f"95 % interval {ends}, {blocks}{_METHODS[interval.method]}"
+
+
+def measure_words(claim: Claim) -> str:
+    """What a claim compares: TPS, probe pages."""
+    return "TPS" if claim.measure == TPS else claim.measure.replace("_", " ")
+
+
+def measured_words(claim: Claim, value: float) -> str:
+    """A value of what a claim compares, with its unit where it has one."""
+    return number(value) if claim.measure == TPS else counter_words(claim.measure, value)
+
+
+def beside(claim: Claim) -> str:
+    """What the arm is held against: the control's name, or "the published 2,400"."""
+    if claim.published_value is None:
+        return claim.control
+    return f"the published {counter_words(claim.measure, claim.published_value)}"
+
+
+def capitalised(text: str) -> str:
+    """The text as it begins a sentence; a first word such as postgresql.conf or xmin_horizon is a name and stays."""
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
 
 
 def outcome(claim: Claim, verdict: ClaimVerdict) -> str:
-    """What was seen: "held runs at 0.52x of free"."""
+    """What was seen: "held runs at 0.52x of free", "io is 2,160x slower than base"."""
     if verdict.interval is None:
-        return f"{claim.arm} could not be compared with {claim.control}"
+        return f"{claim.arm} could not be compared with {beside(claim)}"
+    if claim.measure != TPS:
+        return _has(claim, verdict.interval.ratio, quoted=False)
+    if told_as_factor(verdict.interval.ratio, verdict.interval.high):
+        return f"{claim.arm} is {slower(verdict.interval.ratio)} than {claim.control}"
     return f"{claim.arm} runs at {times(verdict.interval.ratio)} of {claim.control}"
 
 
@@ -65,10 +99,22 @@ def plain_sentence(claim: Claim, verdict: ClaimVerdict) -> str:
     opening = _opening(verdict)
     if verdict.interval is None or verdict.word is VerdictWord.INVALID:
         return f"{opening} {reason_for_invalid(verdict)}".strip()
+    if claim.measure != TPS:
+        seen = _has(claim, verdict.interval.ratio, quoted=True)
+        published = "" if claim.published_value is not None else f"; published: {times(claim.published_ratio)}"
+        return f"{opening} {seen}{published}. {_ending(verdict)}".strip()
     amount = change(verdict.interval.ratio)
     link = "as" if amount.endswith("as many") else "than"
     seen = f"“{claim.arm}” finished {amount} transactions per second {link} “{claim.control}”"
     return f"{opening} {seen}; published: {change(claim.published_ratio)}. {_ending(verdict)}".strip()
+
+
+def _has(claim: Claim, ratio: float, *, quoted: bool) -> str:
+    """tables-1600 has 15.8x the grown bytes of tables-100; has 1.29x of the published 2,400 bytes per table."""
+    arm, control = (f"“{name}”" if quoted else name for name in (claim.arm, claim.control))
+    if claim.published_value is not None:
+        return f"{arm} has {times(ratio)} of {beside(claim)} {measure_words(claim)}"
+    return f"{arm} has {times(ratio)} the {measure_words(claim)} of {control}"
 
 
 def reason_for_invalid(verdict: ClaimVerdict) -> str:

@@ -9,10 +9,20 @@
   const WHOLE_SECONDS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600];
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const armColour = (arm) => colour("--arm-" + (arm % 6));
+  const armColour = (arm) => colour("--arm-" + (arm % 8));
   const figure = (value) =>
     value >= 100 ? Math.round(value).toLocaleString("en-US") : value.toLocaleString("en-US", { maximumFractionDigits: 1 });
   const tick = (value) => (value >= 1000 ? value / 1000 + "k" : value.toLocaleString("en-US"));
+
+  // A logarithmic axis has no zero: there a second without a transaction leaves a gap, and a lone second is a dot.
+  const plotted = (values) => (data.log ? values.map((value) => (value > 0 ? value : null)) : values);
+
+  // Values between two gaps, of which a line alone would show nothing.
+  function lone(plot, index) {
+    const values = plot.data[index];
+    const empty = (at) => values[at] === null || values[at] === undefined;
+    return values.map((value, at) => at).filter((at) => !empty(at) && empty(at - 1) && empty(at + 1));
+  }
 
   function seriesOf(line) {
     const mean = line.trial === null;
@@ -21,7 +31,7 @@
       stroke: () => armColour(line.arm),
       width: mean ? 3 : 1,
       alpha: mean ? 1 : 0.38,
-      points: { show: false },
+      points: { show: data.log && mean, size: 6, fill: () => armColour(line.arm), filter: lone },
     };
   }
 
@@ -56,7 +66,7 @@
     const ratio = devicePixelRatio || 1;
     const names = [];
     chart.lines.forEach((line) => {
-      const end = line.trial === null && lastPoint(line.values);
+      const end = line.trial === null && lastPoint(plotted(line.values));
       if (end) names.push({ text: data.arms[line.arm], ink: armColour(line.arm), x: end.x, y: end.y });
     });
     (chart.steps || []).forEach((steps) => {
@@ -112,6 +122,21 @@
     return top > 0 ? top * 1.12 : 1;
   }
 
+  // Whole decades around everything that is drawn.
+  function decades(chart) {
+    const all = [].concat(...chart.lines.map((line) => plotted(line.values))).filter((value) => value !== null);
+    if (all.length === 0) return [1, 10];
+    const first = Math.floor(Math.log10(Math.min(...all) / 1.2));
+    const last = Math.ceil(Math.log10(Math.max(...all) * 1.2));
+    return [Math.pow(10, first), Math.pow(10, Math.max(first + 1, last))];
+  }
+
+  function powers(bottom, top) {
+    const splits = [];
+    for (let value = bottom; value <= top * 1.001; value *= 10) splits.push(+value.toPrecision(6));
+    return splits;
+  }
+
   function axis(extra) {
     const base = {
       stroke: () => colour("--soft"),
@@ -126,7 +151,9 @@
   function draw(place) {
     const chart = data.charts.find((one) => one.name === place.dataset.chart);
     const out = document.querySelector('[data-readout="' + chart.name + '"]');
-    const top = highest(chart);
+    const [bottom, top] = data.log ? decades(chart) : [0, highest(chart)];
+    const upright = axis({ size: 56, values: (u, all) => all.map(tick) });
+    if (data.log) Object.assign(upright, { splits: () => powers(bottom, top), filter: (u, splits) => splits });
     const options = {
       width: place.clientWidth,
       height: place.clientHeight,
@@ -135,11 +162,11 @@
       cursor: { sync: { key: "seconds" }, drag: { x: false, y: false }, y: false, points: { show: false } },
       scales: {
         x: { time: false, range: [0, data.x.length] },
-        y: { range: [0, top] },
+        y: data.log ? { distr: 3, range: [bottom, top] } : { range: [bottom, top] },
       },
       axes: [
         axis({ size: 26, label: "seconds into the trial", labelSize: 20, labelGap: 2, incrs: WHOLE_SECONDS }),
-        axis({ size: 56, values: (u, all) => all.map(tick) }),
+        upright,
       ],
       series: [{}].concat(chart.lines.map(seriesOf)),
       hooks: {
@@ -152,7 +179,7 @@
         setCursor: [(plot) => (out.textContent = readout(chart, plot.cursor.idx))],
       },
     };
-    const plot = new uPlot(options, [data.x].concat(chart.lines.map((line) => line.values)), place);
+    const plot = new uPlot(options, [data.x].concat(chart.lines.map((line) => plotted(line.values))), place);
     plots.push({ plot: plot, place: place });
   }
 
@@ -196,6 +223,7 @@
   });
 
   document.querySelectorAll("[data-chart]").forEach(draw);
+  drawObserved({ colour, armColour, figure, tick, axis, plots, seconds: WHOLE_SECONDS });
   new ResizeObserver(fit).observe(document.body);
   themed();
 })();

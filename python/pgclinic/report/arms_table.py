@@ -1,0 +1,174 @@
+"""Every arm counted: commits and what else ended, what was still running, and what the server did meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgclinic.model.load import SecondFailure
+from pgclinic.model.study import Counter, Study
+from pgclinic.model.verdict import ArmSeen, Verdict
+from pgclinic.report.ladder import Rung, counters_seen, is_ladder, rungs_of
+from pgclinic.study.figures import counter_words, number
+
+_NONE = "-"
+
+#: How many arms' heads name a counter; the study file's words for it stand with its claim.
+_HEADS: dict[str, str] = {
+    Counter.BUFFER_HITS_PER_TRANSACTION: "Buffer hits a commit",
+    Counter.PROBE_PAGES: "Pages of the probe",
+    Counter.PROBE_SEQUENTIAL_SCANS: "Sequential scans in the probe's plan",
+    Counter.HIT_RATIO: "Hit ratio",
+    Counter.READ_CALLS_PER_TRANSACTION: "Read calls a commit",
+    Counter.VACUUMS_PER_S: "Vacuums/s",
+    Counter.ANALYZES_PER_S: "Analyzes/s",
+    Counter.CHECKPOINT_INTERVAL_S: "A checkpoint every",
+    Counter.WAL_BYTES_PER_TRANSACTION: "WAL a commit",
+    Counter.SEQUENTIAL_SCAN_SHARE: "Scans that are sequential",
+    Counter.SERVER_CPU_SHARE: "Server's share of the CPU",
+}
+
+#: What a SQLSTATE meant for the transactions that it ended.
+_FATES = {
+    "40001": "given up",
+    "40P01": "deadlock",
+    "53200": "out of memory",
+    "53300": "too many connections",
+    "57014": "cancelled",
+    "57P01": "ended by the server",
+    "connection": "connection lost",
+    "timeout": "no answer in time",
+    "script": "fault in the script",
+    "protocol": "answer not understood",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells are words already."""
+
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class ArmsView:
+    """How fast every arm was, what did not commit, what the server did; ``paragraph`` explains where that is needed.
+
+    Outside ladders ``rest`` is None where everything committed, and ``counters`` stand with their claims alone.
+    """
+
+    title: str
+    speed: Table
+    rest: Table | None
+    counters: Table | None
+    paragraph: str
+    notes: tuple[str, ...]
+
+
+def arms_view(study: Study, verdict: Verdict) -> ArmsView | None:
+    """None for a verdict that kept no figures arm by arm."""
+    if not verdict.arms:
+        return None
+    ladder, tpcc = is_ladder(verdict), study.workload.tpcc is not None
+    rungs = rungs_of(study, verdict)
+    return ArmsView(
+        title="Every rung" if ladder else "Every arm",
+        speed=speed_table(rungs, ladder=ladder, tpcc=tpcc),
+        rest=rest_table(verdict.arms, tpcc=tpcc) if ladder or any(map(_has_rest, verdict.arms)) else None,
+        counters=counters_table(verdict.arms) if ladder else None,
+        paragraph=how_counted(verdict.arms) if tpcc else "",
+        notes=tuple(f"{rung.seen.arm}, published: {rung.published_note}." for rung in rungs if rung.published_note),
+    )
+
+
+def speed_table(rungs: Sequence[Rung], *, ladder: bool, tpcc: bool) -> Table:
+    """Commits a second beside what the source and BenchBase would call them."""
+    heads = ["Arm", "Commits/s here", "95 % interval", "Commits", "Statements/s"]
+    rows = []
+    for rung in rungs:
+        seen = rung.seen
+        ran = seen.refusal is None and seen.trials > 0
+        cells = [seen.arm, rung.measured_text, rung.limits_text or _NONE]
+        cells += [f"{seen.commits:,} in {_seconds(seen.exposure_s)}", number(seen.statements_per_s)]
+        cells += [number(seen.throughput), number(seen.goodput)] if tpcc else []
+        cells = cells if ran else [seen.arm, rung.measured_text, *([_NONE] * (len(cells) - 2))]
+        rows.append((cells[0], *([rung.published_text] if ladder else []), *cells[1:]))
+    heads[1:1] = ["Published TPS"] if ladder else []
+    heads += ["BenchBase's throughput", "BenchBase's goodput"] if tpcc else []
+    caption = "All usable trials of each arm together, counted inside the measured time alone"
+    return Table(caption=caption, heads=tuple(heads), rows=tuple(rows))
+
+
+def _has_rest(arm: ArmSeen) -> bool:
+    return bool(arm.refusal or arm.rolled_back or arm.failures or arm.running)
+
+
+def rest_table(arms: Sequence[ArmSeen], *, tpcc: bool) -> Table:
+    """What became of the transactions that did not commit: rolled back, failed, or still running."""
+    heads = ["Arm", *(["Rolled back"] if tpcc else []), "Running at the end", "The oldest of them", "Failed"]
+    rows = []
+    for arm in arms:
+        cells = [f"{arm.rolled_back:,}"] if tpcc else []
+        cells += [number(arm.running), _seconds(arm.oldest_s) if arm.oldest_s is not None else _NONE]
+        cells += [failures_text(arm.failures)]
+        if arm.refusal is not None:
+            cells = [*([_NONE] * (len(cells) - 1)), f"the server refused: {arm.refusal}"]
+        rows.append((arm.arm, *cells))
+    caption = "What did not commit; running at the end is a mean over the trials"
+    return Table(caption=caption, heads=tuple(heads), rows=tuple(rows))
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f} s" if value >= 10 else f"{number(value)} s"
+
+
+def failures_text(failures: Sequence[SecondFailure]) -> str:
+    """How transactions failed, the most frequent way first: 1,204 given up (40001)."""
+    ordered = sorted(failures, key=lambda one: -one.count)
+    return "; ".join(_failure_text(one) for one in ordered if one.count) or "none"
+
+
+def _failure_text(failure: SecondFailure) -> str:
+    fate = _FATES.get(failure.sqlstate)
+    if fate is None:
+        return f"{failure.count:,} with {failure.sqlstate}"
+    return f"{failure.count:,} {fate}" + (f" ({failure.sqlstate})" if len(failure.sqlstate) == 5 else "")
+
+
+def how_counted(arms: Sequence[ArmSeen]) -> str:
+    """Why three figures stand for one speed, and what the transactions still running say of the slow arms."""
+    text = (
+        "Commits are what clients were told had happened, inside the measured time. BenchBase's throughput counts "
+        "every transaction that began and ended in that time, also those rolled back, given up or failed; its goodput "
+        "counts commits of the warm-up too, but divides by the measured time alone. Statements are counted whatever "
+        "became of their transactions, so they still move where commits hardly do. Given up (40001) are those whose "
+        "every attempt failed to serialize."
+    )
+    waiting = [arm for arm in arms if arm.tps > 0 and arm.running > 0]
+    if not waiting:
+        return text
+    slowest = max(waiting, key=lambda arm: arm.running / arm.tps)
+    mean_s = slowest.running / slowest.tps
+    window_s = slowest.exposure_s / max(1, slowest.trials)
+    text += (
+        " What was still running tells the rest: clients in flight over commits a second is the mean latency "
+        f"(Little's law), in {slowest.arm} about {_seconds(mean_s)}"
+    )
+    return f"{text}, longer than the {_seconds(window_s)} that a trial measured." if mean_s > window_s else f"{text}."
+
+
+def counters_table(arms: Sequence[ArmSeen]) -> Table | None:
+    """The mechanism counters arm by arm; None where no arm has one. Statements/s stand in the other table."""
+    counters = [counter for counter in counters_seen(arms) if counter != Counter.STATEMENTS_PER_S]
+    if not counters:
+        return None
+    return Table(
+        caption="What the server did meanwhile, means over the trials",
+        heads=("Arm", *(_HEADS.get(counter, counter.replace("_", " ").capitalize()) for counter in counters)),
+        rows=tuple(
+            (arm.arm, *(counter_words(one, arm.counters[one]) if one in arm.counters else _NONE for one in counters))
+            for arm in arms
+        ),
+    )

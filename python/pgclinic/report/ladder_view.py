@@ -1,0 +1,121 @@
+"""What the page shows of a ladder beyond the staircase: how big it is, and why it is not as big as published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgclinic.model.run import RunInfo
+from pgclinic.model.study import Claim, Study
+from pgclinic.model.trial import TrialRecord
+from pgclinic.model.verdict import ClaimVerdict, Verdict
+from pgclinic.report.ladder import is_ladder, rungs_of
+from pgclinic.report.quantities import slower, slower_range
+from pgclinic.report.staircase import Staircase, staircase
+from pgclinic.report.wording import claim_of
+from pgclinic.report.workload_words import clients_of, warehouses_of
+from pgclinic.study.figures import count
+
+_NONE = "-"
+
+
+@dataclass(frozen=True)
+class Size:
+    """A claim for which the source has several figures; rows are the figure, its words, inside or not, the nearest."""
+
+    arm: str
+    control: str
+    sentence: str
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class LadderView:
+    staircase: Staircase | None
+    sizes: tuple[Size, ...]
+    scale: tuple[tuple[str, ...], ...]
+
+
+def ladder_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdict: Verdict) -> LadderView | None:
+    """None for a study whose source has no figures arm by arm."""
+    if not is_ladder(verdict):
+        return None
+    return LadderView(
+        staircase=staircase(rungs_of(study, verdict)),
+        sizes=tuple(size_of(claim_of(study, claim), claim) for claim in verdict.claims if claim.published_others),
+        scale=scale_rows(run, study, trials, verdict),
+    )
+
+
+def size_of(claim: Claim, verdict: ClaimVerdict) -> Size:
+    """The source's figures beside each other, the largest effect first, and the measured one among them."""
+    ordered = sorted(verdict.published_others, key=lambda one: one.ratio)
+    rows = [
+        (
+            slower(one.ratio),
+            one.text,
+            _inside(verdict, one.supported),
+            "✓\u00a0nearest" if one.nearest else "",
+        )
+        for one in ordered
+    ]
+    rows.append((_measured(verdict), "measured here", _limits(verdict), ""))
+    return Size(arm=claim.arm, control=claim.control, sentence=_size_sentence(claim, verdict), rows=tuple(rows))
+
+
+def _inside(verdict: ClaimVerdict, supported: bool) -> str:
+    if verdict.interval is None or verdict.interval.low is None:
+        return "no interval yet"
+    return "✓\u00a0inside" if supported else "✗ outside"
+
+
+def _measured(verdict: ClaimVerdict) -> str:
+    return slower(verdict.interval.ratio) if verdict.interval is not None else _NONE
+
+
+def _limits(verdict: ClaimVerdict) -> str:
+    interval = verdict.interval
+    if interval is None or interval.low is None or interval.high is None:
+        return _NONE
+    return slower_range(interval.low, interval.high)
+
+
+def _size_sentence(claim: Claim, verdict: ClaimVerdict) -> str:
+    others = verdict.published_others
+    pair = f"{claim.arm} against {claim.control}"
+    opening = f"For {pair} the source gives {count(len(others), 'figure')}, and they do not agree. "
+    opening = opening if len(others) > 1 else ""
+    supported = sum(one.supported for one in others)
+    if verdict.interval is None or verdict.interval.low is None:
+        return f"{opening}This run has no interval yet to hold against that."
+    if supported == 0:
+        nearest = next((f"; the nearest is {slower(one.ratio)}" for one in others if one.nearest), "")
+        return f"{opening}None lies in the interval measured here, on another machine with other data{nearest}."
+    if supported == len(others) > 1:
+        return f"{opening}All lie in the interval measured here, which cannot tell them apart."
+    some = (
+        f"{supported} of them {'lies' if supported == 1 else 'lie'}" if len(others) > 1 else "The source's figure lies"
+    )
+    return f"{opening}{some} in the interval measured here."
+
+
+def scale_rows(
+    run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdict: Verdict
+) -> tuple[tuple[str, ...], ...]:
+    """What an effect's size depends on: as published, as it is here where that is known, and what follows."""
+    here = _known_here(run, study, trials, verdict)
+    return tuple((one.what, one.published, here.get(one.what.lower()) or _NONE, one.effect) for one in study.scale)
+
+
+def _known_here(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdict: Verdict) -> dict[str, str | None]:
+    """By the words that study files use, in lower case."""
+    machine, profile = run.machine, study.profiles.get(run.profile)
+    warehouses, clients = warehouses_of(profile, trials), clients_of(study, profile, trials)
+    return {
+        "warehouses": f"{warehouses:,}" if warehouses is not None else None,
+        "terminals": f"{clients:,}",
+        "clients": f"{clients:,}",
+        "cores": f"{machine.cores} ({machine.cpu_model})",
+        "memory": f"{machine.memory_bytes / 1024**3:.0f} GiB",
+        "postgresql": verdict.server_version,
+    }
