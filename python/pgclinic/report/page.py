@@ -34,7 +34,7 @@ def render_report(
     """The whole page. ``folder`` is how the user would name the run folder to judge it again."""
     charts = chart_data(study, trials, seconds)
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             run=run,
@@ -52,8 +52,8 @@ def render_report(
             charts=charts,
             chart_tables={chart.name: chart_rows(charts, chart) for chart in charts.charts},
             data=script_json(charts),
-            css=_assets(_STYLES),
-            script=_assets(_SCRIPTS),
+            css=assets(_STYLES),
+            script=assets(_SCRIPTS),
         )
     )
 
@@ -87,7 +87,8 @@ def trust_line(trials: Sequence[TrialRecord], verdict: Verdict) -> str:
     return ", ".join(parts)
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates in which everything is escaped and a name that is not given is an error."""
     return Environment(
         loader=PackageLoader("pgclinic.report"),
         autoescape=True,
@@ -97,7 +98,7 @@ def _environment() -> Environment:
     )
 
 
-def _assets(names: Sequence[str]) -> Markup:
+def assets(names: Sequence[str]) -> Markup:
     """Our own and vendored files, put into the page as they are."""
     folder = resources.files("pgclinic.report") / "assets"
     return Markup("\n".join((folder / name).read_text(encoding="utf-8") for name in names))
