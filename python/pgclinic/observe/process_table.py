@@ -1,0 +1,164 @@
+"""The use that all processes of a server on this machine make of it, by kind: cheap enough for once a second."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+
+import msgspec
+
+from pgclinic.errors import ServerLostError
+from pgclinic.model.processes import KindRow, ProcessKind, ProcessRow, ProcessSample, ProcessUse
+from pgclinic.observe.proc_files import Io, Stat, Status, children_of, read_io, read_stat, read_status, read_title
+from pgclinic.observe.process_kinds import kind_of
+from pgclinic.observe.processes import cpu_pressure
+
+_NO_USE = ProcessUse()
+_FIELDS = ProcessUse.__struct_fields__
+# The process's id and its start, in clock ticks after boot: an id may be used again.
+_Identity = tuple[int, int]
+
+
+class ProcessTable:
+    """Adds up what the processes of one server use, from look to look.
+
+    What a process used between the last look at it and its end is told by the postmaster, to which the kernel hands
+    the figures of children that it has waited for; that part has a kind of its own. (Context switches are not handed
+    on.) So no use of CPU, of reads and writes and of faults is missing from the sum over all kinds.
+    """
+
+    def __init__(self, postmaster_pid: int) -> None:
+        self._postmaster = postmaster_pid
+        self._last: dict[_Identity, ProcessRow] = {}
+        self._sums: dict[ProcessKind, ProcessUse] = {}
+        self._seen: Counter[ProcessKind] = Counter()
+        self._known_of_ended = _NO_USE
+        self._hidden: set[ProcessKind] = set()
+        self._own: ProcessRow | None = None
+
+    def sample(self) -> ProcessSample:
+        """Look at all processes now. Raises ServerLostError when the postmaster is gone."""
+        # The postmaster first: a child that ends while we look is then counted next time, and not twice.
+        postmaster, handed_on = _look_at_postmaster(self._postmaster)
+        children = _look_at_children(self._postmaster)
+        self._count(postmaster, self._own)
+        for identity, row in children.items():
+            self._count(row, self._last.get(identity))
+        for identity in self._last.keys() - children.keys():
+            self._known_of_ended = _plus(self._known_of_ended, self._last[identity].use)
+        unseen = _minus(handed_on, self._known_of_ended)
+        # A child that has ended and was not yet waited for makes it too small for a moment; the largest figure stands.
+        self._sums[ProcessKind.ENDED] = _larger(self._sums.get(ProcessKind.ENDED, _NO_USE), unseen)
+        self._own, self._last = postmaster, children
+        pressure = cpu_pressure()
+        return ProcessSample(
+            at_s=time.time(),
+            kinds=self._rows((postmaster, *children.values())),
+            pressure_some_us=None if pressure is None else pressure.some_us,
+        )
+
+    def _count(self, row: ProcessRow, before: ProcessRow | None) -> None:
+        used = row.use if before is None else _minus(row.use, before.use)
+        self._sums[row.kind] = _plus(self._sums.get(row.kind, _NO_USE), used)
+        if before is None or before.kind is not row.kind:
+            self._seen[row.kind] += 1
+
+    def _rows(self, found: Iterable[ProcessRow]) -> tuple[KindRow, ...]:
+        alive: dict[ProcessKind, list[ProcessRow]] = {}
+        for row in found:
+            alive.setdefault(row.kind, []).append(row)
+            if not row.io_known:
+                self._hidden.add(row.kind)
+        return tuple(
+            KindRow(
+                kind=kind,
+                alive=len(alive.get(kind, [])),
+                seen=self._seen[kind],
+                use=self._sums[kind],
+                rss_anon_bytes=sum(row.rss_anon_bytes for row in alive.get(kind, [])),
+                io_known=kind not in self._hidden,
+            )
+            for kind in ProcessKind
+            if kind in self._sums
+        )
+
+
+def processes_now(postmaster_pid: int) -> tuple[ProcessRow, ...]:
+    """All processes of a server as they are now, the postmaster first. Raises ServerLostError when it is gone."""
+    postmaster, _ = _look_at_postmaster(postmaster_pid)
+    return (postmaster, *sorted(_look_at_children(postmaster_pid).values(), key=lambda row: row.pid))
+
+
+def _look_at_postmaster(pid: int) -> tuple[ProcessRow, ProcessUse]:
+    """Its own use, and what its ended children have handed on to it.
+
+    Its own reads and writes, hardly any after its start, cannot be told from theirs and stand among them.
+    """
+    stat, status, io = read_stat(pid), read_status(pid), read_io(pid)
+    if stat is None or status is None:
+        raise ServerLostError(f"process {pid} is gone")
+    row = ProcessRow(
+        pid=pid,
+        kind=ProcessKind.POSTMASTER,
+        title=read_title(pid) or "",
+        use=_own_use(stat, status),
+        rss_anon_bytes=status.rss_anon_bytes or 0,
+        io_known=io is not None,
+    )
+    return row, _handed_on(stat, io)
+
+
+def _look_at_children(postmaster_pid: int) -> dict[_Identity, ProcessRow]:
+    children = {}
+    for pid in children_of(postmaster_pid):
+        stat, status, title, io = read_stat(pid), read_status(pid), read_title(pid), read_io(pid)
+        # An id that was used again meanwhile is somebody else's child. One that has ended has no title any more.
+        if stat is None or status is None or not title or stat.parent != postmaster_pid:
+            continue
+        children[pid, stat.started_ticks] = ProcessRow(
+            pid=pid,
+            kind=kind_of(title),
+            title=title,
+            # With its own children, such as an archive command, once it has waited for them.
+            use=_plus(_own_use(stat, status), _handed_on(stat, io)),
+            rss_anon_bytes=status.rss_anon_bytes or 0,
+            io_known=io is not None,
+        )
+    return children
+
+
+def _own_use(stat: Stat, status: Status) -> ProcessUse:
+    return ProcessUse(
+        user_s=stat.user_s,
+        system_s=stat.system_s,
+        minor_faults=stat.minor_faults,
+        major_faults=stat.major_faults,
+        voluntary_switches=status.voluntary_switches,
+        involuntary_switches=status.involuntary_switches,
+    )
+
+
+def _handed_on(stat: Stat, io: Io | None) -> ProcessUse:
+    """The use of ended children. For reads and writes the kernel has one sum for them and the process itself."""
+    use = ProcessUse(
+        user_s=stat.reaped_user_s,
+        system_s=stat.reaped_system_s,
+        minor_faults=stat.reaped_minor_faults,
+        major_faults=stat.reaped_major_faults,
+    )
+    return use if io is None else msgspec.structs.replace(use, **asdict(io))
+
+
+def _plus(one: ProcessUse, other: ProcessUse) -> ProcessUse:
+    return msgspec.convert({name: getattr(one, name) + getattr(other, name) for name in _FIELDS}, ProcessUse)
+
+
+def _minus(one: ProcessUse, other: ProcessUse) -> ProcessUse:
+    """Never below zero: the kernel rounds CPU times of the two separately."""
+    return msgspec.convert({name: max(0, getattr(one, name) - getattr(other, name)) for name in _FIELDS}, ProcessUse)
+
+
+def _larger(one: ProcessUse, other: ProcessUse) -> ProcessUse:
+    return msgspec.convert({name: max(getattr(one, name), getattr(other, name)) for name in _FIELDS}, ProcessUse)
