@@ -11,12 +11,12 @@ from pgclinic.pg.session import Access, Session
 STATEMENT_TIMEOUT_MS = 10_000
 
 
-def visit_pages(access: Access, statement: str) -> Probe:
+def visit_pages(access: Access, statement: str, *, timeout_ms: int = STATEMENT_TIMEOUT_MS) -> Probe:
     """Run ``statement`` once under EXPLAIN (ANALYZE, BUFFERS) and count the pages of its execution.
 
-    Raises QueryError when it fails or takes longer than 10 s.
+    Raises QueryError when it fails or takes longer than ``timeout_ms``.
     """
-    with Session(access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-probe") as session:
+    with Session(access, statement_timeout_ms=timeout_ms, application_name="pgclinic-probe") as session:
         # Twice: the first run in a new session also reads catalogs into its caches.
         session.execute(statement)
         (plans,) = session.row(f"explain (analyze, buffers, format json) {statement}")
