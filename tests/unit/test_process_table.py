@@ -156,6 +156,7 @@ def test_a_process_that_is_gone_has_no_figures() -> None:
 
 def test_private_memory_is_part_of_what_pss_counts() -> None:
     with parent() as made:
+        made.order("end")  # now it is up
         memory = read_memory(made.pid)
         assert memory is not None
         assert memory.rss_anon_bytes > 1_000_000
