@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from fixtures.lab_home import binaries_for
+from fixtures.lab_home import binaries_for, cli
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.model.log import (
@@ -124,3 +126,16 @@ def test_the_memory_of_another_backend_is_read_from_the_log(binaries: Binaries) 
         assert dump.complete
         assert sum(line.total_bytes for line in dump.contexts) == dump.total_bytes
         assert sum(line.used_bytes for line in dump.contexts) == dump.used_bytes
+
+
+def test_a_user_reads_the_events_of_a_server(fresh_home: Path) -> None:
+    try:
+        cli("lab", "start", "--name", "s1", "--set", "logging_collector=on", "--set", "log_destination=csvlog")
+        cli("lab", "psql", "s1", "--", "-c", "select 1 / 0")
+        told = cli("lab", "events", "s1")
+        assert "ERROR 22012 division by zero: select 1 / 0" in told.stdout
+        assert re.fullmatch(r"\d+ events in [0-9.]+ kB\n", told.stderr)
+        events = [json.loads(line) for line in cli("lab", "events", "--json").stdout.splitlines()]
+        assert [event["sqlstate"] for event in events if event["event"] == "ErrorLogged"] == ["22012"]
+    finally:
+        assert cli("lab", "stop", "--all").returncode == 0

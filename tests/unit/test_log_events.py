@@ -142,7 +142,7 @@ def test_a_deadlock_in_a_terse_log_is_one_still() -> None:
 @pytest.mark.parametrize(
     ("message", "phase", "name", "text"),
     [
-        ("duration: 1.500 ms", "unnamed", None, None),
+        ("duration: 1.500 ms", "unknown", None, None),
         ("duration: 1.500 ms  statement: a: b", "statement", None, "a: b"),
         ("duration: 1.500 ms  execute <unnamed>: select\n1", "execute", None, "select\n1"),
         ("duration: 1.500 ms  execute s1/p1: x", "execute", "s1/p1", "x"),

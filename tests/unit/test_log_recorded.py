@@ -153,7 +153,7 @@ def test_statements(path: Path) -> None:
     lines = next(one for one in statements if one.text and '"Series"' in one.text)
     assert lines.phase == "statement"
     assert lines.text is not None and lines.text.splitlines()[1] == "       'a second line'"
-    assert [one.phase for one in statements].count("unnamed") == 2
+    assert [one.phase for one in statements].count("unknown") == 2
     assert all(one.duration_us > 0 for one in statements)
 
 

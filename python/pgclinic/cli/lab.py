@@ -1,4 +1,4 @@
-"""``pgclinic lab``: start, stop, list, versions, psql, logs, memory, prune."""
+"""``pgclinic lab``: start, stop, list, versions, psql, logs, events, memory, prune."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from pgclinic.cli.lab_events import events
 from pgclinic.cli.lab_memory import memory
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def logs(
         print(_as_json_line(line) if as_json else line, flush=follow)
 
 
+lab_app.command("events")(events)
 lab_app.command("memory")(memory)
 
 

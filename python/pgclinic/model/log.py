@@ -243,10 +243,10 @@ class Deadlock(LogEvent):
 
 
 class SlowStatement(LogEvent):
-    """A statement with its duration. ``text`` is None when log_duration alone asked for it."""
+    """A statement with its duration. ``text`` is None, and the phase unknown, when log_duration alone asked for it."""
 
     duration_us: int
-    phase: Literal["statement", "parse", "bind", "execute", "fetch", "unnamed"]
+    phase: Literal["statement", "parse", "bind", "execute", "fetch", "unknown"]
     name: str | None
     text: str | None
     parameters: str | None

@@ -10,7 +10,7 @@ import msgspec
 from pgclinic.model.log import LogEntry, PlanLogged, SlowStatement, TemporaryFile
 from pgclinic.pg.log.amounts import from_milliseconds
 
-Phase = Literal["statement", "parse", "bind", "execute", "fetch", "unnamed"]
+Phase = Literal["statement", "parse", "bind", "execute", "fetch", "unknown"]
 _DURATION = re.compile(r"duration: (\d{1,15}\.\d{1,6}) ms(?:  ([a-z]+)(?: (from ))?)?")
 _NAME = re.compile(r" ?([^\n]*?): ")
 _PHASES: dict[str, Phase] = {"statement": "statement", "parse": "parse", "bind": "bind", "execute": "execute"}
@@ -41,7 +41,7 @@ def duration_logged(entry: LogEntry) -> SlowStatement | PlanLogged | None:
     if match[2] == "plan" and rest.startswith(":\n"):
         return _plan(entry, duration_us, rest.removeprefix(":\n"))
     if match[2] is None:
-        return _statement(entry, duration_us, "unnamed", None, None)
+        return _statement(entry, duration_us, "unknown", None, None)
     phase, name = _PHASES.get(match[2]), _NAME.match(rest)
     if phase is None or name is None:
         return None

@@ -14,6 +14,7 @@ _PARTS = ("DETAIL", "HINT", "CONTEXT", "STATEMENT", "QUERY", "LOCATION", "BACKTR
 _NO_PART = b"".join(rb"(?<!%s:  )" % part.encode() for part in _PARTS)
 # A dull message is matched with the rest of its line: what its text looks like does not matter.
 _SEVERED = re.compile(rb":  " + _NO_PART + rb"(" + DULL + rb"[^\n]*+)?")
+_PART = re.compile(rb"(?:" + "|".join(_PARTS).encode() + rb"):  ")
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 _POSITION = re.compile(r" at character [0-9]{1,10}\Z")
 _VERBOSE = re.compile(r"([0-9A-Z]{5}): ")
@@ -102,6 +103,8 @@ class StderrLog:
         """Whether a line begins an entry, or is a stray one, which stands for itself."""
         if line.startswith(b"\t"):
             return False
+        if not _PART.search(line):
+            return True
         header = self._prefix.match(decoded(line))
         return header is None or header["severity"] not in _PARTS
 
