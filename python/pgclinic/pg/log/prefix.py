@@ -16,6 +16,13 @@ _TIMESTAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 _NAME = r"[^\n]{0,64}?"
 _NAME_BEFORE_SPACE = r"[^\s]{0,64}?"
 _WORDS = r"(?:[^\s]{1,64}?(?: [^\s]{1,64}?){0,4}?)?"
+# The usual values of escapes that hold spaces themselves: they tell where a name before them ends.
+_USUAL = {
+    "b": r"(?:client backend|autovacuum (?:launcher|worker)|background (?:writer|worker)|parallel worker|checkpointer"
+    r"|walwriter|walsender|walreceiver|walsummarizer|archiver|startup|logger|postmaster|not initialized|io worker"
+    r"|logical replication (?:launcher|(?:apply |parallel |tablesync )?worker)|slotsync worker|standalone backend)?",
+    "i": r"(?:[A-Z]+(?: [A-Z]+){0,4}?|idle(?: in transaction(?: \(aborted\))?)?|authentication)?(?: waiting)?",
+}
 _PATTERNS = {
     "a": _NAME,
     "u": _NAME,
@@ -46,13 +53,14 @@ class LinePrefix:
     """A log_line_prefix, ready to read the lines that it wrote."""
 
     def __init__(self, setting: str, zone: str | None) -> None:
-        self._header = _header(setting)
+        self._headers = (_header(setting, usual=True), _header(setting, usual=False))
         self._zone = zone
         self.tells_sqlstate = "e" in _escapes(setting)
 
     def match(self, line: str) -> re.Match[str] | None:
         """The start of a message, up to and with the colon behind its severity (group ``severity``)."""
-        return self._header.match(line)
+        usual, any_value = self._headers
+        return usual.match(line) or any_value.match(line)
 
     def origin(self, match: re.Match[str]) -> tuple[LogOrigin, str | None]:
         """Who wrote the line, and its SQLSTATE when the prefix tells it."""
@@ -79,8 +87,9 @@ class LinePrefix:
 
 
 @lru_cache(maxsize=32)
-def _header(setting: str) -> re.Pattern[str]:
+def _header(setting: str, *, usual: bool) -> re.Pattern[str]:
     """One pattern for sessions, and behind %q, where all else stops, for the server's own processes."""
+    patterns = {**_PATTERNS, **_USUAL} if usual else _PATTERNS
     pattern, seen, position, optional = "", set[str](), 0, False
     for match in _ESCAPE.finditer(setting):
         pattern += re.escape(setting[position : match.start()])
@@ -93,7 +102,7 @@ def _header(setting: str) -> re.Pattern[str]:
             pattern += "%"
         else:
             before_space = setting[position : position + 1] in ("", " ", "%")
-            value = _NAME_BEFORE_SPACE if before_space and escape in ("u", "d") else _PATTERNS[escape]
+            value = _NAME_BEFORE_SPACE if before_space and escape in ("u", "d") else patterns[escape]
             pattern += _padded(f"(?:{value})" if escape in seen else f"(?P<{escape}>{value})", padding)
             seen.add(escape)
     pattern += re.escape(setting[position:]) + (")?" if optional else "")
