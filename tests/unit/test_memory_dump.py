@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from pgclinic.observe.memory_dump import MORE_NAME, context_line, context_tree, 
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "memory"
 PREFIX = "%m [%p] "
+TIME = "2026-11-21 10:37:42.703 UTC"
 PIDS = {"14": 19390, "17": 19420, "18": 19453}
 
 
@@ -123,17 +122,17 @@ def test_a_dump_without_its_beginning_loses_no_bytes() -> None:
 
 
 def as_csv(lines: list[str], pid: int) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for number, line in enumerate(lines):
-        writer.writerow(
-            ["t", "u", "d", pid, "[local]", "s", number, "idle", "t", "3/7", 0, "LOG", "00000", line, *[""] * 12]
-        )
-    return text.getvalue().encode()
+    """As a server writes it: texts in quotes, and those inside doubled."""
+    session = f'{TIME},"u","d",{pid},"[local]",5f.1,7,"idle",{TIME},3/7,0'
+    texts = (line.replace('"', '""') for line in lines)
+    return "".join(f'{session},LOG,00000,"{text}",,,,,,,,,"app","client backend",,0\n' for text in texts).encode()
 
 
 def as_json(lines: list[str], pid: int) -> bytes:
-    return b"".join(json.dumps({"pid": pid, "message": line}).encode() + b"\n" for line in lines)
+    """As a server writes it: without spaces between keys and values."""
+    fields = {"timestamp": TIME, "pid": pid, "error_severity": "LOG"}
+    texts = (json.dumps({**fields, "message": line}, separators=(",", ":")) for line in lines)
+    return "".join(f"{text}\n" for text in texts).encode()
 
 
 @pytest.mark.parametrize("log_format", [LogFormat.CSV, LogFormat.JSON])
@@ -169,14 +168,14 @@ def test_the_process_is_told_by_the_prefix(prefix: str, written: str) -> None:
 
 
 def test_without_a_process_in_the_prefix_every_line_counts() -> None:
-    content = b"%m LOG:  Grand total: 8 bytes in 1 blocks; 2 free (1 chunks); 6 used\n"
+    content = f"{TIME} LOG:  Grand total: 8 bytes in 1 blocks; 2 free (1 chunks); 6 used\n".encode()
     assert len(list(messages(content, LogFormat.STDERR, pid=4, prefix="%m "))) == 1
 
 
-def test_a_line_in_the_writing_waits() -> None:
-    content = (FIXTURES / "18.txt").read_bytes()[:-1]
-    cut = list(messages(content, LogFormat.STDERR, pid=PIDS["18"], prefix=PREFIX))
-    assert last_dump(cut) is None
+def test_a_dump_in_the_writing_is_not_taken_for_whole() -> None:
+    content = (FIXTURES / "18.txt").read_bytes()
+    for cut in (content[:-8], content[: len(content) // 2]):
+        assert last_dump(messages(cut, LogFormat.STDERR, pid=PIDS["18"], prefix=PREFIX)) is None
 
 
 def test_changes_are_told_by_name_the_largest_first() -> None:

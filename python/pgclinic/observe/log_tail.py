@@ -1,32 +1,25 @@
 """The newest part of a server's log, wherever it can be read from here: its messages of one process.
 
-Enough for what a process was just asked to write; every format that PostgreSQL writes, of 14 and newer.
+For what a process was just asked to write, also where the log lies on another machine: then the server reads it.
 """
 
 from __future__ import annotations
 
-import csv
-import json
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from pgclinic.errors import RunFailedError
+from pgclinic.model.log import LogSettings
+from pgclinic.pg.log.follow import FormatName
+from pgclinic.pg.log.follow import log_format as reader_of
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.sql import query
 
 #: At most this much is read at once; what one process was asked for comes long before.
 _PART_BYTES_MAX = 8_000_000
 _FORBIDDEN = "42501"
-# The columns of csvlog that matter here.
-_CSV_PID, _CSV_MESSAGE = 3, 13
-_PREFIX_PID = re.compile(r"%(-?\d*)p")
-# What may follow a literal in log_line_prefix.
-_ESCAPE = re.compile(r"%-?\d*[a-zA-Z%]")
-# The severity is in the language of the server; no language has digits in it, and a prefix may end in one.
-_STDERR = re.compile(r"(?P<prefix>.*?)[^\s:\d]+: {1,2}(?P<message>(?:level: \d|Grand total: ).*)")
 
 
 class LogFormat(str, Enum):
@@ -35,6 +28,9 @@ class LogFormat(str, Enum):
     JSON = "jsonlog"
     CSV = "csvlog"
     STDERR = "stderr"
+
+
+_READERS: dict[LogFormat, FormatName] = {LogFormat.JSON: "json", LogFormat.CSV: "csv", LogFormat.STDERR: "stderr"}
 
 
 class LogTail(Protocol):
@@ -119,63 +115,12 @@ def _file_tail(access: Access, session: Session, prefix: str) -> LogTail:
 
 
 def messages(content: bytes, log_format: LogFormat, *, pid: int, prefix: str) -> Iterator[str]:
-    """What process ``pid`` wrote of a memory dump; lines that cannot be read are passed over.
+    """What process ``pid`` wrote; pieces that are no entry of the log are passed over.
 
-    In the plain format only a prefix with ``%p`` tells the processes apart; without it all of them count.
+    In the plain format only a prefix with ``%p`` tells the processes apart; without it the entries of all count.
     """
-    read: Callable[[str], str | None]
-    if log_format is LogFormat.STDERR:
-        whose = _pid_in(prefix, pid)
-
-        def read(line: str) -> str | None:
-            return _stderr_message(line, whose)
-    else:
-        parse = _json_fields if log_format is LogFormat.JSON else _csv_fields
-
-        def read(line: str) -> str | None:
-            writer, message = parse(line)
-            return message if writer == str(pid) else None
-
-    # The last line may still be in the writing.
-    complete = content[: content.rfind(b"\n") + 1].decode(errors="replace")
-    for line in complete.split("\n"):
-        message = read(line)
-        if message is not None:
-            yield message
-
-
-def _stderr_message(line: str, whose: re.Pattern[str] | None) -> str | None:
-    match = _STDERR.fullmatch(line)
-    if match is None or (whose is not None and whose.search(match["prefix"]) is None):
-        return None
-    return match["message"]
-
-
-def _pid_in(prefix: str, pid: int) -> re.Pattern[str] | None:
-    """How this process's id stands in the lines of its log, with the literals around it; None when it does not."""
-    place = _PREFIX_PID.search(prefix)
-    if place is None:
-        return None
-    before = _ESCAPE.split(prefix[: place.start()])[-1]
-    after = _ESCAPE.split(prefix[place.end() :])[0]
-    return re.compile(rf"{re.escape(before)} *(?<!\d){pid}(?!\d) *{re.escape(after)}")
-
-
-def _csv_fields(line: str) -> tuple[str | None, str | None]:
-    try:
-        row = next(csv.reader([line]), [])
-    except csv.Error:
-        return None, None
-    return (row[_CSV_PID], row[_CSV_MESSAGE]) if len(row) > _CSV_MESSAGE else (None, None)
-
-
-def _json_fields(line: str) -> tuple[str | None, str | None]:
-    try:
-        fields: Any = json.loads(line)
-    # Deeply nested brackets end in the second one.
-    except (ValueError, RecursionError):
-        return None, None
-    if not isinstance(fields, dict):
-        return None, None
-    message = fields.get("message")
-    return str(fields.get("pid")), message if isinstance(message, str) else None
+    form = reader_of(_READERS[log_format], LogSettings(log_line_prefix=prefix))
+    for start, end in form.telling(content):
+        entry = form.entry(content[start:end])
+        if entry is not None and entry.origin.pid in (pid, None):
+            yield entry.message
