@@ -13,7 +13,7 @@ from itertools import pairwise
 import pytest
 
 from pgclinic.errors import ServerLostError
-from pgclinic.model.processes import ProcessKind, ProcessSample, ProcessUse
+from pgclinic.model.processes import ProcessKind, ProcessSample, ProcessUse, used_between
 from pgclinic.observe.proc_files import children_of, read_io, read_memory, read_stat, read_status
 from pgclinic.observe.process_table import ProcessTable, processes_now
 from pgclinic.observe.processes import cpu_seconds
@@ -128,6 +128,21 @@ def test_sums_never_fall() -> None:
                 assert all(getattr(use, name) >= getattr(row.use, name) for name in ProcessUse.__struct_fields__)
         assert whole(samples[-1]).cpu_s == pytest.approx(cpu_seconds(made.pid), abs=0.05)
         assert samples[-1].at_s > samples[0].at_s
+
+
+def test_what_was_used_between_two_looks_is_their_difference() -> None:
+    with parent() as made:
+        table = ProcessTable(made.pid)
+        first = table.sample()
+        made.order("stay")
+        second = table.sample()
+        made.order("end")
+        third = table.sample()
+        assert used_between(first, second)[ProcessKind.STARTING] == of(second, ProcessKind.STARTING)
+        later = used_between(second, third)
+        assert later[ProcessKind.STARTING].read_calls == 0, "the one that stayed rests"
+        assert later[ProcessKind.ENDED].read_calls >= 300
+        assert later[ProcessKind.ENDED].cpu_s >= 0.19
 
 
 def test_the_postmaster_comes_first_among_the_living() -> None:
