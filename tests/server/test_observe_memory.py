@@ -95,6 +95,22 @@ def test_every_table_that_a_session_touches_stays_in_its_memory(major: str) -> N
         assert after.process.rss_anon_bytes - before.process.rss_anon_bytes > 500 * 1024
 
 
+@pytest.mark.parametrize("major", ["16", "18"])
+def test_contexts_of_every_allocator_are_read(major: str) -> None:
+    """A sort and a materialised result keep their rows in contexts that tell their figures in another way."""
+    with server(major, {}) as (running, patient), MemoryReader(Access(running.server)) as reader:
+        patient.execute("begin")
+        for name, rows in (
+            ("c", "select g::text from generate_series(1, 3000) g order by 1 desc"),
+            ("d", "table pg_class"),
+        ):
+            patient.execute(f"declare {name} cursor for {rows}")
+            patient.execute(f"fetch 1 from {name}")
+        seen = reader.of(patient.info.backend_pid)
+        assert seen.unread_bytes == 0
+        assert {"Caller tuples", "tuplestore tuples"} & {context.name for context in seen.root.walk()}
+
+
 def test_two_looks_at_a_resting_session_are_the_same() -> None:
     with server("18", {}) as (running, patient), MemoryReader(Access(running.server)) as reader:
         touch_tables(patient, 5)

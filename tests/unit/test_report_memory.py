@@ -181,6 +181,13 @@ def test_the_text_shows_the_tree_down_to_one_per_cent() -> None:
     assert re.search(r"and \d+ names below 1 % each$", text)
 
 
+def test_lost_lines_are_told() -> None:
+    lossy = msgspec.structs.replace(snapshot(small()), unread_bytes=4096)
+    assert "4 kB: lines of the dump were lost" in snapshot_text(lossy, "18.6")
+    assert "4 kB: lines of the dump were lost" in render_memory([lossy], "18.6")
+    assert "were lost" not in snapshot_text(snapshot(small()), "18.6")
+
+
 def test_a_server_elsewhere_has_no_process_to_show() -> None:
     text = snapshot_text(snapshot(small(), local=False), "18.6")
     assert "RssAnon" not in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from pgclinic.errors import RunFailedError, UsageError
-from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource
+from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource, MemorySum
 from pgclinic.observe.local_server import local_postmaster
 from pgclinic.observe.log_tail import LogTail, messages, open_tail
 from pgclinic.observe.memory_dump import ContextLine, context_tree, last_dump
@@ -72,7 +72,8 @@ class MemoryReader:
                 f"process {pid} cannot tell its memory: it is not of this server, or of a kind that does not answer",
                 hint="select pid, backend_type, query from pg_stat_activity shows the processes",
             )
-        return self._snapshot(pid, MemorySource.LOG, _await_dump(tail, pid, limit_s))
+        root, total = _await_dump(tail, pid, limit_s)
+        return self._snapshot(pid, MemorySource.LOG, root, unread_bytes=total.total_bytes - root.sum().total_bytes)
 
     def close(self) -> None:
         self._session.close()
@@ -83,12 +84,15 @@ class MemoryReader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _snapshot(self, pid: int, source: MemorySource, root: MemoryContext) -> MemorySnapshot:
+    def _snapshot(
+        self, pid: int, source: MemorySource, root: MemoryContext, *, unread_bytes: int = 0
+    ) -> MemorySnapshot:
         return MemorySnapshot(
             pid=pid,
             at_s=time.time(),
             source=source,
             root=root,
+            unread_bytes=unread_bytes,
             title=read_title(pid) if self._is_local else None,
             process=read_memory(pid) if self._is_local else None,
         )
@@ -100,12 +104,12 @@ def refuse_old(major: int) -> None:
         raise UsageError(f"memory contexts need PostgreSQL {SINCE} or newer, this server is {major}")
 
 
-def _await_dump(tail: LogTail, pid: int, limit_s: float) -> MemoryContext:
+def _await_dump(tail: LogTail, pid: int, limit_s: float) -> tuple[MemoryContext, MemorySum]:
     end = time.monotonic() + limit_s
     while True:
         found = last_dump(messages(tail.read(), tail.format, pid=pid, prefix=tail.prefix))
         if found is not None:
-            return found[0]
+            return found
         if time.monotonic() >= end:
             break
         time.sleep(_POLL_S)

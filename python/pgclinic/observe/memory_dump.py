@@ -10,18 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pgclinic.model.memory import MemoryContext, MemorySum
+from pgclinic.pg.log.memory import context_line as logged_context
 
 #: What a dump calls the contexts that it only counts. The server names at most 100 children of one parent.
 MORE_NAME = "more child contexts"
 
-# Every allocator prints its own figures; a slab counts free chunks alone, and not all of them print free chunks.
-_FIGURES = (
-    r"(?P<total>\d{1,18}) total in (?P<blocks>\d{1,18}) blocks(?: \(\d{1,18} chunks\))?;(?: \d{1,18} empty blocks;)?"
-    r" (?P<free>\d{1,18}) free(?: \((?P<chunks>\d{1,18}) chunks\))?; (?P<used>\d{1,18}) used"
-)
-# The name may hold anything, also a colon; the first place where figures follow a colon ends it.
-_CONTEXT = re.compile(rf"level: (?P<level>\d{{1,18}}); (?P<name>.*?): {_FIGURES}(?:: (?P<ident>.*))?", re.DOTALL)
-_MORE = re.compile(rf"level: (?P<level>\d{{1,18}}); (?P<more>\d{{1,18}}) more child contexts containing {_FIGURES}")
 _GRAND_TOTAL = re.compile(
     r"Grand total: (?P<total>\d{1,18}) bytes in (?P<blocks>\d{1,18}) blocks; "
     r"(?P<free>\d{1,18}) free \((?P<chunks>\d{1,18}) chunks\); (?P<used>\d{1,18}) used"
@@ -44,11 +37,20 @@ class _Node:
 
 def context_line(message: str) -> ContextLine | None:
     """Read one message of a dump; None for any other message."""
-    if (match := _MORE.fullmatch(message)) is not None:
-        return ContextLine(level=int(match["level"]), context=_context(match, MORE_NAME, more=int(match["more"])))
-    if (match := _CONTEXT.fullmatch(message)) is not None:
-        return ContextLine(level=int(match["level"]), context=_context(match, match["name"], ident=match["ident"]))
-    return None
+    line = logged_context(message)
+    if line is None:
+        return None
+    context = MemoryContext(
+        name=MORE_NAME if line.more else line.name,
+        ident=line.ident,
+        total_bytes=line.total_bytes,
+        used_bytes=line.used_bytes,
+        free_bytes=line.free_bytes,
+        blocks=line.total_blocks,
+        free_chunks=line.free_chunks,
+        more=line.more or 0,
+    )
+    return ContextLine(level=line.level, context=context)
 
 
 def grand_total(message: str) -> MemorySum | None:
@@ -102,19 +104,6 @@ def last_dump(messages: Iterable[str]) -> tuple[MemoryContext, MemorySum] | None
                 found = (root, total)
             lines = []
     return found
-
-
-def _context(match: re.Match[str], name: str, *, ident: str | None = None, more: int = 0) -> MemoryContext:
-    return MemoryContext(
-        name=name,
-        ident=ident,
-        total_bytes=int(match["total"]),
-        used_bytes=int(match["used"]),
-        free_bytes=int(match["free"]),
-        blocks=int(match["blocks"]),
-        free_chunks=int(match["chunks"] or 0),
-        more=more,
-    )
 
 
 def _truncated(at: dict[int, _Node], level: int) -> _Node:

@@ -48,6 +48,8 @@ def fact_rows(snapshot: MemorySnapshot, server_version: str) -> tuple[tuple[str,
         ("Memory contexts", f"{size(total.total_bytes)} in {total.contexts:,}"),
         ("Used in them", f"{size(total.used_bytes)}; {size(total.free_bytes)} free"),
     ]
+    if snapshot.unread_bytes:
+        rows.append(("Not read", f"{size(snapshot.unread_bytes)}: lines of the dump were lost"))
     if snapshot.process is not None:
         rows.append(("Private memory (RssAnon)", size(snapshot.process.rss_anon_bytes)))
         if snapshot.process.pss_bytes is not None:

@@ -23,6 +23,11 @@ def snapshot_text(snapshot: MemorySnapshot, server_version: str) -> str:
         heading(snapshot, server_version),
         f"  contexts   {_sums(snapshot)}",
         *_process_lines(snapshot),
+        *(
+            [f"  unread     {size(snapshot.unread_bytes)}: lines of the dump were lost"]
+            if snapshot.unread_bytes
+            else []
+        ),
         "",
         f"  {'TOTAL':>9}  {'USED':>9}  {'NUMBER':>7}  CONTEXT",
         *(f"  {total:>9}  {used:>9}  {contexts:>7}  {name}" for total, used, contexts, name in rows),

@@ -9,7 +9,9 @@ from pgclinic.model.log import ContextLine, LogEntry, LogOrigin, MemoryDump
 _NUMBER = r"[0-9]{1,18}"
 _BEGINS = re.compile(rf"logging memory contexts of PID ({_NUMBER})")
 _SIZES = (
-    rf"(?P<total>{_NUMBER}) (?:bytes|total) in (?P<blocks>{_NUMBER}) blocks(?:; {_NUMBER} empty blocks)?; "
+    rf"(?P<total>{_NUMBER}) (?:bytes|total) in (?P<blocks>{_NUMBER}) blocks"
+    # A generation context counts its chunks there, a slab its empty blocks.
+    rf"(?: \({_NUMBER} chunks\))?(?:; {_NUMBER} empty blocks)?; "
     rf"(?P<free>{_NUMBER}) free(?: \((?P<chunks>{_NUMBER}) chunks\))?; (?P<used>{_NUMBER}) used"
 )
 _CONTEXT = re.compile(rf"level: (?P<level>{_NUMBER}); (?P<name>.*?): {_SIZES}(?:: (?P<ident>.*))?", re.DOTALL)
