@@ -1,4 +1,4 @@
-"""``pgclinic lab``: start, stop, list, versions, psql, logs, prune."""
+"""``pgclinic lab``: start, stop, list, versions, psql, logs, events, memory, prune."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from pgclinic.cli.lab_events import events
+from pgclinic.cli.lab_memory import memory
 
 if TYPE_CHECKING:
     from pgclinic.lab.registry import Instance
@@ -156,6 +159,10 @@ def logs(
     say_cleaned()
     for line in log_lines(find(name), follow=follow):
         print(_as_json_line(line) if as_json else line, flush=follow)
+
+
+lab_app.command("events")(events)
+lab_app.command("memory")(memory)
 
 
 @lab_app.command("prune")

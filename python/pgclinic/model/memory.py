@@ -88,6 +88,7 @@ class ProcessMemory(Record):
 class MemorySnapshot(Record):
     """The memory of one process at ``at_s`` (epoch seconds). ``title`` is what the process calls itself.
 
+    ``unread_bytes`` is what the server's own sum holds beyond ``root``: 0 unless lines of the dump were lost.
     ``process`` and ``title`` are None for a server on another machine.
     """
 
@@ -95,6 +96,7 @@ class MemorySnapshot(Record):
     at_s: float
     source: MemorySource
     root: MemoryContext
+    unread_bytes: int = 0
     title: str | None = None
     process: ProcessMemory | None = None
 

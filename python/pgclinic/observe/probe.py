@@ -12,12 +12,12 @@ STATEMENT_TIMEOUT_MS = 10_000
 _CANCELLED = "57014"
 
 
-def visit_pages(access: Access, statement: str) -> Probe:
+def visit_pages(access: Access, statement: str, *, timeout_ms: int = STATEMENT_TIMEOUT_MS) -> Probe:
     """Plan ``statement``, run it under EXPLAIN (ANALYZE, BUFFERS) and count the pages of its execution.
 
-    One that takes longer than 10 s keeps its plan and has no pages. Raises QueryError when it fails otherwise.
+    One that takes longer than ``timeout_ms`` keeps its plan and has no pages. Raises QueryError when it fails otherwise.
     """
-    with Session(access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-probe") as session:
+    with Session(access, statement_timeout_ms=timeout_ms, application_name="pgclinic-probe") as session:
         planned = _document(session, f"explain (format json) {statement}")
         try:
             # Once before: the first run in a new session also reads catalogs into its caches.

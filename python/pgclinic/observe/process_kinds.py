@@ -40,11 +40,10 @@ def kind_of(title: str) -> ProcessKind:
     head, found, rest = title.partition("postgres: ")
     if not found or head:
         return ProcessKind.STARTING
-    # With a cluster_name the title is "postgres: name: what"; nothing else of our own puts a colon there but a
-    # background worker, whose name is its own affair.
-    _, named, inner = rest.partition(": ")
-    for text in (rest.removeprefix(_OLD_WORKER), inner) if named else (rest,):
-        known = _known(text)
+    # With a cluster_name the title is "postgres: name: what".
+    _, _, inner = rest.partition(": ")
+    for text in (inner, rest):
+        known = _known(text.removeprefix(_OLD_WORKER))
         if known is not None:
             return known
     return ProcessKind.BACKGROUND_WORKER

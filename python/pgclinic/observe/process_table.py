@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
 
 import msgspec
 
@@ -148,7 +147,7 @@ def _handed_on(stat: Stat, io: Io | None) -> ProcessUse:
         minor_faults=stat.reaped_minor_faults,
         major_faults=stat.reaped_major_faults,
     )
-    return use if io is None else msgspec.structs.replace(use, **asdict(io))
+    return use if io is None else msgspec.structs.replace(use, **vars(io))
 
 
 def _plus(one: ProcessUse, other: ProcessUse) -> ProcessUse:

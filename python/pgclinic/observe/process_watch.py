@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from pgclinic.errors import ServerLostError
-from pgclinic.model.processes import ProcessSample
+from pgclinic.model.processes import ProcessKind, ProcessSample
 from pgclinic.observe.process_table import ProcessTable
 
 INTERVAL_S = 1.0
@@ -56,6 +56,15 @@ def read_calls_between(samples: Sequence[ProcessSample], begin_s: float, end_s: 
         return None
     begin, end = _read_calls_at(samples, begin_s), _read_calls_at(samples, end_s)
     return end - begin if begin is not None and end is not None else None
+
+
+def client_memory_bytes(samples: Sequence[ProcessSample]) -> float | None:
+    """The memory that one client's backend has for itself, on average, when the most of them were there."""
+    rows = [row for sample in samples if (row := sample.of(ProcessKind.CLIENT)) is not None and row.alive]
+    if not rows:
+        return None
+    fullest = max(reversed(rows), key=lambda row: row.alive)
+    return fullest.rss_anon_bytes / fullest.alive
 
 
 def _read_calls_at(samples: Sequence[ProcessSample], at_s: float) -> float | None:

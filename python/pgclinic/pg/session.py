@@ -64,16 +64,16 @@ class Session:
         """Run one or several statements and drop what they return. Raises QueryError."""
         self._run(sql)
 
-    def row(self, sql: str) -> tuple[Any, ...]:
+    def row(self, sql: str, values: Mapping[str, object] | None = None) -> tuple[Any, ...]:
         """The first row of the result. Raises QueryError, also when there is none."""
-        rows = self.rows(sql)
+        rows = self.rows(sql, values)
         if not rows:
             raise QueryError("the query gave no row", sqlstate=None)
         return rows[0]
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """All rows of the last statement's result. Raises QueryError."""
-        cursor = self._run(sql)
+    def rows(self, sql: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
+        """All rows of the last statement's result; ``%(name)s`` stands for a value. Raises QueryError."""
+        cursor = self._run(sql, values)
         try:
             return cursor.fetchall()
         except psycopg.Error as error:
@@ -132,10 +132,10 @@ class Session:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _run(self, sql: str) -> psycopg.Cursor[tuple[Any, ...]]:
+    def _run(self, sql: str, values: Mapping[str, object] | None = None) -> psycopg.Cursor[tuple[Any, ...]]:
         try:
-            # The text comes from our .sql files and from study files, never from values: nothing is interpolated.
-            return self._connection.execute(sql)
+            # The text comes from our .sql files and from study files; values travel beside it, never inside it.
+            return self._connection.execute(sql, values)
         except psycopg.Error as error:
             raise _translated(error) from error
 

@@ -171,7 +171,7 @@ def block_heads(claim: Claim) -> tuple[str, ...]:
 def block_rows(claim: Claim, verdict: ClaimVerdict, trials: Sequence[TrialRecord]) -> tuple[tuple[str, ...], ...]:
     """Every block that ran: its order, what the claim compares of both arms, and their ratio."""
     used = {block.block: block for block in verdict.blocks}
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for block in sorted({trial.spec.block for trial in trials}):
         inside = sorted((t for t in trials if t.spec.block == block), key=lambda trial: trial.spec.number)
         order = ", ".join(_with_outcome(trial) for trial in inside)

@@ -42,7 +42,7 @@ def render_report(
     observed = observed_arms(study, trials, seconds, verdict)
     charts = chart_data(study, trials, seconds, log=is_ladder(verdict))
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             run=run,
@@ -67,8 +67,8 @@ def render_report(
             observed=observed,
             machine_use=machine_use(study, trials, verdict),
             observed_data=script_json([one.drawn for one in observed]),
-            css=_assets(_STYLES),
-            script=_assets(_SCRIPTS),
+            css=assets(_STYLES),
+            script=assets(_SCRIPTS),
         )
     )
 
@@ -102,7 +102,8 @@ def trust_line(trials: Sequence[TrialRecord], verdict: Verdict) -> str:
     return ", ".join(parts)
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates in which everything is escaped and a name that is not given is an error."""
     return Environment(
         loader=PackageLoader("pgclinic.report"),
         autoescape=True,
@@ -112,7 +113,7 @@ def _environment() -> Environment:
     )
 
 
-def _assets(names: Sequence[str]) -> Markup:
+def assets(names: Sequence[str]) -> Markup:
     """Our own and vendored files, put into the page as they are."""
     folder = resources.files("pgclinic.report") / "assets"
     return Markup("\n".join((folder / name).read_text(encoding="utf-8") for name in names))

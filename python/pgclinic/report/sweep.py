@@ -130,7 +130,7 @@ def _points(study: Study, claim: Claim, trials: Sequence[TrialRecord], verdict: 
 
 
 def _ends(points: _Points, ratio: float) -> tuple[float, float]:
-    """The fitted line at the first and the last level: it goes through the middle of all points, as steep as ``ratio``."""
+    """The fitted line at the first and the last level: through the middle of all points, as steep as ``ratio``."""
     logs = [math.log(level) for level in points.levels]
     steepness = math.log(ratio) / (logs[-1] - logs[0])
     height = mean([math.log(points.middle(level)) for level in range(len(logs))])
@@ -141,7 +141,7 @@ def _ends(points: _Points, ratio: float) -> tuple[float, float]:
 def _between(points: _Points, ends: tuple[float, float], level: float) -> float:
     """The value of a straight line, both axes logarithmic, at a level."""
     share = _share(level, (points.levels[0], points.levels[-1]))
-    return ends[0] * (ends[1] / ends[0]) ** share
+    return ends[0] * math.exp(share * math.log(ends[1] / ends[0]))
 
 
 def _dots(claim: Claim, points: _Points, axes: _Axes) -> tuple[Dot, ...]:

@@ -67,12 +67,16 @@ def judge(
     ordered = tuple(sorted(trials, key=lambda trial: trial.spec.number))
     versions = sorted({trial.server_version for trial in ordered if trial.server_version is not None})
     suited = _suited(study, versions, profile, memory_bytes)
+    claims = tuple(_judge_claim(suited.study, claim, ordered, _blocks_fixed(profile)) for claim in suited.study.claims)
     return Verdict(
         study=study.name,
-        claims=tuple(
-            _judge_claim(suited.study, claim, ordered, _blocks_fixed(profile)) for claim in suited.study.claims
+        claims=weighed_together(claims),
+        doubts=(
+            *beforehand,
+            *suited.doubts,
+            *gathered_doubts(ordered),
+            *compared_doubts(suited.study, claims, ordered),
         ),
-        doubts=(*suited.doubts, *gathered_doubts(ordered)),
         trials_done=sum(trial.outcome is TrialOutcome.DONE for trial in ordered),
         trials_failed=sum(trial.outcome is TrialOutcome.FAILED for trial in ordered),
         server_version=" and ".join(versions) or None,
@@ -109,6 +113,9 @@ def _claim_decided(claim: ClaimVerdict) -> bool:
         return False
     if claim.word is VerdictWord.INVALID and all(seen.moved for seen in claim.mechanisms):
         return False
+    if claim.word is VerdictWord.INCONCLUSIVE:
+        # A sweep of the right size whose order is not shown.
+        return False
     ground = _ground_again(claim)
     return settled((interval.low, interval.high), ground)
 
@@ -126,8 +133,9 @@ def _judge_claim(study: Study, claim: Claim, trials: Sequence[TrialRecord], bloc
     evidence = gather(claim, trials, [study.arms[arm].level or 0.0 for arm in claim.levels])
     interval = interval_of(evidence, blocks_fixed)
     mechanisms = tuple(_mechanism(mechanism, evidence) for mechanism in claim.mechanisms) if evidence.pairs else ()
-    finding = _finding(claim, ground, evidence, interval, mechanisms, trials)
-    how = _how(claim, ground, evidence, interval, mechanisms, finding)
+    sweep = _sweep(claim, ground, evidence, interval)
+    finding = _finding(claim, ground, evidence, interval, mechanisms, trials, sweep)
+    how = _how(claim, ground, evidence, interval, mechanisms, finding, sweep)
     return ClaimVerdict(
         claim=claim.name,
         word=finding.word,
@@ -202,6 +210,18 @@ def _windows(claim: Claim, evidence: Evidence) -> tuple[WindowSeen, ...]:
     return tuple(windows)
 
 
+def _sweep(claim: Claim, ground: Ground, evidence: Evidence, interval: Interval | None) -> SweepFinding | None:
+    """What the order of the levels says; None for a claim that is no sweep, or has no blocks."""
+    if not claim.levels or interval is None:
+        return None
+    return judge_sweep(
+        evidence.pairs[0].levels,
+        [pair.values for pair in evidence.pairs],
+        1 if claim.published_ratio > 1 else -1,
+        fixed=interval.method is IntervalMethod.FIXED_BLOCKS,
+    )
+
+
 def _finding(
     claim: Claim,
     ground: Ground,
@@ -209,31 +229,28 @@ def _finding(
     interval: Interval | None,
     mechanisms: Sequence[MechanismSeen],
     trials: Sequence[TrialRecord],
+    sweep: SweepFinding | None,
 ) -> _Finding:
     if interval is None:
         return _without_blocks(claim, trials)
-    if claim.measure == TPS and refused(evidence.trials):
+    if claim.measure in OF_THE_LOAD and refused(evidence.trials):
         return _Finding(VerdictWord.INVALID, (reasoning.starved_step(evidence.trials),))
-    if interval.low is None or interval.high is None:
+    if sweep is None and (interval.low is None or interval.high is None):
         return _Finding(VerdictWord.INCONCLUSIVE, blocks_needed=_needed(ground, evidence, interval))
     if not all(seen.moved for seen in mechanisms):
         return _Finding(VerdictWord.INVALID)
-    return _by_interval(claim, ground, evidence, interval)
+    return _by_interval(ground, evidence, interval, sweep)
 
 
-def _by_interval(claim: Claim, ground: Ground, evidence: Evidence, interval: Interval) -> _Finding:
-    word = word_for((interval.low or 0.0, interval.high or math.inf), ground)
-    if claim.levels and word in _NEEDS_ORDER and trend_of(claim, evidence).p_value > TREND_ALPHA:
-        return _Finding(VerdictWord.INCONCLUSIVE, blocks_needed=1)
+def _by_interval(ground: Ground, evidence: Evidence, interval: Interval, sweep: SweepFinding | None) -> _Finding:
+    bounds = (interval.low or 0.0, interval.high or math.inf)
+    by_size = word_for(bounds, ground)
+    word = by_size if sweep is None else sweep_word(bounds, ground, sweep)
     if word is VerdictWord.INCONCLUSIVE:
-        return _Finding(word, blocks_needed=_needed(ground, evidence, interval))
-    qualifier = qualifier_for(interval.ratio, ground) if word is VerdictWord.REPLICATED_IN_DIRECTION else None
-    return _Finding(word, qualifier=qualifier)
-
-
-def trend_of(claim: Claim, evidence: Evidence) -> PageTrend:
-    """Page's test that the measure moves with every level as the claim says."""
-    return page_trend([pair.values for pair in evidence.pairs], 1 if claim.published_ratio > 1 else -1)
+        needed = 1 if by_size is not word else _needed(ground, evidence, interval)
+        return _Finding(word, blocks_needed=needed)
+    sized = word is VerdictWord.REPLICATED_IN_DIRECTION and on_claimed_side(bounds, ground)
+    return _Finding(word, qualifier=qualifier_for(interval.ratio, ground) if sized else None)
 
 
 def _without_blocks(claim: Claim, trials: Sequence[TrialRecord]) -> _Finding:
@@ -261,13 +278,14 @@ def _how(
     interval: Interval | None,
     mechanisms: Sequence[MechanismSeen],
     finding: _Finding,
+    sweep: SweepFinding | None,
 ) -> tuple[str, ...]:
     steps = list(reasoning.blocks_step(claim, evidence))
     if interval is not None:
         steps.extend(reasoning.ratio_step(claim, evidence, interval))
         steps.append(reasoning.interval_step(interval))
-        if claim.levels:
-            steps.append(reasoning.trend_step(claim, evidence, trend_of(claim, evidence)))
+    if sweep is not None:
+        steps.extend(reasoning.sweep_steps(claim, evidence, sweep))
     steps.append(reasoning.ground_step(claim, ground))
     steps.extend(reasoning.mechanism_step(seen, claim) for seen in mechanisms)
     steps.extend(finding.steps)
@@ -278,6 +296,7 @@ def _how(
             finding.blocks_needed,
             bounded=interval is not None and interval.low is not None,
             moved=all(seen.moved for seen in mechanisms),
+            by_order=sweep is not None and ground.direction != 0,
         )
     )
     return tuple(steps)

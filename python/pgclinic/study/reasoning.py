@@ -9,11 +9,11 @@ from pgclinic.model.study import Claim
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval, IntervalMethod, MechanismSeen, VerdictWord
 from pgclinic.stats.blocks_needed import first_bounded
-from pgclinic.stats.pages_trend import PageTrend
 from pgclinic.stats.summary import standard_deviation
 from pgclinic.study.blocks import TPS, Evidence, Pair
 from pgclinic.study.figures import count, counter_words, number, percent, ratio, span, times
 from pgclinic.study.interval import total_counts
+from pgclinic.study.sweep import SweepFinding
 from pgclinic.study.tail import tail_length
 from pgclinic.study.trust import STARVED_SHARE, starved_trials
 from pgclinic.study.vocabulary import Ground
@@ -65,14 +65,24 @@ def _what_counts(claim: Claim) -> str:
     return f"{opening} {claim.arm} / {claim.control}"
 
 
-def trend_step(claim: Claim, evidence: Evidence, trend: PageTrend) -> str:
-    """What the order of all levels says beside the size."""
-    way = "rise" if claim.published_ratio > 1 else "fall"
-    return (
-        f"Do all {len(claim.levels)} levels {way} in the order that is claimed? Page's L is "
-        f"{trend.statistic:,.0f} where chance gives {trend.expected:,.0f}, over "
-        f"{count(len(evidence.pairs), 'block')}: p = {trend.p_value:.2g}."
+def sweep_steps(claim: Claim, evidence: Evidence, sweep: SweepFinding) -> tuple[str, ...]:
+    """What the order of all levels says beside the size, and where the curve bends."""
+    rising = claim.published_ratio > 1
+    trend = sweep.trend
+    question = (
+        f"Do all {len(claim.levels)} levels {'rise' if rising else 'fall'} in the order that is claimed? Page's L is "
+        f"{trend.statistic:,.0f} where chance gives {trend.expected:,.0f}, over {count(len(evidence.pairs), 'block')}"
     )
+    if sweep.fixed:
+        order = f"{question}: p = {trend.p_value:.2g}."
+    else:
+        order = (
+            f"{question}; the odds that the level matters so are {ratio(sweep.e_value)} to 1, as one may look at them "
+            "after every block."
+        )
+    if sweep.knee_level is None:
+        return (order,)
+    return (order, f"The curve bends most at level {sweep.knee_level:g}; that is for the eye, it was not tested.")
 
 
 def _middle(pairs: Sequence[Pair], interval: Interval) -> str:
@@ -150,6 +160,8 @@ def never_started_step(arm: str, why: str) -> str:
 
 _LAST_STEP = {
     VerdictWord.REPLICATED: "The whole interval lies inside the claimed region: replicated.",
+    VerdictWord.REPLICATED_IN_DIRECTION: "The whole interval lies on the claimed side of the null zone, but not all of "
+    "it in the claimed region: replicated in direction, ",
     VerdictWord.NO_EFFECT: "The whole interval lies inside the null zone: no effect.",
     VerdictWord.CONTRADICTED: (
         "The whole interval lies where the claim says it cannot, beyond the null zone: contradicted."
@@ -157,24 +169,39 @@ _LAST_STEP = {
 }
 
 
+#: Of a sweep the order of the levels decides as well.
+_LAST_STEP_OF_SWEEP = {
+    VerdictWord.REPLICATED: "The levels follow the claimed order and the whole interval lies inside the claimed "
+    "region: replicated.",
+    VerdictWord.REPLICATED_IN_DIRECTION: "The levels follow the claimed order, but not all of the interval lies in the "
+    "claimed region: replicated in direction, ",
+    VerdictWord.CONTRADICTED: "The levels follow the opposite of the claimed order: contradicted.",
+}
+
+
 def conclusion(
-    word: VerdictWord, qualifier: str | None, blocks_needed: int | None, *, bounded: bool, moved: bool
+    word: VerdictWord,
+    qualifier: str | None,
+    blocks_needed: int | None,
+    *,
+    bounded: bool,
+    moved: bool,
+    by_order: bool = False,
 ) -> str:
-    """The last step: why this word and no other. ``bounded``: the interval has ends; ``moved``: all counters did."""
-    if word is VerdictWord.REPLICATED_IN_DIRECTION:
-        size = f"{qualifier} than claimed" if qualifier else "and its size is still open"
-        return (
-            "The whole interval lies on the claimed side of the null zone, but not all of it in the claimed region: "
-            f"replicated in direction, {size}."
-        )
+    """The last step: why this word and no other. ``bounded``: the interval has ends; ``moved``: all counters did;
+    ``by_order``: it is a sweep with a direction."""
     if word is VerdictWord.INCONCLUSIVE:
         reason = "The interval still crosses an edge that matters" if bounded else "There are too few blocks for a word"
+        if by_order and bounded:
+            reason = "The size is open, or the order of the levels is not shown yet"
         return f"{reason}: inconclusive. {_outlook(blocks_needed)}"
     if word is VerdictWord.INVALID:
         if not moved:
             return "A change without its cause says nothing about the claim: invalid."
         return "The experiment cannot speak for or against the claim: invalid."
-    return _LAST_STEP[word]
+    size = f"{qualifier} than claimed." if qualifier else "and its size is still open."
+    last = _LAST_STEP_OF_SWEEP.get(word, _LAST_STEP[word]) if by_order else _LAST_STEP[word]
+    return last + size if word is VerdictWord.REPLICATED_IN_DIRECTION else last
 
 
 def _outlook(blocks_needed: int | None) -> str:

@@ -1,0 +1,102 @@
+"""``pgclinic lab memory``: what one process of a server keeps in memory, once or over time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from pgclinic.model.memory import MemorySnapshot
+    from pgclinic.pg.session import Access
+
+
+def memory(
+    pid: int = typer.Argument(..., help="Process id of a backend, as pg_stat_activity shows it."),
+    dsn: str | None = typer.Argument(None, help="A server of your own; else one of the lab."),
+    server: str | None = typer.Option(
+        None, "--server", metavar="NAME", help="Which server of the lab; may be left out when only one runs."
+    ),
+    times: int = typer.Option(1, "--times", min=1, metavar="N", help="Look so often, and show what changed."),
+    every: str = typer.Option("1s", "--every", metavar="TIME", help="Time between two looks, such as 2s or 1m."),
+    html: Path | None = typer.Option(None, "--html", metavar="FILE", help="Write a page with an icicle chart."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON for machines."),
+) -> None:
+    """Show the memory contexts of a process (PostgreSQL 14 or newer).
+
+    The process writes them to the server's log, and they are read back from there.
+    """
+    from pgclinic.cli.duration import parse_duration_s
+    from pgclinic.cli.lab_output import print_json
+    from pgclinic.report.memory_page import render_memory
+    from pgclinic.report.memory_text import changes_text, heading, look_text, snapshot_text
+
+    every_s = parse_duration_s(every, "--every")
+    access = _access(server, dsn)
+    version = access.server.version
+    found: list[MemorySnapshot] = []
+    for snapshot in _looks(access, pid, times, every_s):
+        found.append(snapshot)
+        if as_json or times == 1:
+            continue
+        if len(found) == 1:
+            print(heading(snapshot, version))
+        print(look_text(snapshot, found[0]), flush=True)
+    if html is not None:
+        _write(html, render_memory(found, version))
+    if as_json:
+        print_json(_document(found, version))
+    else:
+        print(snapshot_text(found[0], version) if times == 1 else changes_text(found))
+        if html is not None:
+            print(f"  page       {html}")
+
+
+def _access(name: str | None, dsn: str | None) -> Access:
+    from pgclinic.errors import UsageError
+    from pgclinic.lab.registry import find
+    from pgclinic.lab.sources import attach
+    from pgclinic.pg.session import Access
+
+    if dsn is None:
+        running = find(name).server
+        assert running is not None
+        return Access(running)
+    if name is not None:
+        raise UsageError("--server and a connection string exclude each other")
+    attached, secrets = attach(dsn)
+    return Access(attached, secrets)
+
+
+def _write(path: Path, text: str) -> None:
+    from pgclinic.errors import UsageError
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--html {path} cannot be written: {error.strerror}") from error
+
+
+def _looks(access: Access, pid: int, times: int, every_s: float) -> Iterator[MemorySnapshot]:
+    from pgclinic.observe.memory import MemoryReader
+
+    with MemoryReader(access) as reader:
+        due_s = time.monotonic()
+        for _ in range(times):
+            time.sleep(max(0.0, due_s - time.monotonic()))
+            yield reader.of(pid)
+            due_s += every_s
+
+
+def _document(found: list[MemorySnapshot], version: str) -> dict[str, object]:
+    """What the machine-readable output says; ``changes`` are those between the first look and the last."""
+    from pgclinic.model.memory import changes
+
+    return {
+        "server_version": version,
+        "snapshots": [{"total": snapshot.root.sum(), "snapshot": snapshot} for snapshot in found],
+        "changes": changes(found[0].root, found[-1].root),
+    }

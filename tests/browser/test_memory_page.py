@@ -1,0 +1,86 @@
+"""The page of a process's memory in a real Chromium: drawn without scripts or network, it fits."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource
+from pgclinic.observe.log_tail import LogFormat, messages
+from pgclinic.observe.memory_dump import last_dump
+from pgclinic.report.memory_page import render_memory
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "memory"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+
+def recorded() -> MemoryContext:
+    lines = messages((FIXTURES / "18.txt").read_bytes(), LogFormat.STDERR, pid=19453, prefix="%m [%p] ")
+    found = last_dump(lines)
+    assert found is not None
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two looks, between which the cache grew and something else went away."""
+    root = recorded()
+    grown = msgspec.structs.replace(
+        root,
+        children=tuple(
+            msgspec.structs.replace(child, total_bytes=child.total_bytes * 2)
+            if child.name == "CacheMemoryContext"
+            else child
+            for child in root.children
+            if child.name != "TopPortalContext"
+        ),
+    )
+    looks = [
+        MemorySnapshot(pid=4711, at_s=1_795_258_400.0 + number, source=MemorySource.LOG, root=each)
+        for number, each in enumerate((root, grown))
+    ]
+    path = tmp_path_factory.mktemp("memory") / "memory.html"
+    path.write_text(render_memory(looks, "18.6"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["sync_api.Browser"]:
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1100])
+def test_the_icicle_is_drawn_and_fits(browser: "sync_api.Browser", page_file: Path, width: int, scheme: str) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+    page = context.new_page()
+    requests: list[str] = []
+    complaints: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto(page_file.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    picture = page.locator(".icicle .frame > svg")
+    assert "CacheMemoryContext" in (picture.get_attribute("aria-label") or "")
+    boxes = page.locator(".icicle svg svg rect").evaluate_all(
+        "all => all.map(one => [one.getBoundingClientRect().width, getComputedStyle(one).fill])"
+    )
+    assert len(boxes) > 10
+    assert min(box[0] for box in boxes) > 0.3
+    assert len({box[1] for box in boxes}) >= 2, "what grew has another colour than what did not"
+    labels = page.locator(".icicle text:not(.amount)").all_text_contents()
+    assert {"TopMemoryContext", "CacheMemoryContext"} <= set(labels)
+    assert page.get_by_text("Shrank, by name of the context").is_visible()
+    assert requests == [page_file.as_uri()]
+    assert complaints == []
+    context.close()
