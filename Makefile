@@ -18,7 +18,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wild
 build: $(VENV)/.built
 
 demo: build
-	$(BIN)/pgclinic study run global-counters --quick
+	$(BIN)/pgclinic study run global-counters --profile demo
 
 test: lint rust-test test-tools
 	$(BIN)/python -m pytest

@@ -1,12 +1,11 @@
 """The page of a process's memory in a real Chromium: drawn without scripts or network, it fits."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from fixtures.chromium import CHROMIUM
 from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource
 from pgclinic.observe.log_tail import LogFormat, messages
 from pgclinic.observe.memory_dump import last_dump
@@ -14,7 +13,6 @@ from pgclinic.report.memory_page import render_memory
 
 sync_api = pytest.importorskip("playwright.sync_api")
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "memory"
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
@@ -48,14 +46,6 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("memory") / "memory.html"
     path.write_text(render_memory(looks, "18.6"), encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator["sync_api.Browser"]:
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

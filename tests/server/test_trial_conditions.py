@@ -10,7 +10,7 @@ from pgclinic.errors import RunFailedError, UsageError
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import start_server
 from pgclinic.lab.sources import attach
-from pgclinic.model.study import Condition, Holder
+from pgclinic.model.study import Condition, Holder, Step
 from pgclinic.pg.dsn import dsn_of
 from pgclinic.pg.session import Access, Session
 from pgclinic.trial.condition import conditions
@@ -112,3 +112,86 @@ def test_checkpoints_are_asked_for_again_and_again(every_binaries: Binaries) -> 
                 seen.add(session.row("select checkpoint_lsn from pg_control_checkpoint()"))
                 time.sleep(0.05)
         assert len(seen - {before}) >= 3
+
+
+HOLDERS = "select count(*) from pg_stat_activity where application_name = 'pgclinic-holder'"
+
+
+def vacuumed_size(session: Session) -> int:
+    session.execute("update counters set cnt = cnt + 1; update counters set cnt = cnt + 1")
+    session.execute("vacuum counters")
+    (size,) = session.row("select pg_relation_size('counters')")
+    return int(size)
+
+
+def test_a_holder_lets_go_at_its_moment(binaries: Binaries) -> None:
+    """Before, every vacuum leaves more behind; after, the size stays."""
+    condition = Condition(horizon_held_by=Holder.SESSION, release_at_s=3.0)
+    with start_server(binaries, settings=SETTINGS) as running, asking(access := Access(running.server)) as session:
+        session.execute("create table counters (id int primary key, cnt bigint)")
+        session.execute("insert into counters select id, 0 from generate_series(1, 400) as id")
+        with conditions(access, condition):
+            sizes = [vacuumed_size(session)]
+            while session.row(HOLDERS) == (1,) and len(sizes) < 8:
+                sizes.append(vacuumed_size(session))
+            wait_until_free(session)
+            free = [vacuumed_size(session) for _ in range(6)]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] > sizes[0]
+    assert free[-1] == free[1]
+
+
+def wait_until_free(session: Session) -> None:
+    for _ in range(200):
+        if session.row(HOLDERS) == (0,):
+            return
+        time.sleep(0.05)
+    pytest.fail("the holder never let go")
+
+
+def test_a_release_that_never_came_spoils_the_trial(binaries: Binaries) -> None:
+    condition = Condition(horizon_held_by=Holder.SESSION, release_at_s=60.0)
+    with (
+        start_server(binaries, settings=SETTINGS) as running,
+        pytest.raises(RunFailedError, match="over before the release at 60 s"),
+        conditions(Access(running.server), condition),
+    ):
+        pass
+
+
+def test_time_outs_end_a_holder_that_may_be_ended(binaries: Binaries) -> None:
+    settings = SETTINGS | {"idle_in_transaction_session_timeout": "100ms"}
+    with start_server(binaries, settings=settings) as running, asking(access := Access(running.server)) as session:
+        with conditions(access, Condition(horizon_held_by=Holder.SESSION, time_outs=True)):
+            wait_until_free(session)
+        with conditions(access, Condition(horizon_held_by=Holder.SESSION)):
+            time.sleep(0.4)
+
+
+def test_steps_run_at_their_moments_and_again(binaries: Binaries) -> None:
+    steps = (
+        Step(at_s=0.2, sql="insert into seen values ('once')"),
+        Step(at_s=0.1, sql="insert into seen values ('again')", every_s=0.1),
+        Step(at_s=0.15, sql="vacuum seen"),
+    )
+    with start_server(binaries, settings=SETTINGS) as running, asking(access := Access(running.server)) as session:
+        session.execute("create table seen (what text, at timestamptz default clock_timestamp())")
+        with conditions(access, Condition(steps=steps)):
+            for _ in range(200):
+                counts = dict(session.rows("select what, count(*) from seen group by what"))
+                if counts.get("again", 0) >= 3 and "once" in counts:
+                    break
+                time.sleep(0.05)
+        assert session.row("select count(*) from seen where what = 'once'") == (1,)
+        (first,) = session.row("select what from seen order by at limit 1")
+        assert first == "again"
+
+
+def test_a_step_that_fails_spoils_the_trial(binaries: Binaries) -> None:
+    condition = Condition(steps=(Step(at_s=0.0, sql="vacuum nothing_of_that_name"),))
+    with (
+        start_server(binaries, settings=SETTINGS) as running,
+        pytest.raises(RunFailedError, match=r"step at 0 s failed: .*nothing_of_that_name"),
+        conditions(Access(running.server), condition),
+    ):
+        time.sleep(0.5)

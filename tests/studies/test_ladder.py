@@ -19,10 +19,10 @@ def small_ladder(folder: Path, *, blocks: int = 2, extra: str = "") -> str:
     """All rungs of the shipped study, each for two seconds; ``extra`` are further arms that it is given."""
     text = study_text("slow-by-configuration")
     text = text.replace("warehouses = 10\n", "warehouses = 1\n").replace("clients = 100", "clients = 8")
-    text = text.replace("warm_up_s = 3", "warm_up_s = 0.5")
-    text = text.replace("blocks_min = 5\nblocks_max = 5", f"blocks_min = {blocks}\nblocks_max = {blocks}")
+    text = text.replace("warm_up_s = 5", "warm_up_s = 0.5")
+    text = text.replace("blocks_min = 4\nblocks_max = 4", f"blocks_min = {blocks}\nblocks_max = {blocks}")
     quick, full = text.split("[profiles.full]")
-    quick = re.sub(r"= (8|20)([, }])", r"= 2\2", quick)
+    quick = re.sub(r"= (8|30)([, }])", r"= 2\2", quick)
     for name in re.findall(r"\[arms\.([a-z0-9-]+)\]", extra):
         quick, full = (part.replace("measure_s = { ", f"measure_s = {{ {name} = 2, ") for part in (quick, full))
     text = f"{quick.replace('[arms.cache-8mb]', extra + '[arms.cache-8mb]')}[profiles.full]{full}"

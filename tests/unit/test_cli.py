@@ -31,7 +31,7 @@ def test_help_loads_nothing_heavy() -> None:
         (["study", "run", "global-counter"], "did you mean global-counters"),
         (["study", "show", "no-such"], "unknown study 'no-such'"),
         (["study", "run", "global-counters", "--budget", "soon"], "--budget 'soon' is no duration"),
-        (["study", "run", "global-counters", "--budget", "1m"], "needs at least 5"),
+        (["study", "run", "global-counters", "--budget", "1m"], "needs at least 4"),
         (["study", "run", "global-counters", "--quick", "--full"], "exclude each other"),
         (["study", "run", "global-counters", "--set", "work_mem"], "is not NAME=VALUE"),
         (["study", "run", "global-counters", "--version", "13", "--bindir", "/x"], "--version and --bindir exclude"),

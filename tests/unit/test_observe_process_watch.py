@@ -8,7 +8,7 @@ import time
 import pytest
 
 from pgclinic.model.processes import KindRow, ProcessKind, ProcessSample, ProcessUse
-from pgclinic.observe.process_watch import ProcessWatch, read_calls_between
+from pgclinic.observe.process_watch import ProcessWatch, client_memory_bytes, read_calls_between
 
 
 def look(at_s: float, client: int, ended: int = 0, *, known: bool = True) -> ProcessSample:
@@ -51,3 +51,17 @@ def test_a_process_of_this_machine_is_looked_at_until_the_end() -> None:
     taken = watch.stop()
     assert len(taken) >= 2
     assert taken[-1].at_s > taken[0].at_s
+
+
+def clients(at_s: float, alive: int, rss_anon_bytes: int) -> ProcessSample:
+    row = KindRow(
+        kind=ProcessKind.CLIENT, alive=alive, seen=alive, use=ProcessUse(), rss_anon_bytes=rss_anon_bytes, io_known=True
+    )
+    return ProcessSample(at_s=at_s, kinds=(row,))
+
+
+def test_memory_of_a_backend_is_taken_when_the_most_of_them_are_there() -> None:
+    looks = [clients(0.0, 2, 10_000), clients(1.0, 40, 80_000), clients(2.0, 40, 120_000), clients(3.0, 1, 9_000)]
+    assert client_memory_bytes(looks) == 3_000
+    assert client_memory_bytes([clients(0.0, 0, 0)]) is None
+    assert client_memory_bytes([]) is None

@@ -31,6 +31,7 @@ from pgclinic.report.quantities import factor, range_words, slower
 from pgclinic.report.run_view import workload_rows
 from pgclinic.study.figures import counter_words, number, times
 from pgclinic.study.judge import judge
+from pgclinic.study.reasoning import mechanism_step
 
 STUDY = ladder_study()
 TRIALS, SECONDS = ladder_trials()
@@ -99,6 +100,12 @@ def test_ranges(bounds: tuple[float, float], ratio: float, words: str) -> None:
 )
 def test_counters_have_units(counter: str, value: float, words: str) -> None:
     assert counter_words(counter, value) == words
+
+
+def test_the_reasoning_says_a_counter_as_the_tables_do() -> None:
+    seen = ladder_verdict().claims[1].mechanisms[0]
+    step = mechanism_step(seen, STUDY.claims[1])
+    assert "from 98.6 % (base) to 82.9 % (cache-8MB), 0.84x" in step
 
 
 # --- rungs
@@ -291,7 +298,7 @@ def test_a_large_effect_is_told_as_a_factor() -> None:
     assert view.ratio_about == "slower, io against base"
     assert view.published == "42,000x slower"
     assert view.interval == "95 % interval 1,560x to 8,210x slower, 3 blocks, exact for few events"
-    assert view.compared == "over the whole of each"
+    assert view.compared == "TPS over the whole of each"
     assert view.plain_interval is None
     small = claim_view(ladder_info(), STUDY, TRIALS, ladder_verdict().claims[1])
     assert (small.ratio, small.ratio_about, small.published) == ("0.54x", "cache-8MB / base", "0.15")

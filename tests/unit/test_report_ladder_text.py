@@ -1,5 +1,6 @@
 """A ladder in the terminal: golden texts at two widths, and what must hold at every width."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -159,7 +160,7 @@ def test_the_shipped_ladder_is_described_without_a_string_of_zeros() -> None:
     text = describe_study(parse_study(SHIPPED.read_text(encoding="utf-8"), SHIPPED.name))
     assert "TPC-C as BenchBase implements it" in text
     assert "serializable" in text
-    assert "205x to " in text
+    assert re.search(r"[\d,]+x to [\d,]+x slower", text)
     assert "buffer hit ratio: at most 0.95x" in text
     assert "e-0" not in text
     assert max(len(line) for line in text.splitlines()) <= 100

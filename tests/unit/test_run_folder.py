@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fixtures.headline import headline_text
 from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.errors import DiskFullError, RunFailedError, UsageError
 from pgclinic.store import run_folder
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder, read_run
 from pgclinic.study.judge import judge
-from pgclinic.study.read import study_text
 
-TEXT = study_text("global-counters")
+TEXT = headline_text()
 
 
 def written(parent: Path) -> RunFolder:
@@ -91,3 +91,31 @@ def test_the_machine_is_read() -> None:
     assert machine.memory_bytes > 2**28
     assert machine.cpu_model
     assert machine.kernel
+
+
+def test_a_torn_line_is_cut_before_the_next_is_written(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    seconds = StudyRun().make()[1]
+    with (folder.path / "seconds.jsonl").open("a", encoding="utf-8") as out:
+        out.write('{"trial":11,"blo')
+    folder.cut_torn_second()
+    folder.add_second(seconds[0])
+    assert read_run(folder.path).seconds == (*seconds, seconds[0])
+    empty = RunFolder.create(tmp_path, "empty", run_info(), TEXT)
+    empty.cut_torn_second()
+    assert read_run(empty.path).seconds == ()
+
+
+def test_a_number_that_was_cut_off_is_used(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path, "run", run_info(), TEXT)
+    assert folder.last_number() == 0
+    folder.add_trial(StudyRun().make()[0][0])
+    (folder.path / "trials" / "12").mkdir()
+    assert folder.last_number() == 12
+
+
+def test_info_is_written_anew(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path, "run", run_info(), TEXT)
+    again = replace(run_info(), resumed_epoch_us=(7,), other_machines=(run_info().machine,))
+    folder.write_info(again)
+    assert read_run(folder.path).info == again

@@ -9,7 +9,7 @@ import pytest
 
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.confidence_sequence import always_valid_interval
-from pgclinic.stats.e_values import blocks_until_worth, false_discoveries_held, log_e_value
+from pgclinic.stats.e_values import blocks_until_worth, false_discoveries_held, log_e_value, log_e_value_of
 
 SLOWER_DENIED = ((-NULL_EFFECT, math.inf),)
 
@@ -95,3 +95,22 @@ def test_e_bh_of_one_claim_is_its_own_test() -> None:
     assert false_discoveries_held([math.log(20.1)]) == (True,)
     assert false_discoveries_held([math.log(19.9)]) == (False,)
     assert false_discoveries_held([]) == ()
+
+
+def test_what_a_p_value_is_worth() -> None:
+    assert math.exp(log_e_value_of(0.01)) == pytest.approx(4.45, abs=0.01)
+    assert math.exp(log_e_value_of(0.0001)) == pytest.approx(117.8, abs=0.1)
+    assert log_e_value_of(1.0) == pytest.approx(math.log(0.5))
+    assert log_e_value_of(0.9985) == pytest.approx(log_e_value_of(1.0), abs=0.001), "no jump near the end"
+    assert math.isfinite(log_e_value_of(0.0))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        log_e_value_of(1.5)
+
+
+def test_uniform_p_values_are_worth_one_on_average() -> None:
+    """A fair bet: the mean over p in logarithmic steps, from 1e-300 to 1. Below lies 1/690 of it."""
+    steps = np.linspace(math.log(1e-300), 0.0, 200_001)
+    worth = np.exp([log_e_value_of(math.exp(step)) + step for step in steps])
+    assert np.trapezoid(worth, steps) == pytest.approx(1.0, abs=0.002)
+    worths = [log_e_value_of(p) for p in (1e-9, 1e-4, 0.01, 0.2, 0.7, 1.0)]
+    assert worths == sorted(worths, reverse=True)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pgclinic.stats.student_t import incomplete_beta, quantile, t_half_width, t_interval, upper_tail
+from pgclinic.stats.student_t import incomplete_beta, p_value_above, quantile, t_half_width, t_interval, upper_tail
 
 TABLE = [
     (0.975, 1, 12.706205),
@@ -75,3 +75,20 @@ def test_interval_of_known_values() -> None:
 def test_one_value_bounds_nothing() -> None:
     assert t_interval([1.0]) == (-math.inf, math.inf)
     assert t_half_width(1, 1.0) == math.inf
+
+
+def test_p_value_of_one_side() -> None:
+    values = [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert p_value_above(values, 0.3) == pytest.approx(0.5)
+    t = 0.3 / math.sqrt(0.025 / 5)
+    assert p_value_above(values, 0.0) == pytest.approx(upper_tail(t, 4))
+    assert p_value_above(values, 0.6) == pytest.approx(1 - upper_tail(t, 4))
+    assert p_value_above([0.25] * 3, 0.125) == 0.0
+    assert p_value_above([0.25] * 3, 0.25) == 1.0
+    assert p_value_above([9.0], 0.0) == 1.0
+
+
+def test_p_value_and_interval_agree() -> None:
+    values = [0.11, 0.24, 0.17, 0.31]
+    low, _ = t_interval(values, 0.05)
+    assert p_value_above(values, low) == pytest.approx(0.025)

@@ -6,13 +6,14 @@ from collections import Counter
 
 import pytest
 
+from fixtures.headline import headline_text
 from pgclinic.errors import UnknownNameError
 from pgclinic.model.study import Holder
 from pgclinic.model.trial import ServerWanted, TrialSpec
 from pgclinic.study.expand import expand, profile_of
-from pgclinic.study.read import parse_study, read_study, study_text
+from pgclinic.study.read import parse_study
 
-STUDY, _ = read_study("global-counters")
+STUDY = parse_study(headline_text(), "headline.toml")
 SERVER = ServerWanted(version="18.6")
 
 
@@ -45,7 +46,7 @@ def test_both_arms_of_a_block_draw_the_same_rows() -> None:
 
 
 def test_arms_build_on_each_other() -> None:
-    text = study_text("global-counters").replace(
+    text = headline_text().replace(
         'about = "nothing holds the horizon"',
         'about = "nothing holds the horizon"\nsettings = { work_mem = "1MB", fsync = "off" }',
     )

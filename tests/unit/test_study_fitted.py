@@ -79,14 +79,15 @@ def test_a_profile_sets_what_its_size_needs_and_no_rung_is_changed_by_it() -> No
 
 
 def test_the_load_is_tpcc_of_the_profiles_size() -> None:
-    for name, warehouses in (("quick", 10), ("full", 128)):
+    sizes = (("quick", 10, Isolation.READ_COMMITTED), ("full", 128, Isolation.SERIALIZABLE))
+    for name, warehouses, isolation in sizes:
         profile = profile_of(LADDER, name)
         blocks = expand(LADDER, profile, seed=1, server=ServerWanted(version="18.6"), extra_settings={})
         for spec in blocks[0]:
             assert spec.load.tpcc is not None
             assert spec.load.tpcc.warehouses == warehouses
             assert spec.load.tpcc.convention is Convention.BENCHBASE
-            assert spec.load.tpcc.isolation is Isolation.SERIALIZABLE
+            assert spec.load.tpcc.isolation is isolation
             assert (spec.load.clients, spec.load.max_tries, spec.load.scripts) == (100, 3, ())
             assert spec.load.measure_s == profile.measure_s[spec.arm]
 

@@ -76,6 +76,25 @@ def test_a_study_with_trials_of_its_own_length_is_told_by_its_tail() -> None:
     assert "350 s" in tiny.refusal.advice
 
 
+def test_a_fixed_number_of_blocks_tells_more_and_needs_fewer() -> None:
+    trials = measured(SHARED)
+    claims = [replace(claim(0.8), tail_s=5)]
+    looked = prelude_of(claims, trials, budget_s=300, block_s=50, blocks_max=5)
+    fixed = prelude_of(claims, trials, budget_s=300, block_s=50, blocks_max=5, fixed=True)
+    assert looked.smallest_effect is not None
+    assert fixed.smallest_effect is not None
+    assert (looked.blocks, fixed.blocks) == (5, 5)
+    assert fixed.smallest_effect < looked.smallest_effect
+    four = prelude_of(claims, trials, budget_s=200, block_s=50, blocks_max=4, fixed=True)
+    assert four.refusal is None
+    assert four.claims[0].blocks_likely == 4
+    without = prelude_of(claims, trials, budget_s=200, block_s=50, blocks_max=4)
+    assert without.refusal is not None
+    assert without.refusal.kind is RefusalKind.BUDGET_TOO_SMALL
+    short = prelude_of(claims, trials, budget_s=199, block_s=50, blocks_max=4, fixed=True)
+    assert short.refusal is not None, "not all blocks fit, so the narrower interval does not hold"
+
+
 def test_a_stall_of_a_second_is_noise_and_no_lack_of_events() -> None:
     rows = [[1000.0 + 10 * (-1) ** second for second in range(20)] for _ in range(3)]
     rows[1][9] = 0.0

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fixtures.headline import headline_text
 from fixtures.records import failed_trial, global_counters, run_info, trial
 from pgclinic.model.progress import Progress
 from pgclinic.model.run import Second
@@ -17,8 +18,7 @@ from pgclinic.model.verdict import Verdict, VerdictWord
 from pgclinic.store.run_folder import RunFolder, read_run
 from pgclinic.study import run as study_run
 from pgclinic.study.expand import expand
-from pgclinic.study.read import study_text
-from pgclinic.study.run import StudyListener, run_blocks
+from pgclinic.study.run import SoFar, StudyListener, run_blocks
 from pgclinic.trial.run import TrialListener
 
 STUDY = global_counters()
@@ -77,7 +77,7 @@ def probe(held: bool) -> dict[object, float]:
 def run(
     tmp_path: Path, fleet: ScriptedFleet, profile: Profile = PROFILE, listener: StudyListener | None = None
 ) -> tuple[Verdict, RunFolder]:
-    folder = RunFolder.create(tmp_path, "run", run_info(), study_text("global-counters"))
+    folder = RunFolder.create(tmp_path, "run", run_info(), headline_text())
     blocks = expand(STUDY, profile, seed=3, server=ServerWanted(version="18.6"), extra_settings={})
     return run_blocks(STUDY, profile, blocks, fleet, folder, listener or StudyListener()), folder
 
@@ -168,3 +168,47 @@ def test_progress_counts_down(tmp_path: Path) -> None:
     lefts = [progress.left_s for progress in seen if progress.left_s is not None]
     assert lefts == sorted(lefts, reverse=True)
     assert seen[1].tps == (1000.0,)
+
+
+def resumed(tmp_path: Path, fleet: ScriptedFleet, profile: Profile = PROFILE) -> Verdict:
+    folder = RunFolder(tmp_path / "run")
+    blocks = expand(STUDY, profile, seed=3, server=ServerWanted(version="18.6"), extra_settings={})
+    stored = read_run(folder.path)
+    return run_blocks(STUDY, profile, blocks, fleet, folder, StudyListener(), so_far=SoFar(done=stored.trials))
+
+
+def test_a_run_that_is_taken_up_again_ends_as_it_would_have(tmp_path: Path) -> None:
+    def interrupted(spec: TrialSpec) -> TrialRecord:
+        if spec.number == 4:
+            raise KeyboardInterrupt
+        return steady(0.6)(spec)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, ScriptedFleet(interrupted))
+    fleet = ScriptedFleet(steady(0.6))
+    verdict = resumed(tmp_path, fleet)
+    whole, _ = run(tmp_path / "whole", ScriptedFleet(steady(0.6)))
+    assert verdict.headline == whole.headline
+    assert [spec.number for spec in fleet.orders] == list(range(4, 2 * PROFILE.blocks_min + 1))
+    assert len(read_run(tmp_path / "run").trials) == 2 * PROFILE.blocks_min
+
+
+def test_a_run_that_had_its_verdict_runs_nothing(tmp_path: Path) -> None:
+    first, _ = run(tmp_path, ScriptedFleet(steady(0.6)))
+    fleet = ScriptedFleet(steady(0.6))
+    assert resumed(tmp_path, fleet) == first
+    assert fleet.orders == []
+
+
+def test_what_was_spent_is_spent_but_a_begun_block_is_finished(tmp_path: Path) -> None:
+    def interrupted(spec: TrialSpec) -> TrialRecord:
+        if spec.number == 6:
+            raise KeyboardInterrupt
+        return replace(steady(0.6)(spec), elapsed_s=100.0)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, ScriptedFleet(interrupted))
+    fleet = ScriptedFleet(steady(0.6))
+    verdict = resumed(tmp_path, fleet, replace(PROFILE, budget_s=400))
+    assert [spec.block for spec in fleet.orders] == [3]
+    assert verdict.headline.word is VerdictWord.INCONCLUSIVE

@@ -9,57 +9,84 @@ import pytest
 
 from fixtures.series import MACHINES, SHARED, Noise, randomised_blocks
 from pgclinic.model.verdict import VerdictWord
+from pgclinic.stats.claimed_region import claimed_region, direction, null_zone
 from pgclinic.stats.knee import knee
-from pgclinic.study.sweep import SweepFinding, judge_sweep
+from pgclinic.stats.slope import elasticity_interval
+from pgclinic.study.sweep import judge_sweep, sweep_word
+from pgclinic.study.vocabulary import Ground
 
 LEVELS = [8.0, 32.0, 128.0, 512.0, 2048.0, 8192.0]
 
 
-def sweep(noise: Noise, change: float, *, blocks: int = 6, seed: int = 1) -> SweepFinding:
+def drawn_blocks(noise: Noise, change: float, *, blocks: int = 6, seed: int = 1) -> list[list[float]]:
     """TPS that change by the ratio ``change`` from the first level to the last, evenly in the logarithm."""
     effects = tuple(math.log(change) * at / 5 for at in range(6))
     drawn = randomised_blocks(noise, np.random.default_rng(seed), runs=1, blocks=blocks, effects=effects)[0]
-    return judge_sweep(LEVELS, (1000 * np.exp(drawn)).tolist(), -1)
+    found: list[list[float]] = (1000 * np.exp(drawn)).tolist()
+    return found
 
 
-def test_a_fall_is_replicated_with_its_size() -> None:
-    finding = sweep(SHARED, 0.5)
-    assert finding.word is VerdictWord.REPLICATED
+def word(blocks: list[list[float]], published: float, *, fixed: bool = False) -> VerdictWord:
+    """The word on "from the first level to the last it is ``published`` times as fast"."""
+    ground = Ground(claimed_region(published), null_zone(), direction(published))
+    span = math.log(LEVELS[-1] / LEVELS[0])
+    low, high = (span * bound for bound in elasticity_interval(LEVELS, blocks))
+    bounds = (math.exp(low), math.exp(high) if math.isfinite(high) else math.inf)
+    return sweep_word(bounds, ground, judge_sweep(LEVELS, blocks, 1 if published > 1 else -1, fixed=fixed))
+
+
+def test_a_fall_is_seen_and_its_opposite_is_not() -> None:
+    finding = judge_sweep(LEVELS, drawn_blocks(SHARED, 0.5), -1)
+    assert finding.follows
+    assert not finding.opposes
     assert finding.e_value > 40
     assert finding.e_value_against < 1
-    assert finding.page_p_value < 0.001
-    assert finding.change_low is not None
-    assert finding.change_high is not None
-    assert finding.change_low < 0.5 < finding.change_high < 0.95
+    assert finding.trend.p_value < 0.001
 
 
-def test_a_rise_contradicts_a_fall() -> None:
-    finding = sweep(SHARED, 2.0)
-    assert finding.word is VerdictWord.CONTRADICTED
-    assert finding.page_p_value > 0.9
+def test_a_fixed_number_of_blocks_goes_by_the_p_value() -> None:
+    """Three blocks in the claimed order: enough for one look, too few for an e-process."""
+    blocks = [[6.0, 5.0, 4.0], [60.0, 50.0, 40.0], [7.0, 6.0, 5.0]]
+    looked = judge_sweep([1.0, 2.0, 4.0], blocks, -1)
+    fixed = judge_sweep([1.0, 2.0, 4.0], blocks, -1, fixed=True)
+    assert fixed.follows
+    assert not looked.follows
+    assert judge_sweep([1.0, 2.0, 4.0], blocks, 1, fixed=True).opposes
 
 
-def test_a_rise_that_was_claimed_is_replicated() -> None:
-    effects = tuple(0.1 * level for level in range(6))
-    drawn = randomised_blocks(SHARED, np.random.default_rng(3), runs=1, blocks=6, effects=effects)[0]
-    finding = judge_sweep(LEVELS, np.exp(drawn).tolist(), 1)
-    assert finding.word is VerdictWord.REPLICATED
-    assert finding.change_low is not None
-    assert finding.change_low > 1.05
+def test_size_and_order_make_the_word() -> None:
+    falling = drawn_blocks(SHARED, 0.5)
+    assert word(falling, 0.5) is VerdictWord.REPLICATED
+    assert word(falling, 0.95**2) is VerdictWord.REPLICATED_IN_DIRECTION
+    assert word(falling, 2.0) is VerdictWord.CONTRADICTED
+    assert word(drawn_blocks(SHARED, 2.0), 2.0) is VerdictWord.REPLICATED
 
 
 def test_few_blocks_give_the_direction_but_no_size() -> None:
-    finding = sweep(SHARED, 0.5, blocks=4)
-    assert finding.word is VerdictWord.REPLICATED_IN_DIRECTION
-    assert finding.change_low is None
-    assert finding.blocks == 4
+    assert word(drawn_blocks(SHARED, 0.5, blocks=4), 0.5) is VerdictWord.REPLICATED_IN_DIRECTION
+    assert word(drawn_blocks(SHARED, 0.5, blocks=1), 0.5) is VerdictWord.INCONCLUSIVE
+
+
+def test_the_right_size_in_the_wrong_order_is_not_believed() -> None:
+    """The ends fall as claimed, the levels between them rise and fall by chance."""
+    finding = judge_sweep(LEVELS, [[6.0, 3.0, 5.0, 2.0, 4.0, 3.5], [6.0, 2.0, 3.0, 5.0, 3.5, 4.0]], -1)
+    ground = Ground(claimed_region(0.6), null_zone(), -1)
+    assert not finding.follows
+    assert sweep_word((0.55, 0.65), ground, finding) is VerdictWord.INCONCLUSIVE
+
+
+def test_ranks_and_size_that_disagree_are_both_not_believed() -> None:
+    falling, ground = judge_sweep(LEVELS, drawn_blocks(SHARED, 0.5), -1), Ground(claimed_region(0.6), null_zone(), -1)
+    assert sweep_word((1.2, 1.4), ground, falling) is VerdictWord.INCONCLUSIVE
+    rising = judge_sweep(LEVELS, drawn_blocks(SHARED, 2.0), -1)
+    assert sweep_word((0.5, 0.6), ground, rising) is VerdictWord.INCONCLUSIVE
 
 
 def test_a_fall_too_small_to_matter_is_no_effect() -> None:
-    calm = Noise(carry=0.0, deviation=0.002)
-    finding = sweep(calm, 0.985, blocks=8)
-    assert finding.e_value > 40, "the ranks see it"
-    assert finding.word is VerdictWord.NO_EFFECT
+    blocks = drawn_blocks(Noise(carry=0.0, deviation=0.002), 0.985, blocks=8)
+    assert judge_sweep(LEVELS, blocks, -1).e_value > 40, "the ranks see it"
+    assert word(blocks, 0.5) is VerdictWord.NO_EFFECT
+    assert word(blocks, 1.0) is VerdictWord.REPLICATED, "no difference was claimed"
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -67,7 +94,7 @@ def test_flat_levels_get_a_direction_in_at_most_one_sweep_of_twenty(machine: str
     directed = {VerdictWord.REPLICATED, VerdictWord.REPLICATED_IN_DIRECTION, VerdictWord.CONTRADICTED}
     rng = np.random.default_rng(2)
     drawn = np.exp(randomised_blocks(MACHINES[machine], rng, runs=120, blocks=6, effects=(0.0,) * 6)).tolist()
-    wrong = sum(any(judge_sweep(LEVELS, blocks[:n], -1).word in directed for n in range(1, 7)) for blocks in drawn)
+    wrong = sum(any(word(blocks[:n], 0.6) in directed for n in range(1, 7)) for blocks in drawn)
     assert wrong / 120 <= 0.05
 
 

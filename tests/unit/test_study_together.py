@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.records import blocks_of, global_counters
-from pgclinic.model.verdict import ClaimVerdict, VerdictWord
+from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
 from pgclinic.study.judge import judge
 from pgclinic.study.together import blocks_for_claims, standings
 
@@ -80,3 +80,62 @@ def test_very_strong_evidence_is_still_a_number() -> None:
 
 def test_more_claims_need_more_blocks() -> None:
     assert [blocks_for_claims(claims) for claims in (1, 2, 3, 10, 100)] == [5, 6, 6, 7, 8]
+
+
+def fixed(claim: ClaimVerdict) -> ClaimVerdict:
+    assert claim.interval is not None
+    return replace(claim, interval=replace(claim.interval, method=IntervalMethod.FIXED_BLOCKS))
+
+
+def counted(published: float, low: float | None, high: float | None) -> ClaimVerdict:
+    interval = Interval(ratio=published, low=low, high=high, blocks=5, method=IntervalMethod.COUNTS)
+    return replace(verdict_on(published, SLOWER), interval=interval)
+
+
+def test_a_fixed_number_of_blocks_is_looked_at_once_so_four_may_do() -> None:
+    looked, once = verdict_on(0.6, SLOWER[:4]), fixed(verdict_on(0.6, SLOWER[:4]))
+    assert [standing.upheld for standing in standings([looked])] == [False]
+    assert [standing.upheld for standing in standings([once])] == [True]
+    assert not standings([fixed(verdict_on(1.6, SLOWER))])[0].upheld
+    assert not standings([fixed(verdict_on(0.6, SLIGHT))])[0].upheld
+    assert standings([fixed(verdict_on(1.0, EQUAL))])[0].upheld
+    assert not standings([fixed(verdict_on(1.0, SLOWER))])[0].upheld
+
+
+def test_exact_limits_are_a_bet_of_all_or_nothing() -> None:
+    (beyond,) = standings([counted(0.1, 0.01, 0.4)])
+    assert beyond.upheld
+    assert beyond.e_value == pytest.approx(20.0)
+    assert standings([counted(0.1, 0.01, 0.97)])[0].e_value == 0.0
+    assert standings([counted(0.1, None, None)])[0].e_value == 0.0
+    assert standings([counted(9.0, 2.0, 80.0)])[0].upheld
+    sure = verdict_on(0.6, SLOWER)
+    assert [one.upheld for one in standings([sure, sure, counted(0.1, 0.01, 0.4)])] == [True] * 3
+    assert [one.upheld for one in standings([counted(0.1, 0.01, 0.4), counted(0.1, 0.01, 2.0)])] == [False, False]
+
+
+def test_a_study_of_several_claims_says_which_stand_together() -> None:
+    claims = tuple(
+        replace(STUDY.claims[0], name=name, published_ratio=published, region=None)
+        for name, published in (("slower", 0.6), ("faster", 1.6))
+    )
+    trials = blocks_of(STUDY, SLOWER, control_tps=1e6)
+    verdict = judge(replace(STUDY, claims=claims), trials)
+    assert [claim.upheld_together for claim in verdict.claims] == [True, False]
+    assert any("stands among the 2 claims of this study" in step for step in verdict.claims[0].how)
+    assert verdict.claims[0].how[-1].endswith("replicated.")
+    assert not any("claims of this study" in step for step in verdict.claims[1].how), "it does not stand by itself"
+    alone = judge(replace(STUDY, claims=claims[:1]), trials).headline
+    assert alone.upheld_together is None
+    assert not any("of this study" in step for step in alone.how)
+
+
+def test_a_claim_that_is_too_weak_among_many_is_told_so() -> None:
+    claims = tuple(
+        replace(STUDY.claims[0], name=f"claim {n}", published_ratio=r, region=None)
+        for n, r in enumerate([0.6, 1.6, 1.6])
+    )
+    verdict = judge(replace(STUDY, claims=claims), blocks_of(STUDY, SLOWER[:5], control_tps=1e6))
+    assert verdict.headline.word is VerdictWord.REPLICATED
+    assert verdict.headline.upheld_together is False
+    assert any("too weak to be upheld" in step for step in verdict.headline.how)

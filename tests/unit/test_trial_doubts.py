@@ -11,7 +11,8 @@ from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.trial import CpuUse, Doubt, DoubtKind
 from pgclinic.trial.doubts import find_doubts
 
-SPEC = replace(trial_spec(global_counters(), 1, 1, "free").load, measure_s=10)
+TRIAL = trial_spec(global_counters(), 1, 1, "free")
+SPEC = replace(TRIAL.load, measure_s=10)
 LOAD = load_result([1000.0] * 10)
 QUIET = replace(cpu_use(10.0, others_s=0.5, pressure_share=0.6), server_s=15.0, client_s=3.0)
 SAMPLES = Samples(taken=tuple(Sample(at_s=at, view="database", rows=({"hits": at * 600},)) for at in (0.0, 1.0)))
@@ -23,7 +24,7 @@ def doubts(
     cpu: CpuUse | None = QUIET,
     samples: Samples = SAMPLES,
 ) -> tuple[Doubt, ...]:
-    return find_doubts(spec, load, cpu, samples)
+    return find_doubts(replace(TRIAL, load=spec), load, cpu, samples)
 
 
 def kinds(**changes: object) -> set[DoubtKind]:
@@ -79,3 +80,24 @@ def test_conflicts_between_terminals_are_part_of_tpcc_and_other_failures_are_not
     assert doubt.kind is DoubtKind.FAILED_TRANSACTIONS
     assert "500 of 10,500" in doubt.text
     assert "XX000" in doubt.text
+
+
+def test_watching_throttling_and_an_unsteady_level_are_doubts() -> None:
+    assert kinds(cpu=replace(QUIET, observer_s=2.0)) == {DoubtKind.OBSERVERS_COST}
+    assert kinds(cpu=replace(QUIET, megahertz_early=3000.0, megahertz_late=2400.0)) == {DoubtKind.THROTTLING}
+    assert kinds(cpu=replace(QUIET, megahertz_early=3000.0, megahertz_late=2950.0, stopped_s=0.1)) == set()
+    falling = load_result([1000.0 - 8 * second for second in range(60)])
+    assert kinds(load=falling, spec=replace(SPEC, measure_s=60)) == {DoubtKind.NO_STEADY_STATE}
+
+
+def test_a_cpu_limit_is_told_before_the_clock() -> None:
+    both = replace(QUIET, megahertz_early=3000.0, megahertz_late=2400.0, stopped_s=5.0)
+    (doubt,) = doubts(cpu=both)
+    assert doubt.kind is DoubtKind.THROTTLING
+    assert "CPU limit" in doubt.text
+
+
+def test_a_level_that_moves_by_chance_alone_is_steady() -> None:
+    """A transaction every other second or so: halves of 20 and 30 are no news."""
+    few = load_result([float(second % 3 == 0) for second in range(60)] + [float(second % 2) for second in range(60)])
+    assert kinds(load=few, spec=replace(SPEC, measure_s=120)) == set()

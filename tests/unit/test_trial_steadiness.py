@@ -42,7 +42,10 @@ def test_a_fall_by_design_and_a_short_trial_are_none() -> None:
 def test_steady_trials_are_doubted_seldom_and_falling_ones_mostly(noise: Noise, most: float) -> None:
     rows = log_tps(noise, 60, np.random.default_rng(1), runs=400)
     falling = rows - np.linspace(0.0, 0.7, 60)
-    doubted = [np.mean([no_steady_state(row, FREE) is not None for row in np.exp(x).tolist()]) for x in (rows, falling)]
+    doubted = [
+        np.mean([no_steady_state(row, FREE) is not None for row in (1000 * np.exp(x)).tolist()])
+        for x in (rows, falling)
+    ]
     assert doubted[0] <= most
     assert doubted[1] >= 0.6
 

@@ -17,6 +17,7 @@ import typer
 
 from pgclinic import __version__
 from pgclinic.cli.bench import RawCommand, bench
+from pgclinic.cli.compare import compare
 from pgclinic.cli.lab import lab_app
 from pgclinic.cli.study import study_app
 from pgclinic.errors import PgclinicError
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.add_typer(study_app, name="study")
 app.add_typer(lab_app, name="lab")
+app.command("compare")(compare)
 app.command("bench", cls=RawCommand, add_help_option=False)(bench)
 
 

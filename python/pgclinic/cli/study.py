@@ -54,7 +54,7 @@ def show(
 
 @study_app.command("run")
 def run(
-    names: list[str] = typer.Argument(help="Names of studies, .toml files, or all."),
+    names: list[str] = typer.Argument([], help="Names of studies, .toml files, or all.", show_default=False),
     quick: bool = typer.Option(False, "--quick", help="The profile that fits in minutes (the default)."),
     full: bool = typer.Option(False, "--full", help="The published size."),
     profile: str | None = typer.Option(None, "--profile", help="Another of the study's profiles.", metavar="NAME"),
@@ -64,6 +64,9 @@ def run(
     bindir: Path | None = typer.Option(None, "--bindir", help="Programs of an installed PostgreSQL.", metavar="DIR"),
     dsn: str | None = typer.Option(None, "--dsn", help="An existing server; its settings stay as they are."),
     settings: list[str] = typer.Option([], "--set", help="A setting for every arm.", metavar="NAME=VALUE"),
+    prelude: bool = typer.Option(False, "--prelude", help="First measure what this machine can tell: a minute more."),
+    resume: Path | None = typer.Option(None, "--resume", help="Go on with a run that was cut off.", metavar="RUN"),
+    pool_machines: bool = typer.Option(False, "--pool-machines", help="Resume a run of another machine, in doubt."),
     runs: Path = typer.Option(Path("runs"), "--runs", help="Where run folders go.", envvar="PGCLINIC_RUNS"),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
@@ -71,6 +74,7 @@ def run(
 
     Exit code 0: replicated, also in direction only. 3: contradicted or no effect. 4: inconclusive or invalid.
     """
+    from pgclinic.cli.study_resume import ResumeRequest, resume_study
     from pgclinic.cli.study_run import Request, run_studies
     from pgclinic.errors import UsageError
 
@@ -78,6 +82,13 @@ def run(
         raise UsageError("--quick and --full exclude each other")
     if profile is not None and (quick or full):
         raise UsageError(f"--profile and {'--quick' if quick else '--full'} exclude each other")
+    if resume is not None:
+        if quick or full or profile or seed is not None or version or bindir or settings or prelude:
+            raise UsageError("--resume goes on with the profile, seed, server and settings of the run: leave them out")
+        asked = ResumeRequest(resume, tuple(names), budget, dsn, pool_machines=pool_machines, as_json=as_json)
+        raise typer.Exit(worst_exit_code([resume_study(asked)]))
+    if not names:
+        raise UsageError("no study is named", hint="pgclinic study list shows them")
     request = Request(
         profile=profile or ("full" if full else "quick"),
         budget=budget,
@@ -88,6 +99,7 @@ def run(
         settings=tuple(settings),
         runs=runs,
         as_json=as_json,
+        prelude=prelude,
     )
     verdicts = run_studies(names, request)
     raise typer.Exit(worst_exit_code(verdicts))
@@ -120,18 +132,23 @@ def judge_again(
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
     """Judge a finished or interrupted run again, without a server, and write its report anew."""
+    from pgclinic.cli.compare_end import finish_comparison
     from pgclinic.cli.verdict import finish
     from pgclinic.store.run_folder import RunFolder, read_run
     from pgclinic.study.fitted import in_profile
     from pgclinic.study.judge import judge
     from pgclinic.study.read import parse_study
+    from pgclinic.study.trust import doubts_of_run
 
     stored = read_run(run_folder)
     study = parse_study(stored.study_toml, str(run_folder / "study.toml"))
     profile = study.profiles.get(stored.info.profile)
     if profile is not None:
         study = in_profile(study, profile)
-    verdict = judge(study, stored.trials, profile, stored.info.machine.memory_bytes)
+    doubts = doubts_of_run(stored.info, stored.prelude)
+    verdict = judge(study, stored.trials, profile, stored.info.machine.memory_bytes, doubts)
+    if stored.info.kind == "compare":
+        raise typer.Exit(finish_comparison(RunFolder(run_folder), study, verdict, as_json=as_json))
     finish(RunFolder(run_folder), study, verdict, as_json=as_json)
     raise typer.Exit(worst_exit_code([verdict]))
 

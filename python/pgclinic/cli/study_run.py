@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -17,20 +18,27 @@ from pgclinic.cli.live import LiveLine
 from pgclinic.cli.verdict import finish
 from pgclinic.errors import UsageError
 from pgclinic.fleet.here import Here
+from pgclinic.lab.locks import directory_lock
 from pgclinic.load.engine import build_info
+from pgclinic.model.prelude import Prelude
 from pgclinic.model.run import RunInfo, Tool
 from pgclinic.model.study import Profile, Study
+from pgclinic.model.trial import TrialRecord, TrialSpec
 from pgclinic.model.verdict import Verdict
 from pgclinic.pg.setting_words import parse_settings
+from pgclinic.report.prelude_text import prelude_text
 from pgclinic.report.verdict_table import verdict_table
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder
+from pgclinic.study.aa_run import DEFAULT_S, run_prelude
 from pgclinic.study.expand import expand, profile_of
 from pgclinic.study.expected import block_s, expected_s
 from pgclinic.study.fitted import fitted, in_profile
+from pgclinic.study.judge import judge
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import read_study, shipped_studies
-from pgclinic.study.run import StudyListener, run_blocks
+from pgclinic.study.run import SoFar, StudyListener, run_blocks
+from pgclinic.study.trust import doubts_of_run
 
 SEEDS = 10_000
 
@@ -48,6 +56,30 @@ class Request:
     settings: tuple[str, ...]
     runs: Path
     as_json: bool
+    prelude: bool = False
+
+
+@dataclass(frozen=True)
+class Course:
+    """All that the trials of one run need, and what the run has done so far.
+
+    ``dsn`` has its secrets, and so have ``dsns``, the addresses of arms with servers of their own.
+    """
+
+    study: Study
+    profile: Profile
+    blocks: tuple[tuple[TrialSpec, ...], ...]
+    folder: RunFolder
+    info: RunInfo
+    dsn: str | None
+    done: tuple[TrialRecord, ...] = ()
+    prelude_done: tuple[TrialRecord, ...] = ()
+    prelude: Prelude | None = None
+    dsns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fleet(self) -> Here:
+        return Here(dsn=self.dsn, dsns=self.dsns)
 
 
 def run_studies(names: list[str], request: Request) -> list[Verdict]:
@@ -94,28 +126,59 @@ def _run_study(study: Study, text: str, profile: Profile, extra_settings: dict[s
         _say_what_comes(study, profile, patient, seed)
         prepare(study, profile, patient, extra_settings, on_stage=live.stage)
         blocks = expand(study, profile, seed=seed, server=patient.wanted, extra_settings=extra_settings)
-        folder = RunFolder.create(
-            request.runs,
-            f"{time.strftime('%Y-%m-%d')}-{study.name}-{seed}",
-            _run_info(study, profile, patient, seed, request),
-            text,
-        )
+        info = _run_info(study, profile, patient, seed, request)
+        folder = RunFolder.create(request.runs, f"{time.strftime('%Y-%m-%d')}-{study.name}-{seed}", info, text)
+        verdict = measure(Course(study, profile, blocks, folder, info, request.dsn), live)
+    finish(folder, study, verdict, as_json=request.as_json)
+    return verdict
+
+
+def measure(course: Course, live: LiveLine) -> Verdict:
+    """The prelude, where there is one, and the blocks. What it says against the run stands in the verdict."""
+    folder, info = course.folder, course.info
+    with directory_lock(folder.path, wait=False) as alone:
+        if not alone:
+            raise UsageError(f"another command is writing {folder.path}")
+        if info.resumed_epoch_us:
+            folder.cut_torn_second()
+            folder.write_info(info)
         try:
-            verdict = run_blocks(
-                study,
-                profile,
-                blocks,
-                Here(dsn=request.dsn),
+            prelude = course.prelude
+            if info.prelude_s > 0 and prelude is None:
+                prelude = _prelude(course, live)
+            doubts = doubts_of_run(info, prelude)
+            if prelude is not None and prelude.refusal is not None:
+                return judge(course.study, course.done, course.profile, info.machine.memory_bytes, doubts)
+            return run_blocks(
+                course.study,
+                course.profile,
+                course.blocks,
+                course.fleet,
                 folder,
                 StudyListener(on_progress=live.progress, on_trial=live.trial),
-                machine.memory_bytes,
+                info.machine.memory_bytes,
+                SoFar(done=course.done, doubts=doubts),
             )
         except BaseException:
             live.close()
-            _say_what_is_kept(folder)
+            _say_what_is_kept(folder, can_be_resumed=info.kind == "study")
             raise
-    finish(folder, study, verdict, as_json=request.as_json)
-    return verdict
+
+
+def _prelude(course: Course, live: LiveLine) -> Prelude:
+    prelude = run_prelude(
+        course.study,
+        course.profile,
+        course.blocks,
+        course.fleet,
+        course.folder,
+        StudyListener(on_progress=live.progress, on_trial=live.trial),
+        prelude_s=course.info.prelude_s,
+        done=course.prelude_done,
+    )
+    live.close()
+    print(prelude_text(prelude), file=sys.stderr)
+    return prelude
 
 
 def _say_what_comes(study: Study, profile: Profile, patient: Patient, seed: int) -> None:
@@ -128,11 +191,13 @@ def _say_what_comes(study: Study, profile: Profile, patient: Patient, seed: int)
     )
 
 
-def _say_what_is_kept(folder: RunFolder) -> None:
+def _say_what_is_kept(folder: RunFolder, *, can_be_resumed: bool) -> None:
     kept = len(list((folder.path / "trials").glob("*/record.json")))
     print(f"{kept} finished trials are kept in {folder.path}", file=sys.stderr)
     if kept:
         print(f"  judge what there is: pgclinic study judge {folder.path}", file=sys.stderr)
+    if can_be_resumed:
+        print(f"  go on with it:       pgclinic study run --resume {folder.path}", file=sys.stderr)
 
 
 def _run_info(study: Study, profile: Profile, patient: Patient, seed: int, request: Request) -> RunInfo:
@@ -147,6 +212,9 @@ def _run_info(study: Study, profile: Profile, patient: Patient, seed: int, reque
         server=patient.words,
         started_epoch_us=time.time_ns() // 1000,
         machine=read_machine(),
+        wanted=patient.wanted,
+        settings=parse_settings(request.settings),
+        prelude_s=profile.prelude_s or (DEFAULT_S if request.prelude else 0.0),
         tool=Tool(
             pgclinic=__version__,
             engine=engine.version,

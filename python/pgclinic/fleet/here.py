@@ -5,7 +5,8 @@ That holds between commands too: a second one waits for the first one's trial, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pgclinic.lab.locks import named_lock
@@ -23,10 +24,18 @@ class Fleet(Protocol):
 
 @dataclass(frozen=True)
 class Here:
-    """``dsn`` is the whole address of an attached server, secrets included; it is never stored."""
+    """``dsn`` is the whole address of an attached server, secrets included; it is never stored.
+
+    Where arms have servers of their own, ``dsns`` are their whole addresses by the address without secrets.
+    """
 
     dsn: str | None = None
+    dsns: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, spec: TrialSpec, listener: TrialListener) -> TrialRecord:
         with named_lock("trial", on_wait=lambda: listener.on_stage("waiting for another command's trial")):
-            return run_trial(spec, listener, dsn=self.dsn)
+            return run_trial(spec, listener, dsn=self._whole_address(spec))
+
+    def _whole_address(self, spec: TrialSpec) -> str | None:
+        own = spec.server.dsn
+        return self.dsn if own is None else self.dsns.get(own, self.dsn or own)

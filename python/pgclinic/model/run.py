@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pgclinic.model.record import Record
+from pgclinic.model.trial import ServerWanted
 
 
 class Machine(Record):
@@ -29,7 +30,10 @@ class Tool(Record):
 class RunInfo(Record):
     """run.json: what was asked, with which seed, on which machine, by which tool.
 
-    ``profile`` names the study's profile, ``server`` the server wanted in words without secrets.
+    ``profile`` names the study's profile, ``server`` the server wanted in words without secrets; ``wanted`` is the same
+    for a machine, and ``settings`` are those that every arm was given. With them and the seed a run that was cut off
+    is taken up again, at ``resumed_epoch_us``; ``other_machines`` are those it was then gone on with. ``prelude_s`` is
+    how long its prelude measures, 0 for none.
     """
 
     command: tuple[str, ...]
@@ -42,6 +46,11 @@ class RunInfo(Record):
     started_epoch_us: int
     machine: Machine
     tool: Tool
+    wanted: ServerWanted | None = None
+    settings: dict[str, str] = {}
+    prelude_s: float = 0.0
+    resumed_epoch_us: tuple[int, ...] = ()
+    other_machines: tuple[Machine, ...] = ()
     format: int = 1
 
 

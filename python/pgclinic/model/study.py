@@ -24,10 +24,7 @@ class Holder(str, Enum):
 
 
 class Step(Record):
-    """SQL that a session of its own runs ``at_s`` seconds after the load was begun, and every ``every_s`` from then on.
-
-    At 0 s it runs, to its end, before the load begins, while the horizon is held already.
-    """
+    """SQL that a session of its own runs ``at_s`` seconds after the load was begun, and every ``every_s`` from then on."""
 
     at_s: float
     sql: str
@@ -58,12 +55,19 @@ class TpccWorkload(Record):
     max_tries: int = 3
 
 
+class PagesWanted(Record):
+    """The table and the index of it whose pages are looked into at the end of each trial."""
+
+    table: str
+    index: str | None = None
+
+
 class Workload(Record):
     """What the data are and what clients do. ``fill`` is SQL, run once; its result is kept as a template.
 
     ``probe`` is one statement whose pages are counted by EXPLAIN (ANALYZE, BUFFERS) at the end of each trial.
     ``gauges`` are statements of our own that give one number each, read after the load while the condition lasts;
-    claims and mechanisms name them as they name counters.
+    claims and mechanisms name them as they name counters. ``pages`` are looked into then as well.
     """
 
     fill: str = ""
@@ -74,6 +78,7 @@ class Workload(Record):
     protocol: Protocol = Protocol.SIMPLE
     probe: str | None = None
     gauges: dict[str, str] = {}
+    pages: PagesWanted | None = None
 
 
 class WorkloadChange(Record):
@@ -83,13 +88,15 @@ class WorkloadChange(Record):
     scripts: tuple[Script, ...] | None = None
     clients: int | None = None
     probe: str | None = None
+    pages: PagesWanted | None = None
 
 
 class ArmFile(Record):
     """One arm: settings, condition, variables and workload on top of those of ``builds_on``.
 
     ``variables`` are those of the scripts. ``version`` is the PostgreSQL that this arm runs on, whatever the others
-    do. ``level`` is its place on the axis of a sweep. ``published_tps`` is what the source measured;
+    do; ``bindir`` the programs of an installed one, ``dsn`` an existing one, and its address has no password here: one
+    of the three at most. ``level`` is its place on the axis of a sweep. ``published_tps`` is what the source measured;
     ``published_text`` how it says so where that is no plain figure.
     """
 
@@ -100,6 +107,8 @@ class ArmFile(Record):
     variables: dict[str, str] = {}
     workload: WorkloadChange | None = None
     version: str | None = None
+    bindir: str | None = None
+    dsn: str | None = None
     level: float | None = None
     published_tps: float | None = None
     published_text: str | None = None
@@ -111,8 +120,10 @@ class Profile(Record):
     Only the arms that ``measure_s`` names are run, and only claims about these are judged.
     A budget in seconds counts from the start of the first trial; a block that cannot be finished in it is not begun.
     With ``blocks_min`` equal to ``blocks_max`` nobody stops on what was seen, and the interval is the narrower one of
-    a fixed number of blocks. ``warehouses`` is TPC-C's size. ``clients`` and ``threads`` override the workload's;
-    ``settings``, by arm, those of the arm and of whatever builds on it, unless set there again.
+    a fixed number of blocks. ``warehouses`` is TPC-C's size, ``isolation`` overrides its workload's.
+    ``clients`` and ``threads`` override the workload's; ``settings``, by arm, those of the arm and of whatever builds
+    on it, unless set there again. With ``prelude_s`` so many seconds of one arm are measured before the blocks, to
+    learn what this machine can tell; they do not count in the budget.
     """
 
     warm_up_s: float
@@ -121,13 +132,21 @@ class Profile(Record):
     blocks_max: int
     budget_s: float
     warehouses: int | None = None
+    isolation: Isolation | None = None
     clients: int | None = None
     threads: int | None = None
     settings: dict[str, dict[str, str]] = {}
+    prelude_s: float = 0.0
 
 
 class Counter(str, Enum):
-    """Mechanism counters: what should have moved if the claimed cause is the true one."""
+    """Mechanism counters: what should have moved if the claimed cause is the true one.
+
+    The last four need statistics or a log that tell of statements: ``query_ids`` under which pg_stat_statements counts
+    what the load sent, ``statement_texts`` that differ among those that were logged, ``plans_linked_share`` of the
+    logged plans whose query id the statistics know, ``fingerprint_agreement``, the share of all pairs of logged texts
+    that query ids and fingerprints put together or apart alike.
+    """
 
     BUFFER_HITS_PER_TRANSACTION = "buffer_hits_per_transaction"
     PROBE_PAGES = "probe_pages"
@@ -145,6 +164,10 @@ class Counter(str, Enum):
     SERVER_CPU_US_PER_TRANSACTION = "server_cpu_us_per_transaction"
     BACKEND_MEMORY_BYTES = "backend_memory_bytes"
     STATEMENTS_PER_S = "statements_per_s"
+    QUERY_IDS = "query_ids"
+    STATEMENT_TEXTS = "statement_texts"
+    PLANS_LINKED_SHARE = "plans_linked_share"
+    FINGERPRINT_AGREEMENT = "fingerprint_agreement"
 
 
 class Mechanism(Record):
@@ -177,12 +200,13 @@ class PublishedRatio(Record):
 class Claim(Record):
     """``arm`` runs at ``published_ratio`` times the TPS of ``control``, in the last ``tail_s`` seconds of each trial.
 
-    ``measure`` is what is compared in place of the TPS: a counter or a gauge. A claim with ``levels``, at least three
-    arms in the order of their level, is a sweep from ``control``, the first, to ``arm``, the last: it is judged by the
-    trend over all of them. Without ``tail_s`` whole trials are compared. ``region`` overrides the claimed region of
-    the ratio; without it, it is half to twice the published log effect. With ``published_value`` the measure is held
-    against that figure in place of the control's. ``published_others`` are the figures by which the source contradicts
-    itself.
+    ``measure`` is what is compared in place of the TPS: a counter, a gauge, or ``decline``, how far the TPS came from
+    begin to end of a trial, as a ratio. A claim with ``levels``, three to nine arms in the order of their level, is a
+    sweep from ``control``, the first, to ``arm``, the last: it is judged by the trend over all of them. Without
+    ``tail_s`` whole trials are compared. ``region`` overrides the claimed region of the ratio; without it, it is half
+    to twice the published log effect. With ``published_value`` the measure is held against that figure in place of the
+    control's. ``published_others`` are the figures by which the source contradicts itself.
+    An ``open`` one is a question: nobody has claimed anything, and ``published_ratio`` is 1.
     """
 
     name: str
@@ -199,6 +223,7 @@ class Claim(Record):
     mechanisms: tuple[Mechanism, ...] = ()
     published_windows: PublishedWindow | None = None
     published_others: tuple[PublishedRatio, ...] = ()
+    open: bool = False
 
 
 class Since(Record):

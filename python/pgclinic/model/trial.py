@@ -5,10 +5,12 @@ from __future__ import annotations
 from enum import Enum
 
 from pgclinic.model.load import LoadResult, LoadSpec
+from pgclinic.model.pages import PageFacts
 from pgclinic.model.processes import ProcessSample
 from pgclinic.model.record import Record
 from pgclinic.model.sample import Samples
-from pgclinic.model.study import Condition
+from pgclinic.model.study import Condition, PagesWanted
+from pgclinic.model.trial_events import TrialEvents
 
 
 class ServerWanted(Record):
@@ -39,6 +41,7 @@ class TrialSpec(Record):
     load: LoadSpec
     probe: str | None = None
     gauges: dict[str, str] = {}
+    pages: PagesWanted | None = None
 
 
 class DoubtKind(str, Enum):
@@ -52,6 +55,13 @@ class DoubtKind(str, Enum):
     SHORT_TRIAL = "short_trial"
     SETTING_LEFT_OUT = "setting_left_out"
     ARM_LEFT_OUT = "arm_left_out"
+    NO_STEADY_STATE = "no_steady_state"
+    CHECKPOINT_IN_ONE_ARM = "checkpoint_in_one_arm"
+    THROTTLING = "throttling"
+    OBSERVERS_COST = "observers_cost"
+    TOO_FEW_EVENTS = "too_few_events"
+    DIFFERENT_MACHINE = "different_machine"
+    PRELUDE_REFUSED = "prelude_refused"
 
 
 class Doubt(Record):
@@ -68,6 +78,8 @@ class CpuUse(Record):
 
     ``pressure_share`` is the share of the time in which some process waited for a CPU (/proc/pressure/cpu), None
     where the kernel does not tell. ``clock_jump_s`` is how far the wall clock went away from the steady one meanwhile.
+    ``megahertz_early`` and ``megahertz_late`` are the cores' mean clock in the first and in the last third of the load;
+    ``stopped_s`` is for how long a CPU limit stopped the control group, all its cores together.
     """
 
     elapsed_s: float
@@ -78,6 +90,9 @@ class CpuUse(Record):
     others_s: float
     pressure_share: float | None = None
     clock_jump_s: float = 0.0
+    megahertz_early: float | None = None
+    megahertz_late: float | None = None
+    stopped_s: float | None = None
 
 
 class Probe(Record):
@@ -92,10 +107,14 @@ class Probe(Record):
 
 
 class Observed(Record):
-    """What was sampled while one trial ran, at seconds since measuring began."""
+    """What was sampled while one trial ran and what the server logged, at seconds since measuring began.
+
+    ``events`` know when each checkpoint and vacuum was and what it did, of which samples see only that it happened.
+    """
 
     samples: Samples = Samples()
     processes: tuple[ProcessSample, ...] = ()
+    events: TrialEvents = TrialEvents()
 
 
 class TrialOutcome(str, Enum):
@@ -107,8 +126,8 @@ class TrialRecord(Record):
     """What one trial gave. A failed one has ``failure`` in words and no load.
 
     ``settings`` are those the server itself reported for what the arm set; ``counters`` the mechanism counters over
-    the whole measured time, and the study's gauges at its end. ``samples`` and ``processes`` are at seconds since
-    measuring began; on disk they lie beside the record.
+    the whole measured time, and the study's gauges at its end. ``samples``, ``processes`` and ``events``
+    are at seconds since measuring began; on disk they lie beside the record.
     """
 
     spec: TrialSpec
@@ -120,8 +139,10 @@ class TrialRecord(Record):
     load: LoadResult | None = None
     samples: Samples = Samples()
     processes: tuple[ProcessSample, ...] = ()
+    events: TrialEvents = TrialEvents()
     counters: dict[str, float] = {}
     probe: Probe | None = None
+    pages: PageFacts | None = None
     cpu: CpuUse | None = None
     doubts: tuple[Doubt, ...] = ()
     failure: str | None = None

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import time
 
+from msgspec.structs import replace
+
 from pgclinic.errors import ServerLostError
-from pgclinic.model.load import LoadResult
 from pgclinic.model.trial import CpuUse
 from pgclinic.observe.processes import CpuPressure, MachineCpu, cpu_pressure, cpu_seconds, machine_cpu
+from pgclinic.observe.throttling import first_and_last_third, megahertz, stopped_s
 
 
 class CpuMeter:
-    """``start`` before the load, ``stop`` after it. ``postmaster_pid`` is None for a server that is not ours.
+    """``start`` before the load, ``look`` every second, ``stop`` after it.
 
-    The CPU of such a server, if it is on this machine, then counts among the others'.
+    ``postmaster_pid`` is None for a server that is not ours. The CPU of such a server, if it is on this machine, then
+    counts among the others'.
     """
 
     def __init__(self, postmaster_pid: int | None) -> None:
@@ -25,6 +28,8 @@ class CpuMeter:
         self._pressure = cpu_pressure()
         self._process_s = 0.0
         self._server_s = 0.0
+        self._stopped_s: float | None = None
+        self._clocks: list[float] = []
 
     def start(self) -> None:
         self._started_s = time.monotonic()
@@ -33,23 +38,43 @@ class CpuMeter:
         self._machine = machine_cpu()
         self._pressure = cpu_pressure()
         self._server_s = self._server()
+        self._stopped_s = stopped_s()
+        self._clocks = []
 
-    def stop(self, load: LoadResult) -> CpuUse:
-        """CPU seconds since ``start``; a server that died in between obtained what it had when last seen: none."""
+    def look(self) -> None:
+        """Note the clock of the cores; call it every second while the load runs: an idle core's clock says nothing."""
+        clock = megahertz()
+        if clock is not None:
+            self._clocks.append(clock)
+
+    def stop(self) -> CpuUse:
+        """CPU seconds since ``start``; a server that died in between obtained what it had when last seen: none.
+
+        All of this process is the client's until ``split`` says how much of it was watching.
+        """
         elapsed_s = time.monotonic() - self._started_s
         own_s = time.process_time() - self._process_s
         server_s = max(0.0, self._server() - self._server_s)
-        client_s = min(own_s, load.client_cpu_user_s + load.client_cpu_system_s)
+        early, late = first_and_last_third(self._clocks) or (None, None)
+        stopped = stopped_s()
         return CpuUse(
             elapsed_s=elapsed_s,
             cores=len(os.sched_getaffinity(0)),
             server_s=server_s,
-            client_s=client_s,
-            observer_s=max(0.0, own_s - client_s),
+            client_s=own_s,
+            observer_s=0.0,
             others_s=max(0.0, _taken_s(self._machine, machine_cpu()) - own_s - server_s),
             pressure_share=_pressed(self._pressure, cpu_pressure(), elapsed_s),
             clock_jump_s=(time.time() - self._started_epoch_s) - (time.monotonic() - self._started_s),
+            megahertz_early=early,
+            megahertz_late=late,
+            stopped_s=stopped - self._stopped_s if stopped is not None and self._stopped_s is not None else None,
         )
+
+    @staticmethod
+    def split(use: CpuUse, observer_s: float) -> CpuUse:
+        """The same with the observers' part taken out of the client's."""
+        return replace(use, client_s=max(0.0, use.client_s - observer_s), observer_s=observer_s)
 
     def _server(self) -> float:
         if self._pid is None:

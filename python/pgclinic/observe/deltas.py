@@ -135,7 +135,7 @@ def backends_by_wait_event(samples: Samples) -> dict[str, Series]:
     Idle sessions are left out; an idle transaction counts as ``idle in transaction``.
     """
     taken = samples.of("activity")
-    counts = [_waits(sample.rows) for sample in taken]
+    counts = [waits_of(sample.rows) for sample in taken]
     names = sorted({name for count in counts for name in count})
     return {
         name: tuple(Point(at_s=one.at_s, value=count.get(name, 0.0)) for one, count in zip(taken, counts, strict=True))
@@ -143,7 +143,8 @@ def backends_by_wait_event(samples: Samples) -> dict[str, Series]:
     }
 
 
-def _waits(rows: Iterable[Row]) -> dict[str, float]:
+def waits_of(rows: Iterable[Row]) -> dict[str, float]:
+    """How many backends of these rows of the activity waited for what; idle sessions are left out."""
     counts: dict[str, float] = {}
     for row in rows:
         state, kind = row.get("state"), row.get("wait_event_type")

@@ -187,8 +187,11 @@ class _Look:
         )
 
     def _probe(self, statement: str) -> int:
-        # The statement is run three times.
-        return visit_pages(self._access, statement, timeout_ms=round(self._left_s(1.0) * 1000 / 3)).pages
+        # The statement is run twice and explained.
+        seen = visit_pages(self._access, statement, timeout_ms=round(self._left_s(1.0) * 1000 / 3))
+        if seen.pages is None:
+            raise QueryError("the probe took too long", sqlstate="57014")
+        return seen.pages
 
     def _left_s(self, until: float) -> float:
         return self._began_s + until * self._limit_s - time.monotonic()

@@ -15,7 +15,7 @@ _CANCELLED = "57014"
 def visit_pages(access: Access, statement: str, *, timeout_ms: int = STATEMENT_TIMEOUT_MS) -> Probe:
     """Plan ``statement``, run it under EXPLAIN (ANALYZE, BUFFERS) and count the pages of its execution.
 
-    One that takes longer than ``timeout_ms`` keeps its plan and has no pages. Raises QueryError when it fails otherwise.
+    One that takes longer than ``timeout_ms`` keeps its plan and has no pages. Raises QueryError for other failures.
     """
     with Session(access, statement_timeout_ms=timeout_ms, application_name="pgclinic-probe") as session:
         planned = _document(session, f"explain (format json) {statement}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -19,6 +20,8 @@ class ProcessWatch:
     def __init__(self, postmaster_pid: int | None) -> None:
         self._table = ProcessTable(postmaster_pid) if postmaster_pid is not None else None
         self._taken: list[ProcessSample] = []
+        #: The CPU that looking cost, in seconds; known when it has stopped.
+        self.cost_s = 0.0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="pgclinic-processes", daemon=True)
 
@@ -35,6 +38,7 @@ class ProcessWatch:
         while self._look() and not self._stopping.wait(INTERVAL_S):
             pass
         self._look()
+        self.cost_s = time.thread_time()
 
     def _look(self) -> bool:
         """False when there is nothing to look at any more."""

@@ -31,16 +31,25 @@ def cpu_seconds(postmaster_pid: int) -> float:
 
     Raises ServerLostError when the postmaster is gone.
     """
-    own = _stat(postmaster_pid)
-    if own is None:
-        raise ServerLostError(f"process {postmaster_pid} is gone")
-    ticks = sum(own[11:15])
+    while True:
+        own = _stat(postmaster_pid)
+        if own is None:
+            raise ServerLostError(f"process {postmaster_pid} is gone")
+        ticks = sum(own[11:15]) + _ticks_of_children(postmaster_pid)
+        after = _stat(postmaster_pid)
+        # A child reaped in between is in neither of the two sums, and it may have done most of the work.
+        if after is None or after[13:15] == own[13:15]:
+            return ticks / _TICKS_PER_S
+
+
+def _ticks_of_children(postmaster_pid: int) -> int:
+    ticks = 0
     for pid in _children(postmaster_pid):
         child = _stat(pid)
         if child is not None and child[1] == postmaster_pid:
             # A child's own children (an archive command) count once it has reaped them.
             ticks += sum(child[11:15])
-    return ticks / _TICKS_PER_S
+    return ticks
 
 
 def machine_cpu() -> MachineCpu:

@@ -26,6 +26,12 @@ _HEADS: dict[str, str] = {
     Counter.WAL_BYTES_PER_TRANSACTION: "WAL a commit",
     Counter.SEQUENTIAL_SCAN_SHARE: "Scans that are sequential",
     Counter.SERVER_CPU_SHARE: "Server's share of the CPU",
+    Counter.SERVER_CPU_US_PER_TRANSACTION: "Server's CPU a commit",
+    Counter.BACKEND_MEMORY_BYTES: "Memory of a backend",
+    Counter.QUERY_IDS: "Query ids",
+    Counter.STATEMENT_TEXTS: "Logged texts",
+    Counter.PLANS_LINKED_SHARE: "Plans linked by id",
+    Counter.FINGERPRINT_AGREEMENT: "Ids and fingerprints agree",
 }
 
 #: What a SQLSTATE meant for the transactions that it ended.

@@ -73,13 +73,13 @@ def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdic
         kind=verdict.word.value.replace(" ", "-"),
         mark=MARKS[verdict.word],
         word=word_in_full(verdict),
-        ratio=big_figure(verdict),
+        ratio=big_figure(claim, verdict),
         ratio_about=_ratio_about(claim, verdict),
         outcome=outcome(claim, verdict),
         interval=interval_text(verdict.interval),
-        published=ratio_words(claim.published_ratio).removesuffix("x"),
+        published=_published(claim),
         sentence=plain_sentence(claim, verdict),
-        picture=interval_picture(verdict),
+        picture=interval_picture(verdict, is_open=claim.open),
         region=range_words(verdict.region, claim.published_ratio),
         null_zone=span(verdict.null_zone),
         compared=compared(claim),
@@ -95,19 +95,30 @@ def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdic
     )
 
 
-def big_figure(verdict: ClaimVerdict) -> str | None:
+def big_figure(claim: Claim, verdict: ClaimVerdict) -> str | None:
     """0.52x, or 2,160x where "slower than" goes on."""
     if verdict.interval is None:
         return None
     value = verdict.interval.ratio
-    return f"{factor(1 / value)}x" if told_as_factor(value, verdict.interval.high) else times(value)
+    return f"{factor(1 / value)}x" if _is_slower(claim, verdict) else times(value)
+
+
+def _is_slower(claim: Claim, verdict: ClaimVerdict) -> bool:
+    """Whether the ratio is told as a factor of slowness, which only TPS can have."""
+    interval = verdict.interval
+    return claim.measure == TPS and interval is not None and told_as_factor(interval.ratio, interval.high)
 
 
 def _ratio_about(claim: Claim, verdict: ClaimVerdict) -> str:
-    interval = verdict.interval
-    if interval is not None and told_as_factor(interval.ratio, interval.high):
+    if _is_slower(claim, verdict):
         return f"slower, {claim.arm} against {claim.control}"
     return f"{claim.arm} / {claim.control if claim.published_value is None else beside(claim)}"
+
+
+def _published(claim: Claim) -> str:
+    if claim.published_value is not None:
+        return measured_words(claim, claim.published_value)
+    return ratio_words(claim.published_ratio).removesuffix("x")
 
 
 def compared(claim: Claim) -> str:

@@ -6,7 +6,7 @@ import textwrap
 
 from pgclinic.model.study import Claim, Study, Workload
 from pgclinic.report.quantities import range_words
-from pgclinic.report.run_view import block_range
+from pgclinic.report.run_view import block_range, profile_words
 from pgclinic.report.workload_words import tpcc_rows
 from pgclinic.stats.claimed_region import claimed_region
 from pgclinic.study.expected import expected_s
@@ -77,7 +77,7 @@ def _time_lines(study: Study) -> list[str]:
         seconds = ", ".join(f"{arm} {value:g} s" for arm, value in profile.measure_s.items())
         size = f"{count(profile.warehouses, 'warehouse')}, " if profile.warehouses is not None else ""
         lines += _field(
-            f"--{name}",
+            " ".join(profile_words(name)),
             f"{size}{block_range(profile)} ({seconds}): {minutes(expected_s(profile))} to the "
             f"earliest verdict, at most {minutes(profile.budget_s)}",
         )

@@ -80,8 +80,8 @@ class _Axis:
         return Band(left=left, width=round(self.at(bounds[1]) - left, 3))
 
 
-def interval_picture(verdict: ClaimVerdict) -> IntervalPicture:
-    """Lay out one claim's verdict."""
+def interval_picture(verdict: ClaimVerdict, *, is_open: bool = False) -> IntervalPicture:
+    """Lay out one claim's verdict; of an open question nothing was published."""
     interval = verdict.interval
     bounds = None
     if interval is not None and interval.low is not None and interval.high is not None:
@@ -104,7 +104,7 @@ def interval_picture(verdict: ClaimVerdict) -> IntervalPicture:
             Tick(at=axis.at(block.ratio), text=f"block {block.block}: {times(block.ratio)}") for block in verdict.blocks
         ),
         ticks=_ticks(axis),
-        description=_description(verdict, bounds),
+        description=_description(verdict, bounds, is_open=is_open),
     )
 
 
@@ -142,7 +142,7 @@ def _round_ratios(axis: _Axis, steps: Sequence[float]) -> list[float]:
     return [value for value in values if axis.low <= value <= axis.high]
 
 
-def _description(verdict: ClaimVerdict, bounds: tuple[float, float] | None) -> str:
+def _description(verdict: ClaimVerdict, bounds: tuple[float, float] | None, *, is_open: bool) -> str:
     """What a reader who cannot see the picture is told instead."""
     interval = verdict.interval
     seen = "Nothing could be measured."
@@ -155,6 +155,8 @@ def _description(verdict: ClaimVerdict, bounds: tuple[float, float] | None) -> s
         each = ", ".join(ratio(block.ratio) for block in verdict.blocks)
         seen = f"Measured is {ratio_words(interval.ratio)}, {ends}; the blocks are at {each}."
     region = range_words(verdict.region, verdict.published_ratio)
+    if is_open:
+        return f"Ratios on a logarithmic axis. No difference is from {range_words(verdict.null_zone)}. {seen}"
     return (
         f"Ratios on a logarithmic axis. Published is {ratio_words(verdict.published_ratio)}; the claimed region goes "
         f"from {region}, no difference from {range_words(verdict.null_zone)}. {seen}"

@@ -115,7 +115,14 @@ def _known_here(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdi
         "warehouses": f"{warehouses:,}" if warehouses is not None else None,
         "terminals": f"{clients:,}",
         "clients": f"{clients:,}",
+        "isolation": _isolation(trials),
         "cores": f"{machine.cores} ({machine.cpu_model})",
         "memory": f"{machine.memory_bytes / 1024**3:.0f} GiB",
         "postgresql": verdict.server_version,
     }
+
+
+def _isolation(trials: Sequence[TrialRecord]) -> str | None:
+    """That of TPC-C, in words."""
+    levels = {trial.spec.load.tpcc.isolation.value for trial in trials if trial.spec.load.tpcc is not None}
+    return " and ".join(sorted(level.replace("_", " ") for level in levels)) or None

@@ -11,6 +11,7 @@ from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.arms_table import Table
+from pgclinic.report.observed_series import ENDED
 from pgclinic.report.wording import claim_of
 from pgclinic.stats.summary import mean
 from pgclinic.study.figures import count, number, size
@@ -86,7 +87,7 @@ def machine_use(study: Study, trials: Sequence[TrialRecord], verdict: Verdict) -
 def _notes(busy: Sequence[ProcessKind], idle: Sequence[str]) -> tuple[str, ...]:
     notes = [f"Next to nothing: {', '.join(idle)}."] if idle else []
     if ProcessKind.ENDED in busy:
-        notes.append(f"“{ProcessKind.ENDED.value}” is what processes used after they were last seen alive.")
+        notes.append(f"“{ENDED}” is what processes used after they were last seen alive.")
     return tuple(notes)
 
 
@@ -95,12 +96,13 @@ def _was_watched(trial: TrialRecord) -> bool:
 
 
 def _row(kind: ProcessKind, arm: str, used: _Used | None) -> tuple[str, ...]:
+    name = ENDED if kind is ProcessKind.ENDED else kind.value
     if used is None:
-        return (kind.value, arm, *([_NONE] * (len(_HEADS) - 2)))
+        return (name, arm, *([_NONE] * (len(_HEADS) - 2)))
     io = (_NONE,) * 4 if used.io is None else (*map(_rate, used.io[:2]), *map(_bytes, used.io[2:]))
-    alive = number(round(used.alive)) if used.alive else _NONE
+    alive = f"{used.alive:,.0f}" if used.alive else _NONE
     switches = (_rate(used.waiting), _rate(used.put_aside))
-    return (kind.value, arm, alive, f"{used.cpu:.3f}", *io, *switches, _bytes(used.memory_bytes))
+    return (name, arm, alive, f"{used.cpu:.3f}", *io, *switches, _bytes(used.memory_bytes))
 
 
 def _rate(value: float) -> str:

@@ -28,6 +28,9 @@ from pgclinic.study.figures import count, counter_words
 #: A horizon that is held back by fewer transactions than this is what a normal load does to it.
 HORIZON_WORTH_SHOWING = 1000.0
 
+#: A drawing has no room for more steps than this, and nobody reads a table with more rows than that.
+DRAWN_MAX, ROWS_MAX = 900, 300
+
 #: What happens now and then rather than all the time, and is marked across all panels.
 _EVENTS = (("checkpoint", Rate.CHECKPOINTS), ("autovacuum", Rate.VACUUMS), ("autoanalyze", Rate.ANALYZES))
 
@@ -45,7 +48,7 @@ class EventRow:
 
 @dataclass(frozen=True)
 class ObservedArm:
-    """One arm's chosen trial. ``drawn`` is for the script; ``heads`` and ``rows`` are the same second by second.
+    """One arm's chosen trial. ``drawn`` is for the script; ``heads`` and ``rows`` are the same as a table.
 
     ``title`` says which trial it is, ``events`` what happened now and then, ``missing`` what could not be seen and why.
     ``begin`` is where measuring begins on the axis, in per cent.
@@ -94,7 +97,8 @@ def chosen_trial(arm: str, trials: Sequence[TrialRecord], verdict: Verdict) -> T
 
 
 def _was_sampled(trial: TrialRecord) -> bool:
-    return trial.outcome is TrialOutcome.DONE and trial.load is not None and len(trial.samples.taken) > 0
+    measured_s = trial.load.measured_s if trial.load is not None else 0.0
+    return trial.outcome is TrialOutcome.DONE and measured_s > 0 and len(trial.samples.taken) > 0
 
 
 def _observed(index: int, trial: TrialRecord, seconds: Sequence[Second]) -> ObservedArm:
@@ -122,12 +126,14 @@ def _observed(index: int, trial: TrialRecord, seconds: Sequence[Second]) -> Obse
 def _panels(trial: TrialRecord, seconds: Sequence[Second], window: _Window) -> list[tuple[Panel, Track]]:
     """Those for which there is something to show, from what clients saw down to who used the processors."""
     samples, begin_s, end_s = trial.samples, window.begin_s, window.end_s
+    # A second that was cut off by the trial's end has fewer transactions for no other reason.
+    seconds = [one for one in seconds if one.second + 1 <= end_s + 0.01]
     pages = rate_track(samples, {"found in shared_buffers": Rate.BUFFER_HITS, "read": Rate.BUFFER_READS})
     horizon = horizon_track(samples)
     candidates = (
         ("tps", "Transactions", "/s", second_track("TPS", seconds, lambda one: one.tps)),
-        ("p99", "p99 latency", " ms", second_track("p99", seconds, lambda one: one.latency_us_p99 / 1000)),
-        ("waits", "Backends at work, by what they wait for", "", wait_track(samples, 0.0, end_s)),
+        ("p99", "p99 latency", " ms", second_track("p99", seconds, _p99_ms)),
+        ("waits", "Backends that are not idle, by what they wait for", "", wait_track(samples, 0.0, end_s)),
         ("wal", "Write-ahead log", "B/s", rate_track(samples, {"WAL": Rate.WAL_BYTES})),
         ("images", "Full-page images", "/s", rate_track(samples, {"images": Rate.FULL_PAGE_IMAGES})),
         ("pages", "Pages", "/s", pages),
@@ -137,12 +143,19 @@ def _panels(trial: TrialRecord, seconds: Sequence[Second], window: _Window) -> l
     shown = []
     for name, title, unit, track in candidates:
         cut = track.within(begin_s, end_s)
+        if end_s - begin_s > DRAWN_MAX:
+            cut = cut.coarser(math.ceil((end_s - begin_s) / DRAWN_MAX))
         if cut.empty or (name == "horizon" and _highest(cut) < HORIZON_WORTH_SHOWING):
             continue
         means = cut.means(0.0, end_s)
         note = _hit_ratio(means) if name == "pages" else ""
         shown.append((panel_of(name, title, unit, cut, means, note), cut))
     return shown
+
+
+def _p99_ms(second: Second) -> float | None:
+    """A second in which nothing finished has no latency."""
+    return second.latency_us_p99 / 1000 if second.tps > 0 else None
 
 
 def _highest(track: Track) -> float:
@@ -191,10 +204,11 @@ def _per_cent(at_s: float, axis: tuple[float, float]) -> float:
 
 def missing_words(samples: Samples) -> tuple[str, ...]:
     """What was not sampled, with the server's reason, and how often a sample is missing."""
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[tuple[str, str], list[str]] = {}
     for view, reason in samples.failed.items():
-        by_reason.setdefault(reason, []).append(view.replace("_", " "))
-    words = [f"Not seen: {' and '.join(sorted(views))}; {reason}." for reason, views in by_reason.items()]
+        since = "Lost before the end" if samples.of(view) else "Not seen"
+        by_reason.setdefault((since, reason.rstrip(".")), []).append(view.replace("_", " "))
+    words = [f"{since}: {' and '.join(sorted(views))}; {reason}." for (since, reason), views in by_reason.items()]
     if samples.gaps:
         moments = count(samples.gaps, "moment")
         words.append(f"At {moments} a sample was due and did not come in time: there the lines have gaps.")
@@ -211,18 +225,20 @@ def _without_processes(trial: TrialRecord) -> tuple[str, ...]:
 def _table(
     panels: Sequence[tuple[Panel, Track]], marks: Sequence[Mark], window: _Window
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Second by second what the panels show; stacks as their first part and all of it."""
-    heads = ["Second"]
+    """What the panels show second by second, or in longer steps; of stacks what runs and all of it."""
+    heads = ["Seconds"]
     for panel, _ in panels:
         heads += panel.heads
     kinds = [kind for kind, _ in _EVENTS]
+    step = math.ceil((window.end_s - window.begin_s) / ROWS_MAX)
     rows = []
-    for second in range(math.floor(window.begin_s), math.ceil(window.end_s)):
-        cells = [f"{second} to {second + 1}"]
+    for begin in range(math.floor(window.begin_s), math.ceil(window.end_s), step):
+        end = begin + step
+        cells = [f"{begin} to {end}"]
         for panel, track in panels:
-            cells += panel.cells(track.at(second + 0.5))
+            cells += panel.cells(track.at(begin + 0.5) if step == 1 else track.means(begin, end))
         for kind in kinds:
-            inside = sum(mark.count for mark in marks if mark.kind == kind and second < mark.at_s <= second + 1)
+            inside = sum(mark.count for mark in marks if mark.kind == kind and begin < mark.at_s <= end)
             cells.append(f"{inside:,}" if inside else _NONE)
         rows.append(tuple(cells))
     return (*heads, *(f"{kind.capitalize()}s" for kind in kinds)), tuple(rows)

@@ -21,7 +21,7 @@ COLOURS = 8
 _HEADS = {
     "tps": ("TPS",),
     "p99": ("p99",),
-    "waits": ("Backends running", "Backends at work"),
+    "waits": ("Backends running", "Backends not idle"),
     "wal": ("WAL/s",),
     "images": ("Full-page images/s",),
     "pages": ("Pages found/s", "Pages read/s"),
@@ -66,7 +66,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
         if values is None:
             return (_NONE,) * len(self.heads)
         if not self.stacked:
-            return tuple(quantity(value, self.unit) for value in values)
+            return tuple(quantity(value, self.unit).removesuffix("/s") for value in values)
         total = sum(value or 0.0 for value in values)
         if len(self.heads) == 1:
             return (quantity(total, self.unit),)
@@ -107,7 +107,9 @@ def quantity(value: float | None, unit: str) -> str:
         return _NONE
     if unit == "B/s":
         return f"{size(value)}/s"
-    return f"{number(value)}{unit}" if unit else number(round(value, 2))
+    if unit:
+        return f"{number(value)}{unit}"
+    return "< 0.01" if 0 < value < 0.005 else number(round(value, 2))
 
 
 def drawn(pieces: Sequence[Piece], lines: int) -> tuple[tuple[float, ...], tuple[Values, ...]]:
@@ -134,7 +136,7 @@ def coloured(trials: Sequence[ObservedTrial]) -> tuple[ObservedTrial, ...]:
     names: dict[str, list[str]] = {}
     for trial in trials:
         for panel in trial.panels:
-            known = names.setdefault(panel.name, [])
+            known = names.setdefault(panel.name, [RUNNING] if panel.name == "waits" else [])
             known += [line.name for line in panel.lines if line.name not in known and line.name != REST]
     return tuple(
         replace(trial, panels=tuple(_coloured(panel, names[panel.name]) for panel in trial.panels)) for trial in trials

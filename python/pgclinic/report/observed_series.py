@@ -6,6 +6,7 @@ stands for the time around it. A stretch is missing where samples are: a gap is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,6 +25,9 @@ PARTS_MAX = 7
 _SHARE_MIN = 0.01
 REST = "the rest"
 RUNNING = "running"
+
+#: What processes used after they were last seen; the record's word for it needs an explanation.
+ENDED = "ended between looks"
 
 #: In a stack these come first, so that they lie at the bottom whatever their share.
 _FIRST = (RUNNING, ProcessKind.CLIENT.value)
@@ -66,6 +70,17 @@ class Track:
         """The values at a moment; None in a gap."""
         return next((piece.values for piece in self.pieces if piece.from_s <= second < piece.to_s), None)
 
+    def coarser(self, step_s: float) -> Track:
+        """Means over steps of that length, for a trial so long that nobody could see every second of it."""
+        steps: dict[int, list[Piece]] = {}
+        for piece in self.pieces:
+            steps.setdefault(math.floor(piece.middle_s / step_s), []).append(piece)
+        lines = range(len(self.names))
+        means = (
+            Piece(own[0].from_s, own[-1].to_s, tuple(_mean(own, line) for line in lines)) for own in steps.values()
+        )
+        return Track(self.names, tuple(means))
+
     @property
     def empty(self) -> bool:
         return all(value is None for piece in self.pieces for value in piece.values)
@@ -81,7 +96,7 @@ def _mean(pieces: Sequence[Piece], line: int) -> float | None:
     return total / total_s if total_s > 0 else None
 
 
-def second_track(name: str, seconds: Sequence[Second], value_of: Callable[[Second], float]) -> Track:
+def second_track(name: str, seconds: Sequence[Second], value_of: Callable[[Second], float | None]) -> Track:
     """Seconds as the load engine told them."""
     ordered = sorted(seconds, key=lambda second: second.second)
     return Track((name,), tuple(Piece(one.second, one.second + 1.0, (value_of(one),)) for one in ordered))
@@ -118,7 +133,8 @@ def cpu_track(processes: Sequence[ProcessSample], begin_s: float, end_s: float) 
         if 0 < elapsed_s <= usual_s * _GAP:
             used = (_cpu_s(after, kind) - _cpu_s(before, kind) for kind in kinds)
             pieces.append(Piece(before.at_s, after.at_s, tuple(max(0.0, one) / elapsed_s for one in used)))
-    return _foremost(Track(tuple(kinds), tuple(pieces)), begin_s, end_s)
+    names = tuple(ENDED if kind == ProcessKind.ENDED.value else kind for kind in kinds)
+    return _foremost(Track(names, tuple(pieces)), begin_s, end_s)
 
 
 def _cpu_s(sample: ProcessSample, kind: str) -> float:
@@ -156,7 +172,7 @@ def _foremost(track: Track, begin_s: float, end_s: float) -> Track:
         (name for name in track.names if means[name] > 0), key=lambda one: (one not in _FIRST, -means[one])
     )
     least = _SHARE_MIN * sum(means.values())
-    kept = [name for name in ordered if means[name] >= least][:PARTS_MAX]
+    kept = [name for name in ordered if name in _FIRST or means[name] >= least][:PARTS_MAX]
     rest = [name for name in ordered if name not in kept]
     places = {name: place for place, name in enumerate(track.names)}
     groups = [[places[name]] for name in kept] + ([[places[name] for name in rest]] if rest else [])

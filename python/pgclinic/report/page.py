@@ -9,6 +9,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from pgclinic.model.compare import Comparison
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
@@ -16,13 +17,17 @@ from pgclinic.model.verdict import Verdict
 from pgclinic.report import run_view
 from pgclinic.report.arms_table import arms_view
 from pgclinic.report.claim_view import claim_view
+from pgclinic.report.compare_text import HEAD, table_rows
+from pgclinic.report.compare_view import compare_view, repeat_comparison
 from pgclinic.report.cost import cost_of
 from pgclinic.report.ladder import is_ladder
 from pgclinic.report.ladder_view import ladder_view
 from pgclinic.report.machine_use import machine_use
 from pgclinic.report.observed import observed_arms
 from pgclinic.report.observed_panels import ObservedTrial
+from pgclinic.report.pages_view import pages_view
 from pgclinic.report.series import Chart, ChartData, chart_data
+from pgclinic.report.statements_view import arms_statements
 from pgclinic.report.wording import capitalised
 from pgclinic.study.figures import count, number
 
@@ -37,10 +42,18 @@ def render_report(
     seconds: tuple[Second, ...],
     verdict: Verdict,
     folder: str = ".",
+    comparison: Comparison | None = None,
 ) -> str:
-    """The whole page. ``folder`` is how the user would name the run folder to judge it again."""
+    """The whole page. ``folder`` is how the user would name the run folder to judge it again.
+
+    With a ``comparison`` the verdict is shown as its answer, in its words.
+    """
     observed = observed_arms(study, trials, seconds, verdict)
     charts = chart_data(study, trials, seconds, log=is_ladder(verdict))
+    views = [claim_view(run, study, trials, claim) for claim in verdict.claims]
+    if comparison is not None:
+        views = [compare_view(views[0], comparison)]
+    repeat = repeat_comparison if comparison is not None else run_view.repeat_commands
     return (
         environment()
         .get_template("report.html.j2")
@@ -50,7 +63,10 @@ def render_report(
             title=capitalised(study.title),
             capitalised=capitalised,
             verdict=verdict,
-            views=[claim_view(run, study, trials, claim) for claim in verdict.claims],
+            views=views,
+            comparison=comparison,
+            compared=table_rows(comparison.measures) if comparison is not None else (),
+            compared_heads=HEAD,
             started=run_view.started(run),
             arms=run_view.arm_rows(study, trials),
             workload=run_view.workload_rows(run, study, verdict, trials),
@@ -60,12 +76,14 @@ def render_report(
             cost=run_view.cost_rows(trials),
             trust=trust_line(trials, verdict),
             trials=run_view.trial_rows(trials),
-            commands=run_view.repeat_commands(run, folder),
+            commands=repeat(run, folder),
             charts=charts,
             chart_tables={chart.name: chart_rows(charts, chart) for chart in charts.charts},
             data=script_json(charts),
             observed=observed,
+            statements=arms_statements(study, trials, verdict),
             machine_use=machine_use(study, trials, verdict),
+            pages=pages_view(study, trials, verdict),
             observed_data=script_json([one.drawn for one in observed]),
             css=assets(_STYLES),
             script=assets(_SCRIPTS),

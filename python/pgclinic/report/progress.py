@@ -51,6 +51,8 @@ def live_line(progress: Progress, width: int | None = None) -> str:
 def trial_line(record: TrialRecord, blocks: int) -> str:
     """One finished trial, for a log that is no terminal."""
     head = f"block {record.spec.block}/{blocks}   {record.spec.arm}"
+    if record.spec.block == 0:
+        head = f"prelude {record.spec.position}/{blocks}   {record.spec.arm}"
     if record.outcome is TrialOutcome.FAILED or record.load is None:
         return f"{head}   failed: {record.failure or 'no load'}"
     parts = [head, f"{number(record.load.tps)} TPS over {record.load.measured_s:.0f} s"]

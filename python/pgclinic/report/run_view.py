@@ -151,10 +151,15 @@ def _trial_row(trial: TrialRecord) -> tuple[str, ...]:
 def repeat_commands(run: RunInfo, folder: str) -> tuple[tuple[str, str], ...]:
     """What to type, and what it does."""
     again = ["pgclinic", "study", "run", run.name]
-    if run.profile in ("quick", "full"):
-        again.append(f"--{run.profile}")
+    if run.profile:
+        again += profile_words(run.profile)
     again.extend(["--seed", str(run.seed)])
     return (
         (shlex.join(again), "run the same trials in the same order, on the machine where you type it"),
         (shlex.join(["pgclinic", "study", "judge", folder]), "judge these trials again; needs no server"),
     )
+
+
+def profile_words(name: str) -> tuple[str, ...]:
+    """How the command line asks for a profile: two have an option of their own."""
+    return (f"--{name}",) if name in ("quick", "full") else ("--profile", name)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from pgclinic.load.by_second import full_seconds
 from pgclinic.model.run import Second
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.stats.summary import mean
-from pgclinic.study.tail import full_seconds
 
 Values = tuple[float | None, ...]
 

@@ -20,7 +20,7 @@ from pgclinic.stats.summary import mean
 from pgclinic.study.figures import number, times
 
 _TOP, _HEIGHT, _FOOT = 18.0, 200.0, 30.0
-_LEFT, _RIGHT = 12.0, 94.0
+_LEFT, _RIGHT = 18.0, 94.0
 _STEPS = (1.0, 2.0, 5.0)
 _GRID_MAX = 6
 
@@ -53,6 +53,7 @@ class Sweep:
     dots: tuple[Dot, ...]
     fitted: Slope | None
     published: Slope
+    axes: str
     description: str
     caption: str
     heads: tuple[str, ...]
@@ -112,6 +113,7 @@ def sweep_of(study: Study, claim: Claim, trials: Sequence[TrialRecord], verdict:
         dots=_dots(claim, points, axes),
         fitted=axes.line(first, last),
         published=axes.line(first, told),
+        axes=f"{measure_words(claim)} by level, both axes logarithmic",
         description=_description(claim, points, verdict.interval.ratio),
         caption=f"The levels: {measure_words(claim)}, geometric mean of {len(points.blocks)} blocks",
         heads=("Arm", "Level", measure_words(claim), "Of the first", "On the line", "Published, of the first"),

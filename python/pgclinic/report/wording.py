@@ -5,7 +5,7 @@ from __future__ import annotations
 from pgclinic.model.study import Claim, Study
 from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
 from pgclinic.report.quantities import FACTOR_WORTH_SAYING, factor, range_words, slower, told_as_factor
-from pgclinic.study.blocks import TPS
+from pgclinic.study.blocks import DECLINE, TPS
 from pgclinic.study.figures import count, counter_words, number, times
 
 #: A mark beside every word, so that colour is never the only difference.
@@ -24,6 +24,10 @@ _METHODS = {
     IntervalMethod.FIXED_BLOCKS: ", a fixed number of blocks",
     IntervalMethod.COUNTS: ", exact for few events",
 }
+
+
+#: What is compared and no counter.
+_MEASURES = {TPS: "TPS", DECLINE: "TPS at the end, of those at the beginning"}
 
 
 def claim_of(study: Study, verdict: ClaimVerdict) -> Claim:
@@ -62,12 +66,12 @@ def interval_text(interval: Interval | None) -> str:
 
 def measure_words(claim: Claim) -> str:
     """What a claim compares: TPS, probe pages."""
-    return "TPS" if claim.measure == TPS else claim.measure.replace("_", " ")
+    return _MEASURES.get(claim.measure) or claim.measure.replace("_", " ")
 
 
 def measured_words(claim: Claim, value: float) -> str:
     """A value of what a claim compares, with its unit where it has one."""
-    return number(value) if claim.measure == TPS else counter_words(claim.measure, value)
+    return counter_words(claim.measure, value)
 
 
 def beside(claim: Claim) -> str:
@@ -96,7 +100,7 @@ def outcome(claim: Claim, verdict: ClaimVerdict) -> str:
 
 def plain_sentence(claim: Claim, verdict: ClaimVerdict) -> str:
     """One sentence that needs no other word of the report."""
-    opening = _opening(verdict)
+    opening = _opening(claim, verdict)
     if verdict.interval is None or verdict.word is VerdictWord.INVALID:
         return f"{opening} {reason_for_invalid(verdict)}".strip()
     if claim.measure != TPS:
@@ -112,6 +116,8 @@ def plain_sentence(claim: Claim, verdict: ClaimVerdict) -> str:
 def _has(claim: Claim, ratio: float, *, quoted: bool) -> str:
     """tables-1600 has 15.8x the grown bytes of tables-100; has 1.29x of the published 2,400 bytes per table."""
     arm, control = (f"“{name}”" if quoted else name for name in (claim.arm, claim.control))
+    if claim.measure == DECLINE:
+        return f"{arm} kept {times(ratio)} as much of its TPS to the end as {control}"
     if claim.published_value is not None:
         return f"{arm} has {times(ratio)} of {beside(claim)} {measure_words(claim)}"
     return f"{arm} has {times(ratio)} the {measure_words(claim)} of {control}"
@@ -138,20 +144,26 @@ _OPENINGS = {
 }
 
 
-def _opening(verdict: ClaimVerdict) -> str:
+def _opening(claim: Claim, verdict: ClaimVerdict) -> str:
     if verdict.word is VerdictWord.REPLICATED_IN_DIRECTION:
         size = f"{verdict.qualifier} than published" if verdict.qualifier else "though its size is still open"
         return f"The published effect shows on this machine, {size}:"
     if verdict.word is VerdictWord.CONTRADICTED:
-        low, high = verdict.null_zone
-        if low <= verdict.published_ratio <= high:
-            return "This machine shows a difference where none was published:"
-        return "This machine shows the opposite of what was published:"
+        return _opposite(claim, verdict)
     if verdict.word is VerdictWord.INCONCLUSIVE:
         if verdict.interval is None:
             return "This run cannot tell yet: no block gave both figures."
         return "This run cannot tell yet whether the published result holds here: so far"
     return _OPENINGS[verdict.word]
+
+
+def _opposite(claim: Claim, verdict: ClaimVerdict) -> str:
+    low, high = verdict.null_zone
+    if claim.published_value is not None:
+        return "This machine shows another figure than was published:"
+    if low <= verdict.published_ratio <= high:
+        return "This machine shows a difference where none was published:"
+    return "This machine shows the opposite of what was published:"
 
 
 def _ending(verdict: ClaimVerdict) -> str:

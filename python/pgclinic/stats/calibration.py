@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.confidence_sequence import half_width
 from pgclinic.stats.log_ratio import log_ratio
-from pgclinic.stats.student_t import quantile
+from pgclinic.stats.student_t import quantile, t_half_width
 from pgclinic.stats.summary import mean
 
 #: A length this little worse than the best one cannot be told from it in a minute, and a shorter one gives more blocks.
@@ -169,23 +169,27 @@ def blocks_in_budget(block_s: float, budget_s: float) -> int:
     return max(0, math.floor(budget_s / block_s + 1e-9))
 
 
-def _reach(deviation: float, blocks: int, alpha: float, power: float) -> float:
+def _reach(deviation: float, blocks: int, alpha: float, power: float, *, fixed: bool) -> float:
     """How far from its centre an edge must lie for an interval after ``blocks`` blocks to clear it, with ``power``."""
-    half = half_width(blocks, deviation, alpha)
+    half = t_half_width(blocks, deviation, alpha) if fixed else half_width(blocks, deviation, alpha)
     if math.isinf(half):
         return math.inf
     return half + quantile(power, blocks - 1) * deviation / math.sqrt(blocks)
 
 
-def smallest_effect(deviation: float, blocks: int, alpha: float = 0.05, power: float = POWER) -> float:
+def smallest_effect(
+    deviation: float, blocks: int, alpha: float = 0.05, power: float = POWER, *, fixed: bool = False
+) -> float:
     """The least log effect whose direction is told: its interval leaves the null zone within ``blocks`` blocks.
 
-    Infinite where so few blocks bound nothing.
+    With ``fixed`` it is looked at once, after just so many. Infinite where so few blocks bound nothing.
     """
-    return NULL_EFFECT + _reach(deviation, blocks, alpha, power)
+    return NULL_EFFECT + _reach(deviation, blocks, alpha, power, fixed=fixed)
 
 
-def shows_no_effect(deviation: float, blocks: int, alpha: float = 0.05, power: float = POWER) -> bool:
+def shows_no_effect(
+    deviation: float, blocks: int, alpha: float = 0.05, power: float = POWER, *, fixed: bool = False
+) -> bool:
     """Whether arms that are truly equal would be shown to be: their interval fits into the null zone."""
     # Both ends must clear their edge, so each may fail half as often.
-    return _reach(deviation, blocks, alpha, (1.0 + power) / 2.0) <= NULL_EFFECT
+    return _reach(deviation, blocks, alpha, (1.0 + power) / 2.0, fixed=fixed) <= NULL_EFFECT

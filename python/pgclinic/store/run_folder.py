@@ -5,7 +5,8 @@ study.toml                  the study file as it was read
 trials/<n>/record.json      one trial, written whole as soon as it ends
 trials/<n>/observed.json    what was sampled while it ran
 seconds.jsonl               one line a second of every trial, appended live
-verdict.json, report.html   made from the above, and made again by ``study judge``
+prelude.json                what the trials of block 0, the prelude, told of the machine; only where there was one
+verdict.json, report.html   (and comparison.json) made from the above, and made again by ``study judge``
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ import msgspec
 from msgspec.structs import replace
 
 from pgclinic.errors import DiskFullError, RunFailedError, UsageError
+from pgclinic.model.compare import Comparison
+from pgclinic.model.prelude import Prelude
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.sample import Samples
 from pgclinic.model.trial import Observed, TrialRecord
+from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.verdict import Verdict
 
 FORMAT = 1
@@ -32,13 +36,18 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class StoredRun:
-    """All that a run folder holds, read back. ``trials`` are in the order in which they ran."""
+    """All that a run folder holds, read back. ``trials`` are in the order in which they ran.
+
+    Those of the prelude, block 0, and their seconds are kept apart: they compare nothing.
+    """
 
     path: Path
     info: RunInfo
     study_toml: str
     trials: tuple[TrialRecord, ...]
     seconds: tuple[Second, ...]
+    prelude_trials: tuple[TrialRecord, ...] = ()
+    prelude: Prelude | None = None
 
 
 class RunFolder:
@@ -63,18 +72,42 @@ class RunFolder:
         with disk_errors(self.path):
             folder = self.path / "trials" / str(record.spec.number)
             folder.mkdir()
-            observed = Observed(samples=record.samples, processes=record.processes)
+            observed = Observed(samples=record.samples, processes=record.processes, events=record.events)
             write_whole(folder / "observed.json", msgspec.json.encode(observed))
             # The record comes last: with it the trial is complete.
-            write_whole(folder / "record.json", _json(replace(record, samples=Samples(), processes=())))
+            write_whole(folder / "record.json", _json(_without_observed(record)))
 
     def add_second(self, second: Second) -> None:
         with disk_errors(self.path), (self.path / "seconds.jsonl").open("ab") as out:
             out.write(msgspec.json.encode(second) + b"\n")
 
+    def write_info(self, info: RunInfo) -> None:
+        with disk_errors(self.path):
+            write_whole(self.path / "run.json", _json(info))
+
+    def write_prelude(self, prelude: Prelude) -> None:
+        with disk_errors(self.path):
+            write_whole(self.path / "prelude.json", _json(prelude))
+
+    def last_number(self) -> int:
+        """The greatest number that any trial has, also one that was cut off; 0 before the first."""
+        with disk_errors(self.path):
+            return max((int(folder.name) for folder in (self.path / "trials").iterdir()), default=0)
+
+    def cut_torn_second(self) -> None:
+        """Drop a last line that a kill or a full disk has cut off, so that the next one begins a line of its own."""
+        file = self.path / "seconds.jsonl"
+        with disk_errors(self.path):
+            if file.is_file():
+                os.truncate(file, file.read_bytes().rfind(b"\n") + 1)
+
     def write_verdict(self, verdict: Verdict) -> None:
         with disk_errors(self.path):
             write_whole(self.path / "verdict.json", _json(verdict))
+
+    def write_comparison(self, comparison: Comparison) -> None:
+        with disk_errors(self.path):
+            write_whole(self.path / "comparison.json", _json(comparison))
 
     def write_report(self, html: str) -> Path:
         with disk_errors(self.path):
@@ -99,8 +132,10 @@ def read_run(path: Path) -> StoredRun:
             path=path,
             info=info,
             study_toml=(path / "study.toml").read_text(encoding="utf-8"),
-            trials=trials,
-            seconds=tuple(_read_seconds(path / "seconds.jsonl")),
+            trials=tuple(trial for trial in trials if trial.spec.block > 0),
+            seconds=tuple(second for second in _read_seconds(path / "seconds.jsonl") if second.block > 0),
+            prelude_trials=tuple(trial for trial in trials if trial.spec.block == 0),
+            prelude=_read_prelude(path / "prelude.json"),
         )
     except (msgspec.MsgspecError, OSError) as error:
         raise RunFailedError(f"{path} cannot be read as a run: {error}") from error
@@ -112,7 +147,15 @@ def _read_trial(folder: Path) -> TrialRecord:
     if not beside.is_file():
         return record
     observed = msgspec.json.decode(beside.read_bytes(), type=Observed)
-    return replace(record, samples=observed.samples, processes=observed.processes)
+    return replace(record, samples=observed.samples, processes=observed.processes, events=observed.events)
+
+
+def _read_prelude(path: Path) -> Prelude | None:
+    return msgspec.json.decode(path.read_bytes(), type=Prelude) if path.is_file() else None
+
+
+def _without_observed(record: TrialRecord) -> TrialRecord:
+    return replace(record, samples=Samples(), processes=(), events=TrialEvents())
 
 
 def _trial_folders(path: Path) -> list[Path]:

@@ -11,13 +11,19 @@ from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import BlockRatio
 from pgclinic.stats.log_ratio import log_ratio
 from pgclinic.stats.slope import least_squares_slope
-from pgclinic.study.tail import Tail, tail_of
+from pgclinic.study.tail import Tail, log_slope, tail_length, tail_of
 
 #: No event in T seconds means at most 3/T a second with 95 % confidence (Poisson, the "rule of three").
 EVENTS_WHEN_NONE = 3
 
 #: The measure of a claim that names none.
 TPS = "tps"
+
+#: How far TPS came from begin to end of a trial, as a ratio, along the slope of their logarithm.
+DECLINE = "decline"
+
+#: What the load itself tells; every other measure is a counter or a gauge.
+OF_THE_LOAD = frozenset({TPS, DECLINE})
 
 #: A block with fewer transactions than this has a coarse ratio.
 FEW = 30
@@ -135,6 +141,8 @@ def _pair(claim: Claim, block: int, inside: Sequence[TrialRecord], levels: tuple
         if missing is not None:
             return f"{trial.spec.arm} (trial {trial.spec.number}) {missing}"
         chosen.append(trial)
+    if claim.measure == DECLINE:
+        return Pair(block=block, trials=tuple(chosen), values=_declines(claim, chosen), levels=levels)
     if claim.measure != TPS:
         return _pair_of_values(claim, block, chosen, levels)
     tails = [_tail(trial, claim) for trial in chosen]
@@ -158,6 +166,15 @@ def _pair_of_values(claim: Claim, block: int, chosen: Sequence[TrialRecord], lev
     return Pair(block=block, trials=tuple(chosen), values=tuple(values), levels=levels)
 
 
+def _declines(claim: Claim, chosen: Sequence[TrialRecord]) -> tuple[float, ...]:
+    """End over begin of each trial, all over as long as the arm's: else the longer of two equal slopes would win."""
+    arm = chosen[-1].load
+    over_s = 0.0 if arm is None else arm.measured_s if claim.tail_s is None else tail_length(claim.tail_s)
+    slopes = [log_slope(trial.load, claim.tail_s) if trial.load is not None else None for trial in chosen]
+    # _unfit has refused trials without a slope.
+    return tuple(math.exp((slope or 0.0) * over_s) for slope in slopes)
+
+
 def _chosen(arm: str, inside: Sequence[TrialRecord]) -> TrialRecord | None:
     """The arm's trial in this block; the last one where it had to be repeated."""
     own = [trial for trial in inside if trial.spec.arm == arm]
@@ -171,9 +188,11 @@ def _unfit(trial: TrialRecord, claim: Claim) -> str | None:
         return f"failed: {trial.failure or 'it has no load'}"
     if load.stopped in _CUT_SHORT:
         return f"ended early: {_CUT_SHORT[load.stopped]}"
-    if claim.measure != TPS and claim.measure not in trial.counters:
+    if claim.measure not in OF_THE_LOAD and claim.measure not in trial.counters:
         return f"has no {claim.measure}"
-    if claim.measure == TPS and tail_of(load, claim.tail_s) is None:
+    if claim.measure == DECLINE and log_slope(load, claim.tail_s) is None:
+        return "has too few seconds with a transaction for a slope"
+    if claim.measure in OF_THE_LOAD and tail_of(load, claim.tail_s) is None:
         return f"measured only {load.measured_s:.1f} s"
     return None
 

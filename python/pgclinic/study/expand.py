@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from pgclinic.errors import UnknownNameError
 from pgclinic.model.load import LoadSpec, Target, TpccSpec
-from pgclinic.model.study import Condition, Profile, Study, Workload, WorkloadChange
+from pgclinic.model.study import ArmFile, Condition, Profile, Study, Workload, WorkloadChange
 from pgclinic.model.trial import ServerWanted, TrialSpec
 
 # Filled in by the trial once its server is up; a spec on disk shows that none was known yet.
@@ -23,7 +23,7 @@ class ArmResolved:
     condition: Condition
     variables: dict[str, str]
     workload: Workload
-    version: str | None
+    server: ServerWanted | None
 
 
 def profile_of(study: Study, name: str) -> Profile:
@@ -44,16 +44,16 @@ def resolve_arm(study: Study, profile: Profile, name: str, extra_settings: Mappi
     condition = Condition()
     variables: dict[str, str] = {}
     workload = study.workload
-    version = None
+    server = None
     for link in reversed(chain):
         arm = study.arms[link]
         settings.update(arm.settings | profile.settings.get(link, {}))
         condition = arm.condition if arm.condition is not None else condition
         variables.update(arm.variables)
         workload = _changed(workload, arm.workload)
-        version = arm.version or version
+        server = own_server(arm) or server
     settings.update(extra_settings)
-    return ArmResolved(settings=settings, condition=condition, variables=variables, workload=workload, version=version)
+    return ArmResolved(settings=settings, condition=condition, variables=variables, workload=workload, server=server)
 
 
 def _changed(workload: Workload, change: WorkloadChange | None) -> Workload:
@@ -93,6 +93,7 @@ def expand(
                     load=_load_spec(arms[name], profile, name, load_seed),
                     probe=arms[name].workload.probe,
                     gauges=arms[name].workload.gauges,
+                    pages=arms[name].workload.pages,
                 )
             )
         blocks.append(tuple(trials))
@@ -100,8 +101,14 @@ def expand(
 
 
 def server_of(arm: ArmResolved, server: ServerWanted) -> ServerWanted:
-    """The arm's own version, or what all the others run on."""
-    return ServerWanted(version=arm.version) if arm.version is not None else server
+    """The arm's own server, or what all the others run on."""
+    return arm.server if arm.server is not None else server
+
+
+def own_server(arm: ArmFile) -> ServerWanted | None:
+    """The server that an arm's file names for it alone."""
+    own = ServerWanted(version=arm.version, bindir=arm.bindir, dsn=arm.dsn)
+    return own if own != ServerWanted() else None
 
 
 def _load_spec(arm: ArmResolved, profile: Profile, name: str, seed: int) -> LoadSpec:
@@ -125,4 +132,6 @@ def _tpcc(workload: Workload, profile: Profile) -> TpccSpec | None:
     tpcc = workload.tpcc
     if tpcc is None or profile.warehouses is None:
         return None
-    return TpccSpec(warehouses=profile.warehouses, convention=tpcc.convention, isolation=tpcc.isolation)
+    return TpccSpec(
+        warehouses=profile.warehouses, convention=tpcc.convention, isolation=profile.isolation or tpcc.isolation
+    )

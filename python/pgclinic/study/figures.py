@@ -6,7 +6,13 @@ import math
 
 from pgclinic.model.study import Counter
 
-_SHARES: set[str] = {Counter.HIT_RATIO, Counter.SEQUENTIAL_SCAN_SHARE, Counter.SERVER_CPU_SHARE}
+_SHARES: set[str] = {
+    Counter.HIT_RATIO,
+    Counter.SEQUENTIAL_SCAN_SHARE,
+    Counter.SERVER_CPU_SHARE,
+    Counter.PLANS_LINKED_SHARE,
+    Counter.FINGERPRINT_AGREEMENT,
+}
 
 
 def number(value: float) -> str:

@@ -10,12 +10,13 @@ from msgspec.structs import asdict, replace
 from pgclinic.model.study import ArmFile, Claim, Profile, Study, WorkloadChange
 from pgclinic.model.trial import Doubt, DoubtKind
 from pgclinic.pg.values import parse_integer
+from pgclinic.study.expand import own_server
 
 #: A pool that takes more than this share of the memory leaves too little for what it is measured with.
 MEMORY_SHARE = 0.5
 _BUFFER_BYTES = 8192
 
-#: Idle sessions may have this share of the memory, at so much each (1.6 MB were seen on 18, 1.9 MB on 13).
+#: Sessions may have this share of the memory, at so much each: 1.4 MB when fresh, more when used.
 SESSIONS_SHARE = 0.6
 SESSION_BYTES = 4 * 2**20
 
@@ -29,7 +30,7 @@ class Fitted:
 
 
 def fitted(study: Study, major: int, profile: Profile | None = None, memory_bytes: int | None = None) -> Fitted:
-    """Apply the study's ``since``, and leave out arms whose shared_buffers or idle sessions this machine cannot hold.
+    """Apply the study's ``since``, and leave out arms whose shared_buffers or sessions this machine cannot hold.
 
     An arm that keeps none of its own settings is the arm it builds on: it goes, and the claims about it go with it.
     A sweep goes on with the levels that are left, if these are three.
@@ -103,15 +104,22 @@ def _too_large(
 
 
 def _too_many(arms: Mapping[str, ArmFile], memory_bytes: int | None) -> dict[str, int]:
-    """Arms, by name, with more idle sessions than there is memory for, and how many those are."""
+    """Arms, by name, with more sessions, idle and busy, than there is memory for, and how many those are."""
     if memory_bytes is None:
         return {}
-    sessions = {name: arm.condition.idle_sessions for name, arm in arms.items() if arm.condition is not None}
+    sessions = {name: _sessions(arm) for name, arm in arms.items()}
     return {name: count for name, count in sessions.items() if count > sessions_that_fit(memory_bytes)}
 
 
+def _sessions(arm: ArmFile) -> int:
+    """Those that the arm itself asks for."""
+    idle = arm.condition.idle_sessions if arm.condition is not None else 0
+    busy = arm.workload.clients if arm.workload is not None else None
+    return idle + (busy or 0)
+
+
 def sessions_that_fit(memory_bytes: int) -> int:
-    """How many idle sessions a machine with so much memory is asked to bear."""
+    """How many sessions a machine with so much memory is asked to bear."""
     return int(SESSIONS_SHARE * memory_bytes / SESSION_BYTES)
 
 
@@ -134,6 +142,7 @@ def _whole(arm: ArmFile, arms: Mapping[str, ArmFile], gone: Mapping[str, object]
 
 def _taken_over(arm: ArmFile, parent: ArmFile, own: Mapping[str, str]) -> ArmFile:
     """The arm with all that it has from its parent, whose settings in the profile are ``own``."""
+    server = arm if own_server(arm) is not None else parent
     return replace(
         arm,
         builds_on=parent.builds_on,
@@ -141,7 +150,9 @@ def _taken_over(arm: ArmFile, parent: ArmFile, own: Mapping[str, str]) -> ArmFil
         condition=arm.condition if arm.condition is not None else parent.condition,
         variables=parent.variables | arm.variables,
         workload=_both(parent.workload, arm.workload),
-        version=arm.version or parent.version,
+        version=server.version,
+        bindir=server.bindir,
+        dsn=server.dsn,
     )
 
 

@@ -24,9 +24,10 @@ from pgclinic.stats.summary import mean, standard_deviation
 from pgclinic.study import reasoning
 from pgclinic.study.arms import arms_seen
 from pgclinic.study.blocks import OF_THE_LOAD, Evidence, gather, never_started
-from pgclinic.study.compared import compared_doubts
 from pgclinic.study.fitted import Fitted, fitted
+from pgclinic.study.forecast import forecast_steps
 from pgclinic.study.interval import interval_of
+from pgclinic.study.side_by_side import doubts_side_by_side
 from pgclinic.study.sweep import SweepFinding, judge_sweep, sweep_word
 from pgclinic.study.tail import tps_between
 from pgclinic.study.together import weighed_together
@@ -75,7 +76,7 @@ def judge(
             *beforehand,
             *suited.doubts,
             *gathered_doubts(ordered),
-            *compared_doubts(suited.study, claims, ordered),
+            *doubts_side_by_side(suited.study, claims, ordered),
         ),
         trials_done=sum(trial.outcome is TrialOutcome.DONE for trial in ordered),
         trials_failed=sum(trial.outcome is TrialOutcome.FAILED for trial in ordered),
@@ -288,6 +289,7 @@ def _how(
         steps.extend(reasoning.sweep_steps(claim, evidence, sweep))
     steps.append(reasoning.ground_step(claim, ground))
     steps.extend(reasoning.mechanism_step(seen, claim) for seen in mechanisms)
+    steps.extend(forecast_steps(claim, [pair.arm for pair in evidence.pairs]))
     steps.extend(finding.steps)
     steps.append(
         reasoning.conclusion(

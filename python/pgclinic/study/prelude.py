@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from pgclinic.load.by_second import transactions_by_second
 from pgclinic.model.prelude import ClaimReach, Prelude, Refusal, RefusalKind, SliceSeen
 from pgclinic.model.study import Claim
 from pgclinic.model.trial import TrialOutcome, TrialRecord
@@ -33,7 +35,7 @@ from pgclinic.stats.log_ratio import log_ratio
 from pgclinic.stats.student_t import t_interval
 from pgclinic.stats.summary import mean
 from pgclinic.study.figures import count, percent, ratio, seconds, times
-from pgclinic.study.tail import tail_length, transactions_by_second
+from pgclinic.study.tail import tail_length
 from pgclinic.study.trust import refused
 
 #: The first second after a connection is made is not like the others: caches of the session fill, arms start skewed.
@@ -53,13 +55,29 @@ GATE_ALPHA = 0.01
 GATE_PAIRS = 3
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What the study will use: slices, how many blocks, and whether these are looked at once, when all have run."""
+
+    noise: SliceNoise
+    blocks: int
+    fixed: bool
+
+
 def prelude_of(
-    claims: Sequence[Claim], trials: Sequence[TrialRecord], *, budget_s: float, block_s: float | None = None
+    claims: Sequence[Claim],
+    trials: Sequence[TrialRecord],
+    *,
+    budget_s: float,
+    block_s: float | None = None,
+    blocks_max: int | None = None,
+    fixed: bool = False,
 ) -> Prelude:
     """Judge the prelude ``trials``, all of one arm, for ``claims`` that have ``budget_s`` seconds.
 
     ``block_s`` is what a block of the study will take where its trials are of a given length: then claims are told by
-    their tails. Without it the study is taken to use the slices that suit this machine best.
+    their tails. Without it the study is taken to use the slices that suit this machine best. ``fixed`` says that
+    ``blocks_max`` blocks will be run whatever is seen, so that the narrower interval holds if the budget has room.
     """
     done = [trial for trial in trials if trial.outcome is TrialOutcome.DONE and trial.load is not None]
     series = [_settled_seconds(trial) for trial in done]
@@ -82,8 +100,9 @@ def prelude_of(
         slices=tuple(_seen(noise) for noise in noises),
         position_ratio=_position_ratio(series),
     )
-    plan = _plan(noises, claims, budget_s, block_s)
-    if plan is None or blocks_in_budget(plan.pair_s, budget_s) < first_bounded():
+    noise = _planned_noise(noises, claims, budget_s, block_s)
+    plan = _plan(noise, budget_s, blocks_max, fixed=fixed) if noise is not None else None
+    if plan is None or (not plan.fixed and plan.blocks < first_bounded()):
         return replace(seen, refusal=_too_small(start, block_s or noises[0].pair_s))
     reached = _reached(seen, noises, claims, plan)
     return replace(reached, refusal=_arms_differ(series) or _out_of_reach(reached))
@@ -145,28 +164,37 @@ def _noises(
     return slice_noises(series, switch_s, restart, shortest_s), restart
 
 
-def _plan(
+def _plan(noise: SliceNoise, budget_s: float, blocks_max: int | None, *, fixed: bool) -> Plan:
+    room = blocks_in_budget(noise.pair_s, budget_s)
+    if blocks_max is None:
+        return Plan(noise, room, fixed=False)
+    return Plan(noise, min(room, blocks_max), fixed=fixed and room >= blocks_max)
+
+
+def _planned_noise(
     noises: Sequence[SliceNoise], claims: Sequence[Claim], budget_s: float, block_s: float | None
 ) -> SliceNoise | None:
     """The slices that the study will use. Tails longer than the prelude could show count as noisy as its longest."""
     if block_s is None:
         return best_slice(noises, budget_s, first_bounded())
-    tail_s = min((tail_length(claim.tail_s) for claim in claims), default=noises[0].length_s)
+    tail_s = min((tail_length(claim.tail_s or noises[-1].length_s) for claim in claims), default=noises[0].length_s)
     known = [noise for noise in noises if noise.length_s <= tail_s] or noises[:1]
     return SliceNoise(length_s=tail_s, deviation=known[-1].deviation, pair_s=block_s, pairs=known[-1].pairs)
 
 
-def _reached(seen: Prelude, noises: Sequence[SliceNoise], claims: Sequence[Claim], plan: SliceNoise) -> Prelude:
-    blocks = blocks_in_budget(plan.pair_s, seen.budget_s)
+def _reached(seen: Prelude, noises: Sequence[SliceNoise], claims: Sequence[Claim], plan: Plan) -> Prelude:
+    deviation = plan.noise.cautious_deviation
     best = best_slice(noises, seen.budget_s, first_bounded())
     return replace(
         seen,
         chosen=_seen(best) if best is not None else None,
         longer_unknown=best is not None and best.length_s == noises[-1].length_s,
-        planned=_seen(plan),
-        blocks=blocks,
-        smallest_effect=smallest_effect(plan.cautious_deviation, blocks),
-        claims=tuple(claim_reach(claim, plan.cautious_deviation, blocks) for claim in claims),
+        planned=_seen(plan.noise),
+        blocks=plan.blocks,
+        smallest_effect=smallest_effect(deviation, plan.blocks, fixed=plan.fixed),
+        claims=tuple(
+            claim_reach(claim, deviation, plan.blocks, fixed=plan.fixed) for claim in claims if not claim.open
+        ),
     )
 
 
@@ -190,18 +218,19 @@ def _too_small(start: Prelude, block_s: float) -> Refusal:
     )
 
 
-def claim_reach(claim: Claim, deviation: float, blocks: int) -> ClaimReach:
+def claim_reach(claim: Claim, deviation: float, blocks: int, *, fixed: bool = False) -> ClaimReach:
     """Whether the claim can be told from no effect, or a claim of no difference be shown, within ``blocks`` blocks."""
     effect = math.log(claim.published_ratio)
-    able = (n for n in range(first_bounded(), blocks + 1) if _tells(claim, deviation, n))
+    looks = [blocks] if fixed else range(first_bounded(), blocks + 1)
+    able = (n for n in looks if _tells(claim, deviation, n, fixed=fixed))
     likely = next(able, None)
     return ClaimReach(claim=claim.name, effect=effect, resolvable=likely is not None, blocks_likely=likely)
 
 
-def _tells(claim: Claim, deviation: float, blocks: int) -> bool:
+def _tells(claim: Claim, deviation: float, blocks: int, *, fixed: bool) -> bool:
     if direction(claim.published_ratio) == 0:
-        return shows_no_effect(deviation, blocks)
-    return abs(math.log(claim.published_ratio)) >= smallest_effect(deviation, blocks)
+        return shows_no_effect(deviation, blocks, fixed=fixed)
+    return abs(math.log(claim.published_ratio)) >= smallest_effect(deviation, blocks, fixed=fixed)
 
 
 def _pair_log_ratios(series: Sequence[Sequence[float]]) -> list[float]:

@@ -78,15 +78,16 @@ def prepare(
     for arm in arms.values():
         for script in arm.workload.scripts:
             check_script(script.name, script.text, arm.workload.protocol)
-    if patient.wanted.dsn is not None:
-        _refuse_settings(arms_with_settings=[name for name, arm in arms.items() if arm.settings])
-        return
-    for arm in arms.values():
-        check_settings(binaries_of(server_of(arm, patient.wanted)), arm.settings)
-    on_stage("preparing the data")
-    for arm in arms.values():
-        data = Data(arm.workload.fill, profile.warehouses)
-        template_of(binaries_of(server_of(arm, patient.wanted)), data, on_stage)
+    servers = {name: server_of(arm, patient.wanted) for name, arm in arms.items()}
+    attached = [name for name in arms if servers[name].dsn is not None]
+    _refuse_settings(arms_with_settings=[name for name in attached if arms[name].settings])
+    ours = {name: arm for name, arm in arms.items() if name not in attached}
+    for name, arm in ours.items():
+        check_settings(binaries_of(servers[name]), arm.settings)
+    if ours:
+        on_stage("preparing the data")
+    for name, arm in ours.items():
+        template_of(binaries_of(servers[name]), Data(arm.workload.fill, profile.warehouses), on_stage)
 
 
 def _refuse_settings(arms_with_settings: list[str]) -> None:

@@ -11,7 +11,10 @@ import msgspec
 from msgspec.structs import fields
 
 from pgclinic.errors import StudyFileError, UnknownNameError
-from pgclinic.model.study import Claim, Condition, Counter, Study
+from pgclinic.model.study import ArmFile, Claim, Condition, Counter, Study
+from pgclinic.pg.dsn import SECRETS, parse_dsn
+from pgclinic.stats.pages_trend import EXACT_LEVELS_MAX
+from pgclinic.study.blocks import OF_THE_LOAD
 from pgclinic.study.fitted import in_profile
 
 FORMAT = 1
@@ -107,6 +110,7 @@ def _check_references(study: Study, where: str) -> None:
         if arm.builds_on is not None and arm.builds_on not in study.arms:
             raise UnknownNameError("arm", arm.builds_on, study.arms, where=f"{where}: arms.{name}.builds_on")
         _refuse_circle(study, name, where)
+        _check_server(arm, f"{where}: arms.{name}")
         if arm.condition is not None:
             _check_condition(arm.condition, f"{where}: arms.{name}.condition")
     for claim in study.claims:
@@ -132,11 +136,12 @@ def _check_claim(claim: Claim, study: Study, where: str) -> None:
         if arm_name not in study.arms:
             raise UnknownNameError("arm", arm_name, study.arms, where=f"{where}: claim {claim.name}")
     known = {*Counter, *study.workload.gauges}
+    measures = known | OF_THE_LOAD
     for mechanism in claim.mechanisms:
         if mechanism.counter not in known:
             raise UnknownNameError("counter", mechanism.counter, known, where=f"{where}: claim {claim.name}")
-    if claim.measure not in known | {"tps"}:
-        raise UnknownNameError("measure", claim.measure, known | {"tps"}, where=f"{where}: claim {claim.name}")
+    if claim.measure not in measures:
+        raise UnknownNameError("measure", claim.measure, measures, where=f"{where}: claim {claim.name}")
     if claim.levels:
         _check_levels(claim, study, where)
     ratios = (claim.published_ratio, *(one.ratio for one in claim.published_others))
@@ -148,9 +153,10 @@ def _check_claim(claim: Claim, study: Study, where: str) -> None:
 
 def _check_levels(claim: Claim, study: Study, where: str) -> None:
     levels = [study.arms[arm].level for arm in claim.levels]
-    if len(levels) < 3 or (claim.levels[0], claim.levels[-1]) != (claim.control, claim.arm):
+    if not 3 <= len(levels) <= EXACT_LEVELS_MAX or (claim.levels[0], claim.levels[-1]) != (claim.control, claim.arm):
         raise StudyFileError(
-            f"{where}: claim {claim.name}: levels are three arms or more, from the control to the arm of the claim"
+            f"{where}: claim {claim.name}: levels are three to {EXACT_LEVELS_MAX} arms, from the control to the arm of "
+            "the claim"
         )
     known = [level for level in levels if level is not None and level > 0]
     if len(known) < len(levels) or known != sorted(set(known)):
@@ -199,6 +205,14 @@ def _check_times(study: Study, name: str, where: str) -> None:
 
 def _window_arm(windows: Any) -> tuple[str, ...]:
     return (windows.arm,) if windows is not None else ()
+
+
+def _check_server(arm: ArmFile, where: str) -> None:
+    named = [key for key in ("version", "bindir", "dsn") if getattr(arm, key) is not None]
+    if len(named) > 1:
+        raise StudyFileError(f"{where}: {' and '.join(named)} exclude each other")
+    if arm.dsn is not None and set(parse_dsn(arm.dsn)) & SECRETS:
+        raise StudyFileError(f"{where}: no password is kept in a study file", hint="use a password file (.pgpass)")
 
 
 def _refuse_circle(study: Study, name: str, where: str) -> None:

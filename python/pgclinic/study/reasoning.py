@@ -10,7 +10,7 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval, IntervalMethod, MechanismSeen, VerdictWord
 from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.stats.summary import standard_deviation
-from pgclinic.study.blocks import TPS, Evidence, Pair
+from pgclinic.study.blocks import DECLINE, TPS, Evidence, Pair
 from pgclinic.study.figures import count, counter_words, number, percent, ratio, span, times
 from pgclinic.study.interval import total_counts
 from pgclinic.study.sweep import SweepFinding
@@ -51,6 +51,13 @@ def ratio_step(claim: Claim, evidence: Evidence, interval: Interval) -> tuple[st
 
 
 def _what_counts(claim: Claim) -> str:
+    if claim.measure == DECLINE:
+        part = "" if claim.tail_s is None else f" its last {tail_length(claim.tail_s)} s of"
+        return (
+            f"A trial counts by how far its TPS came over{part} the measured time, end over begin along the median "
+            f"slope of their logarithm (Theil and Sen), as long as {claim.arm} was measured; a block's ratio is "
+            f"{claim.arm} / {claim.control}, so that what happened to both does not count"
+        )
     if claim.measure != TPS:
         published = claim.published_value
         beside = claim.control if published is None else f"the published {number(published)}"

@@ -10,10 +10,11 @@ from pgclinic.fleet.here import Fleet
 from pgclinic.model.progress import Progress
 from pgclinic.model.run import Second
 from pgclinic.model.study import Profile, Study
-from pgclinic.model.trial import TrialOutcome, TrialRecord, TrialSpec
+from pgclinic.model.trial import Doubt, TrialOutcome, TrialRecord, TrialSpec
 from pgclinic.model.verdict import Verdict
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.judge import decided, judge
+from pgclinic.study.resume import still_to_run
 from pgclinic.trial.run import TrialListener
 
 # What a trial takes beyond its load before any has shown it: start, condition, probe, stop.
@@ -31,6 +32,14 @@ class StudyListener:
     on_verdict: Callable[[Verdict], None] = field(default=lambda _: None)
 
 
+@dataclass(frozen=True)
+class SoFar:
+    """What a run has before its blocks begin: its trials until it was cut off, and doubts about it as a whole."""
+
+    done: tuple[TrialRecord, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+
 def run_blocks(
     study: Study,
     profile: Profile,
@@ -39,16 +48,24 @@ def run_blocks(
     folder: RunFolder,
     listener: StudyListener,
     memory_bytes: int | None = None,
+    so_far: SoFar | None = None,
 ) -> Verdict:
     """Run blocks until every claim is decided, ``blocks_max`` is reached or the budget cannot hold one more.
 
-    Every record is stored as soon as its trial ends; the verdict is stored after every block.
+    Every record is stored as soon as its trial ends; the verdict is stored after every block. Trials that are done
+    already are not repeated, and what they took is spent; a block that was begun is finished.
     """
-    clock = _Clock(profile, blocks)
-    records: list[TrialRecord] = []
-    verdict = judge(study, (), profile, memory_bytes)
-    for number, block in enumerate(blocks, start=1):
-        if number > 1 and not clock.has_room_for_block():
+    done, beforehand = (so_far.done, so_far.doubts) if so_far is not None else ((), ())
+    clock = _Clock(profile, blocks, done)
+    records = list(done)
+    verdict = judge(study, done, profile, memory_bytes, beforehand)
+    for number, block in enumerate(still_to_run(blocks, done, folder.last_number()), start=1):
+        if not block:
+            if _may_stop(number, profile, verdict, records, study):
+                break
+            continue
+        begun = len(block) < len(blocks[number - 1])
+        if number > 1 and not begun and not clock.has_room_for_block():
             break
         for spec in block:
             record = _run_one(spec, fleet, folder, listener, clock)
@@ -56,12 +73,16 @@ def run_blocks(
             records.append(record)
             clock.trial_done(record)
             listener.on_trial(record)
-        verdict = judge(study, tuple(records), profile, memory_bytes)
+        verdict = judge(study, tuple(records), profile, memory_bytes, beforehand)
         folder.write_verdict(verdict)
         listener.on_verdict(verdict)
-        if (number >= profile.blocks_min and decided(verdict)) or _hopeless(records, study):
+        if _may_stop(number, profile, verdict, records, study):
             break
     return verdict
+
+
+def _may_stop(blocks: int, profile: Profile, verdict: Verdict, records: list[TrialRecord], study: Study) -> bool:
+    return (blocks >= profile.blocks_min and decided(verdict)) or _hopeless(records, study)
 
 
 def _run_one(spec: TrialSpec, fleet: Fleet, folder: RunFolder, listener: StudyListener, clock: _Clock) -> TrialRecord:
@@ -113,13 +134,17 @@ class _TrialView:
 class _Clock:
     """What the budget still allows, from what trials have really taken."""
 
-    def __init__(self, profile: Profile, blocks: tuple[tuple[TrialSpec, ...], ...]) -> None:
+    def __init__(
+        self, profile: Profile, blocks: tuple[tuple[TrialSpec, ...], ...], done: tuple[TrialRecord, ...] = ()
+    ) -> None:
         self._profile = profile
         self._blocks = blocks
-        self._started_s = time.monotonic()
+        self._started_s = time.monotonic() - sum(record.elapsed_s for record in done)
         self._trial_started_s = self._started_s
         self._current: TrialSpec | None = None
         self._overhead_s = OVERHEAD_S_GUESS
+        for record in done:
+            self.trial_done(record)
 
     def trial_begins(self, spec: TrialSpec) -> None:
         self._trial_started_s = time.monotonic()

@@ -1,28 +1,17 @@
-"""TPS of one trial second by second: only seconds that were measured from end to end count."""
+"""The part of a trial that counts: its TPS, and the slope of these."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+from pgclinic.load.by_second import transactions_by_second
 from pgclinic.model.load import LoadResult
+from pgclinic.stats.slope import log_slope_per_s
 
-#: A trial that ends this much before a full second still has that second: clocks and timers are not exact.
-_TOLERANCE_S = 0.01
-
-
-def full_seconds(load: LoadResult) -> int:
-    """How many seconds were measured from their start to their end."""
-    return math.floor(load.measured_s + _TOLERANCE_S)
-
-
-def transactions_by_second(load: LoadResult) -> tuple[int, ...]:
-    """Committed transactions of all scripts in each full second; a second without a row had none."""
-    totals = [0] * full_seconds(load)
-    for second in load.seconds:
-        if 0 <= second.second < len(totals):
-            totals[second.second] += second.transactions
-    return tuple(totals)
+#: Fewer seconds than this have no slope worth the name.
+SLOPE_SECONDS_MIN = 5
+SLOPE_BINS_MAX = 120
 
 
 @dataclass(frozen=True)
@@ -45,6 +34,21 @@ def tail_of(load: LoadResult, tail_s: float | None) -> Tail | None:
 def tail_length(tail_s: float) -> int:
     """``tail_s`` in whole seconds, at least one: the series is kept by the second."""
     return max(1, round(tail_s))
+
+
+def log_slope(load: LoadResult, tail_s: float | None) -> float | None:
+    """By how much the logarithm of the TPS changes a second over the part of a trial that counts; Theil and Sen's.
+
+    None where fewer than ``SLOPE_SECONDS_MIN`` of its seconds have a transaction. Long trials are put into bins: the
+    slope looks at all pairs.
+    """
+    totals = transactions_by_second(load)
+    chosen = totals if tail_s is None else totals[-tail_length(tail_s) :]
+    if sum(count > 0 for count in chosen) < SLOPE_SECONDS_MIN:
+        return None
+    width = math.ceil(len(chosen) / SLOPE_BINS_MAX)
+    bins = [sum(chosen[at : at + width]) for at in range(0, len(chosen) - width + 1, width)]
+    return log_slope_per_s(bins) / width
 
 
 def tps_between(load: LoadResult, start_s: float, end_s: float) -> float | None:

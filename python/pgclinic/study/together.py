@@ -17,7 +17,7 @@ from pgclinic.stats.e_values import blocks_until_worth, false_discoveries_held, 
 from pgclinic.stats.equivalence import equivalence_log_e_value
 from pgclinic.stats.log_ratio import log_range
 from pgclinic.stats.student_t import p_value_above
-from pgclinic.study.figures import count, ratio
+from pgclinic.study.figures import count, percent, ratio
 
 ALPHA = 0.05
 
@@ -77,8 +77,8 @@ def _step(claim: ClaimVerdict, standing: Standing, claims: int) -> tuple[str, ..
     odds = f"{ratio(standing.e_value)} to 1" if standing.e_value < 1e6 else "more than a million to 1"
     if standing.upheld:
         return (
-            f"It stands among the {count(claims, 'claim')} of this study taken together: the evidence for it is {odds}, "
-            f"and of the claims upheld so (e-BH) at most {ALPHA:.0%} are expected to be false.",
+            f"It stands among the {count(claims, 'claim')} of this study taken together, by evidence of {odds}: of the "
+            f"claims upheld so (e-BH) at most {percent(ALPHA)} are expected to be false.",
         )
     return (
         f"By itself it stands, but among the {count(claims, 'claim')} of this study the evidence of {odds} is too weak "

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgclinic.model.prelude import Prelude
+from pgclinic.model.run import RunInfo
 from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
 from pgclinic.study.figures import percent
+from pgclinic.trial.machine_doubts import different_machine
 
 #: A trial counts as starved when it could not use this share of the CPU time it was ready to use.
 STARVED_SHARE = 0.5
@@ -22,6 +25,16 @@ def gathered_doubts(trials: Sequence[TrialRecord]) -> tuple[Doubt, ...]:
             by_kind.setdefault(doubt.kind, []).append((trial, doubt))
     gathered = [(_trials_of(seen), _merged(seen, len(trials))) for seen in by_kind.values()]
     return tuple(doubt for _, doubt in sorted(gathered, key=lambda pair: (-pair[0], pair[1].kind.value)))
+
+
+def doubts_of_run(info: RunInfo, prelude: Prelude | None) -> tuple[Doubt, ...]:
+    """What speaks against the run as a whole, whatever its trials say."""
+    found = [different_machine(info.machine, other) for other in info.other_machines]
+    doubts = [finding.as_doubt(DoubtKind.DIFFERENT_MACHINE) for finding in found if finding is not None]
+    if prelude is not None and prelude.refusal is not None:
+        refusal = prelude.refusal
+        doubts.append(Doubt(kind=DoubtKind.PRELUDE_REFUSED, text=refusal.text, advice=refusal.advice))
+    return tuple(doubts)
 
 
 def starved_trials(trials: Sequence[TrialRecord]) -> tuple[TrialRecord, ...]:

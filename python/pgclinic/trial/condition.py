@@ -17,7 +17,7 @@ from pgclinic.trial.holders import (
     held_by_session,
 )
 from pgclinic.trial.idle import idle_sessions
-from pgclinic.trial.timed import Moment, at_their_moments, moments_of, run_first, steps_session
+from pgclinic.trial.timed import Moment, at_their_moments, moments_of, steps_session
 
 _HOLDERS = {
     Holder.QUERY: held_by_query,
@@ -61,7 +61,6 @@ def conditions(access: Access, condition: Condition) -> Iterator[None]:
 @contextmanager
 def _timed(access: Access, condition: Condition, release: Callable[[], None]) -> Iterator[None]:
     with steps_session(access) as session:
-        run_first(session, condition.steps)
         moments = moments_of(session, condition.steps)
         if condition.release_at_s is not None:
             # First, so that a step of the same second finds the horizon free.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pgclinic.load.by_second import transactions_by_second
 from pgclinic.model.load import LoadResult, LoadSpec
 from pgclinic.model.sample import Samples
-from pgclinic.model.trial import CpuUse, Doubt, DoubtKind
+from pgclinic.model.trial import CpuUse, Doubt, DoubtKind, TrialSpec
+from pgclinic.trial.finding import Finding
+from pgclinic.trial.machine_doubts import observers_cost, slower_clock, stopped_by_quota
+from pgclinic.trial.steadiness import no_steady_state
 
 # Below these the noise of an ordinary desktop would be called a doubt.
 OTHERS_SHARE = 0.15
@@ -18,17 +22,35 @@ CONFLICTS = frozenset({"40001", "40P01"})
 CLOCK_JUMP_S = 0.5
 
 
-def find_doubts(spec: LoadSpec, load: LoadResult, cpu: CpuUse | None, samples: Samples) -> tuple[Doubt, ...]:
+def find_doubts(spec: TrialSpec, load: LoadResult, cpu: CpuUse | None, samples: Samples) -> tuple[Doubt, ...]:
     """All doubts that this trial's own record raises."""
     found = [
         _starved(cpu),
-        _client_bound(spec, load),
-        _failed(spec, load),
-        _short(spec, load),
+        _client_bound(spec.load, load),
+        _failed(spec.load, load),
+        _short(spec.load, load),
         _no_counters(samples),
         _clock_jump(cpu),
+        _throttled(cpu),
+        _told(DoubtKind.OBSERVERS_COST, observers_cost(cpu) if cpu is not None else None),
+        _told(DoubtKind.NO_STEADY_STATE, no_steady_state(transactions_by_second(load), spec.condition)),
     ]
     return tuple(doubt for doubt in found if doubt is not None)
+
+
+def _told(kind: DoubtKind, finding: Finding | None) -> Doubt | None:
+    return finding.as_doubt(kind) if finding is not None else None
+
+
+def _throttled(cpu: CpuUse | None) -> Doubt | None:
+    """A CPU limit says it with certainty, so it goes before the clock."""
+    if cpu is None:
+        return None
+    by_limit = stopped_by_quota(cpu.stopped_s, cpu.elapsed_s) if cpu.stopped_s is not None else None
+    by_clock = None
+    if cpu.megahertz_early is not None and cpu.megahertz_late is not None:
+        by_clock = slower_clock(cpu.megahertz_early, cpu.megahertz_late)
+    return _told(DoubtKind.THROTTLING, by_limit or by_clock)
 
 
 def _starved(cpu: CpuUse | None) -> Doubt | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pgclinic.errors import RunFailedError
+from pgclinic.errors import RunFailedError, ServerLostError
 from pgclinic.pg.session import Access, Session
 
 _FILES_BESIDE = 256
@@ -18,6 +18,7 @@ _BATCH = 200
 # With less of the memory left the machine begins to swap, or to kill.
 _SHARE_KEPT = 0.1
 _TIMEOUT_MS = 5000
+_TRIES = 3
 
 
 @contextmanager
@@ -47,6 +48,14 @@ def idle_sessions(access: Access, count: int) -> Iterator[None]:
 
 
 def _open(access: Access) -> Session:
+    """One session; a busy machine may need several tries."""
+    for _ in range(_TRIES - 1):
+        with suppress(ServerLostError):
+            return _connected(access)
+    return _connected(access)
+
+
+def _connected(access: Access) -> Session:
     return Session(access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic-idle")
 
 

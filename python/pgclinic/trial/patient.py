@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from pgclinic.model.trial import ServerWanted, TrialSpec
 from pgclinic.pg.session import Access, Session
 
 FILL_TIMEOUT_MS = 6 * 3600 * 1000
+_DOLLAR_QUOTE = re.compile(r"\$(?:[A-Za-z_]\w*)?\$")
 
 
 def binaries_of(wanted: ServerWanted) -> Binaries:
@@ -70,11 +72,18 @@ def run_fill(access: Access, data: Data, on_stage: Callable[[str], None] = lambd
 
 
 def split_statements(text: str) -> tuple[str, ...]:
-    """Statements of a fill: each ends with a semicolon at the end of a line."""
-    statements, lines = [], []
+    """Statements of a fill: each ends with a semicolon at the end of a line, but for those inside $$ ... $$."""
+    statements: list[str] = []
+    lines: list[str] = []
+    quoted_by: str | None = None
     for line in text.splitlines():
         lines.append(line)
-        if line.rstrip().endswith(";"):
+        for tag in _DOLLAR_QUOTE.findall(line):
+            if quoted_by is None:
+                quoted_by = tag
+            elif quoted_by == tag:
+                quoted_by = None
+        if quoted_by is None and line.rstrip().endswith(";"):
             statements.append("\n".join(lines))
             lines = []
     rest = "\n".join(lines).strip()

@@ -8,26 +8,31 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from pgclinic.errors import PgclinicError, ServerLostError, UsageError
+from pgclinic.errors import DiskFullError, PgclinicError, ServerLostError, UsageError
 from pgclinic.load.engine import run_load
-from pgclinic.model.load import LoadResult, LoadSpec
+from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec
+from pgclinic.model.pages import PageFacts
 from pgclinic.model.processes import ProcessSample
 from pgclinic.model.run import Second
 from pgclinic.model.sample import Samples
 from pgclinic.model.study import Counter
 from pgclinic.model.trial import CpuUse, Probe, TrialOutcome, TrialRecord, TrialSpec
+from pgclinic.model.trial_events import TrialEvents
 from pgclinic.observe.cpu import CpuMeter
 from pgclinic.observe.gauges import read_gauges
+from pgclinic.observe.identity import identity_counters
 from pgclinic.observe.mechanism import mechanism_counters
+from pgclinic.observe.pages import page_facts
 from pgclinic.observe.probe import visit_pages
 from pgclinic.observe.process_watch import ProcessWatch, client_memory_bytes, read_calls_between
 from pgclinic.observe.sampler import Sampler
 from pgclinic.observe.settings import reported_settings
-from pgclinic.pg.session import Access
+from pgclinic.pg.session import Access, QueryError
 from pgclinic.trial.condition import conditions
 from pgclinic.trial.doubts import find_doubts
 from pgclinic.trial.patient import server_for, target_of
 from pgclinic.trial.seconds import LiveSeconds
+from pgclinic.trial.server_log import ServerLog
 
 STATISTICS_LAG_S = 1.2
 
@@ -49,13 +54,15 @@ class Measured:
     processes: tuple[ProcessSample, ...]
     cpu: CpuUse
     probe: Probe | None
+    pages: PageFacts | None
     gauges: dict[str, float]
+    events: TrialEvents
 
 
 def run_trial(spec: TrialSpec, listener: TrialListener, *, dsn: str | None = None) -> TrialRecord:
     """Run one trial. ``dsn`` is the whole address of an attached server, with its secrets.
 
-    What goes wrong with the server or the load gives a failed record; wrong usage and Ctrl-C are raised.
+    What goes wrong with the server or the load gives a failed record; wrong usage, a full disk and Ctrl-C are raised.
     """
     started_epoch_us = time.time_ns() // 1000
     started_s = time.monotonic()
@@ -66,7 +73,8 @@ def run_trial(spec: TrialSpec, listener: TrialListener, *, dsn: str | None = Non
             version = access.server.version
             settings = reported_settings(access, tuple(spec.settings))
             measured = _measure(spec, access, listener)
-    except UsageError:
+    except (UsageError, DiskFullError):
+        # A disk that is full is no fault of the arm, and the next trial would fail as well.
         raise
     except PgclinicError as error:
         return TrialRecord(
@@ -87,10 +95,12 @@ def run_trial(spec: TrialSpec, listener: TrialListener, *, dsn: str | None = Non
         load=measured.load,
         samples=measured.samples,
         processes=measured.processes,
+        events=measured.events,
         counters=_counters(measured),
         probe=measured.probe,
+        pages=measured.pages,
         cpu=measured.cpu,
-        doubts=find_doubts(spec.load, measured.load, measured.cpu, measured.samples),
+        doubts=find_doubts(spec, measured.load, measured.cpu, measured.samples),
     )
 
 
@@ -98,6 +108,7 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
     """Bring the condition up, load and observe, probe while the condition still lasts."""
     live = LiveSeconds(spec, listener.on_second)
     with conditions(access, spec.condition):
+        log = ServerLog(access.server, spec.load.target.application_name)
         sampler, watch = Sampler(access, on_sample=live.sample), ProcessWatch(access.server.pid)
         meter = CpuMeter(access.server.pid)
         sampler.start()
@@ -105,19 +116,51 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
         try:
             listener.on_stage("warming up")
             meter.start()
-            load = run_load(_aimed(spec.load, access), on_progress=live.progress)
-            cpu = meter.stop(load)
+            load = run_load(_aimed(spec.load, access), on_progress=_both(meter, live))
+            cpu = meter.stop()
             # What the last transactions did is told up to a second later.
             time.sleep(STATISTICS_LAG_S)
         finally:
             samples, processes = sampler.stop(), watch.stop()
+        cpu = meter.split(cpu, samples.cost_s + watch.cost_s)
         _refuse_lost_server(load)
         listener.on_stage("probing")
         probe = visit_pages(access, spec.probe) if spec.probe else None
+        pages = _pages(spec, access)
         gauges = read_gauges(access, spec.gauges)
-    began_s = load.started_epoch_us / 1e6
+        began_s = load.started_epoch_us / 1e6
+        events = log.read(began_s)
     aligned = tuple(replace(look, at_s=look.at_s - began_s) for look in processes)
-    return Measured(load=load, samples=samples.since(began_s), processes=aligned, cpu=cpu, probe=probe, gauges=gauges)
+    return Measured(
+        load=load,
+        samples=samples.since(began_s),
+        processes=aligned,
+        cpu=cpu,
+        probe=probe,
+        pages=pages,
+        gauges=gauges,
+        events=events,
+    )
+
+
+def _both(meter: CpuMeter, live: LiveSeconds) -> Callable[[LoadProgress], None]:
+    def on_progress(progress: LoadProgress) -> None:
+        if progress.phase in ("warm_up", "measure"):
+            meter.look()
+        live.progress(progress)
+
+    return on_progress
+
+
+def _pages(spec: TrialSpec, access: Access) -> PageFacts | None:
+    """What the pages look like inside; a server too slow or too old to tell has none."""
+    if spec.pages is None:
+        return None
+    own = access.server.source != "attached"
+    try:
+        return page_facts(access, spec.pages.table, spec.pages.index, may_create=own)
+    except (UsageError, QueryError):
+        return None
 
 
 def _aimed(load: LoadSpec, access: Access) -> LoadSpec:
@@ -156,4 +199,6 @@ def _counters(measured: Measured) -> dict[str, float]:
     memory = client_memory_bytes(measured.processes)
     if memory is not None:
         counters[Counter.BACKEND_MEMORY_BYTES] = memory
-    return counters
+    return counters | {
+        counter.value: value for counter, value in identity_counters(load, measured.samples, measured.events).items()
+    }

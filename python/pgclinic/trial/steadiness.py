@@ -7,17 +7,19 @@ from collections.abc import Sequence
 
 from pgclinic.model.study import Condition
 from pgclinic.stats.claimed_region import NULL_EFFECT
-from pgclinic.stats.summary import mean
 from pgclinic.stats.warm_up import mser_cut, never_settled
 from pgclinic.trial.finding import Finding
 
 #: Fewer seconds than this have too few batches for a flag that means anything.
 SECONDS_MIN = 30
 
+#: Two counts of the same thing differ by more than this many standard deviations once in 400 times.
+BY_CHANCE = 3.0
+
 
 def falls_by_design(condition: Condition) -> bool:
-    """Under a held horizon TPS fall for as long as it is held: that is what the trial shows, not a fault of it."""
-    return condition.horizon_held_by is not None
+    """Under a held horizon TPS fall for as long as it is held, and a step is to change them: no fault of the trial."""
+    return condition.horizon_held_by is not None or bool(condition.steps)
 
 
 def no_steady_state(tps: Sequence[float], condition: Condition) -> Finding | None:
@@ -37,10 +39,11 @@ def no_steady_state(tps: Sequence[float], condition: Condition) -> Finding | Non
 
 
 def _halves_differ(tps: Sequence[float]) -> bool:
+    """By more than counts as a difference, and by more than chance moves two counts of so few."""
     half = len(tps) // 2
-    before, after = mean(tps[:half]), mean(tps[half:])
+    before, after = math.fsum(tps[:half]), math.fsum(tps[-half:])
     least, most = min(before, after), max(before, after)
-    return most > math.exp(NULL_EFFECT) * least
+    return most > math.exp(NULL_EFFECT) * least and most - least > BY_CHANCE * math.sqrt(most + least)
 
 
 def warm_up_unfinished(settled: bool, waited_s: float) -> Finding | None:

@@ -34,21 +34,11 @@ def steps_session(access: Access) -> Iterator[Session]:
         yield session
 
 
-def run_first(session: Session, steps: Sequence[Step]) -> None:
-    """Run the steps of second 0, in their order. Raises RunFailedError when one fails."""
-    for step in steps:
-        if step.at_s <= 0:
-            _run(session, step)
-
-
 def moments_of(session: Session, steps: Sequence[Step]) -> tuple[Moment, ...]:
-    """The later ones; of those of second 0 the repetitions."""
-    found = []
-    for step in steps:
-        at_s = step.at_s if step.at_s > 0 else step.every_s
-        if at_s is not None:
-            found.append(Moment(at_s, _runner(session, step), f"the step at {step.at_s:g} s", step.every_s))
-    return tuple(found)
+    """When ``session`` runs which step."""
+    return tuple(
+        Moment(step.at_s, _runner(session, step), f"the step at {step.at_s:g} s", step.every_s) for step in steps
+    )
 
 
 def _runner(session: Session, step: Step) -> Callable[[], None]:

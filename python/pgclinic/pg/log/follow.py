@@ -67,6 +67,11 @@ class LogReader:
             unparsed=sum(reading.unparsed for reading in readings),
         )
 
+    def size(self) -> int:
+        """All bytes of the log's files, read or not."""
+        name = self._asked or _format_of(self._path)
+        return sum(status.st_size for _, status in _files(self._path, name, {}))
+
     def blocks(self, position: LogPosition, *, everything: bool = False, ended: bool = False) -> Iterator[Reading]:
         """The same in blocks, so that a log of any size needs little memory; ``ended`` says that nobody writes it."""
         name = self._asked or _format_of(self._path)
@@ -110,6 +115,10 @@ class LogFollower:
         """The last events of a log that nobody writes any more."""
         yield from self._new_events(ended=True)
         yield from self._collector.finish()
+
+    def unread_bytes(self) -> int:
+        """How much of the log stands behind what was read of it."""
+        return self._reader.size() - sum(file.offset for file in self.position.files)
 
     def _new_events(self, *, ended: bool) -> Iterator[AnyLogEvent]:
         for reading in self._reader.blocks(self.position, ended=ended):

@@ -1,0 +1,62 @@
+"""The end of a comparison: files written, the answer printed, the exit code found. Needs no server."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+
+import msgspec
+
+from pgclinic.cli.compare_exports import Exports, write_exports
+from pgclinic.model.compare import CompareWord, Comparison, Threshold, ThresholdState
+from pgclinic.model.study import Study
+from pgclinic.model.verdict import Verdict
+from pgclinic.report.compare_text import compare_text
+from pgclinic.report.page import render_report
+from pgclinic.report.terminal import Places
+from pgclinic.store.run_folder import RunFolder, read_run
+from pgclinic.study.compare import PROFILE
+from pgclinic.study.comparison import compare
+
+CROSSED, UNDECIDED = 3, 4
+
+
+def finish_comparison(
+    folder: RunFolder,
+    study: Study,
+    verdict: Verdict,
+    *,
+    thresholds: Sequence[Threshold] = (),
+    exports: Exports = Exports(),
+    strict: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Write verdict, comparison, report and exports; print the answer; give the exit code."""
+    folder.write_verdict(verdict)
+    stored = read_run(folder.path)
+    comparison = compare(study, stored.trials, verdict, study.profiles[PROFILE], thresholds, stored.prelude)
+    folder.write_comparison(comparison)
+    page = render_report(stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), comparison)
+    report = folder.write_report(page)
+    to_stdout = write_exports(exports, comparison, stored, strict=strict)
+    if to_stdout is not None:
+        print(to_stdout, end="")
+    elif as_json:
+        told = {"run": str(folder.path), "report": str(report), "comparison": comparison}
+        print(msgspec.json.encode(told).decode())
+    else:
+        places = Places(report=str(report), folder=str(folder.path))
+        width = min(120, max(60, shutil.get_terminal_size((100, 24)).columns))
+        print(compare_text(comparison, stored.trials, places, width=width))
+    return exit_code(comparison, strict=strict)
+
+
+def exit_code(comparison: Comparison, *, strict: bool) -> int:
+    """A crossed threshold outweighs all; what stays open counts only where the user is strict."""
+    states = {seen.state for seen in comparison.thresholds}
+    if ThresholdState.CROSSED in states:
+        return CROSSED
+    if comparison.word is CompareWord.INVALID:
+        return UNDECIDED
+    is_open = ThresholdState.UNDECIDED in states if states else comparison.word is CompareWord.INCONCLUSIVE
+    return UNDECIDED if strict and is_open else 0

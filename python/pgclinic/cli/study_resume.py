@@ -1,0 +1,116 @@
+"""``pgclinic study run --resume RUN``: the same study, seed, profile, server, order; what is done is not repeated."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from pgclinic.cli.duration import parse_duration_s
+from pgclinic.cli.lab_output import say_cleaned
+from pgclinic.cli.live import LiveLine
+from pgclinic.cli.study_run import Course, measure
+from pgclinic.cli.verdict import finish
+from pgclinic.errors import UsageError
+from pgclinic.model.run import RunInfo
+from pgclinic.model.study import Profile, Study
+from pgclinic.model.trial import ServerWanted
+from pgclinic.model.verdict import Verdict
+from pgclinic.pg.dsn import without_password
+from pgclinic.store.machine import read_machine
+from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
+from pgclinic.study.expand import expand, profile_of
+from pgclinic.study.fitted import fitted, in_profile
+from pgclinic.study.prepare import Patient, choose_patient, prepare
+from pgclinic.study.read import parse_study, read_study
+from pgclinic.study.resume import refuse_another_plan, with_machine
+
+
+@dataclass(frozen=True)
+class ResumeRequest:
+    """What the command line asked for. ``dsn`` is only needed where the run's own address had a password."""
+
+    run: Path
+    names: tuple[str, ...]
+    budget: str | None
+    dsn: str | None
+    pool_machines: bool
+    as_json: bool
+
+
+def resume_study(request: ResumeRequest) -> Verdict:
+    """Take up a run that ended before its verdict, by whatever cause: a Ctrl-C, a kill, a full disk, a spent budget.
+
+    Raises UsageError: no run of a study, another study's name, another machine or server, a run that is being written.
+    """
+    stored = read_run(request.run)
+    wanted = _wanted(stored, request)
+    study = parse_study(stored.study_toml, str(request.run / "study.toml"))
+    profile = _profile(study, stored.info, request)
+    info = _info(stored.info, profile, request)
+    say_cleaned()
+    with LiveLine(sys.stderr) as live:
+        patient = _patient(study, wanted, stored.info, request, live)
+        study = fitted(in_profile(study, profile), patient.major, profile, info.machine.memory_bytes).study
+        blocks = expand(study, profile, seed=info.seed, server=wanted, extra_settings=info.settings)
+        refuse_another_plan(blocks, stored.trials)
+        print(f"{study.name}   {len(stored.trials)} trials are done; going on in {request.run}", file=sys.stderr)
+        prepare(study, profile, patient, info.settings, on_stage=live.stage)
+        folder = RunFolder(request.run)
+        course = Course(
+            study=study,
+            profile=profile,
+            blocks=blocks,
+            folder=folder,
+            info=info,
+            dsn=request.dsn or wanted.dsn,
+            done=stored.trials,
+            prelude_done=stored.prelude_trials,
+            prelude=stored.prelude,
+        )
+        verdict = measure(course, live)
+    finish(folder, study, verdict, as_json=request.as_json)
+    return verdict
+
+
+def _wanted(stored: StoredRun, request: ResumeRequest) -> ServerWanted:
+    """The run's own server; every reason why it cannot be gone on with is found here."""
+    info = stored.info
+    if info.kind != "study" or info.wanted is None:
+        raise UsageError(
+            f"{request.run} cannot be resumed: it is no run of a study, or one of an older pgclinic",
+            hint=f"judge what there is: pgclinic study judge {request.run}",
+        )
+    for name in request.names:
+        if read_study(name)[1] != stored.study_toml:
+            raise UsageError(
+                f"{request.run} is not a run of {name} as it is now",
+                hint="leave the name out: the study is in the run folder",
+            )
+    if request.dsn is not None and without_password(request.dsn) != info.wanted.dsn:
+        raise UsageError(f"{request.run} was begun on {info.server}, not on that --dsn")
+    return info.wanted
+
+
+def _profile(study: Study, info: RunInfo, request: ResumeRequest) -> Profile:
+    budget_s = info.budget_s if request.budget is None else parse_duration_s(request.budget, "--budget")
+    return replace(profile_of(study, info.profile), budget_s=budget_s)
+
+
+def _info(info: RunInfo, profile: Profile, request: ResumeRequest) -> RunInfo:
+    pooled = with_machine(info, read_machine(), pool=request.pool_machines)
+    resumed = (*info.resumed_epoch_us, time.time_ns() // 1000)
+    return replace(pooled, resumed_epoch_us=resumed, budget_s=profile.budget_s)
+
+
+def _patient(study: Study, wanted: ServerWanted, info: RunInfo, request: ResumeRequest, live: LiveLine) -> Patient:
+    bindir = Path(wanted.bindir) if wanted.bindir is not None else None
+    dsn = request.dsn or wanted.dsn
+    patient = choose_patient(study, version=wanted.version, bindir=bindir, dsn=dsn, on_stage=live.stage)
+    live.close()
+    if patient.words != info.server:
+        raise UsageError(f"{request.run} was begun on {info.server}; here is {patient.words}")
+    return patient

@@ -1,0 +1,24 @@
+"""A load second by second: only seconds that were measured from end to end count."""
+
+from __future__ import annotations
+
+import math
+
+from pgclinic.model.load import LoadResult
+
+#: A trial that ends this much before a full second still has that second: clocks and timers are not exact.
+_TOLERANCE_S = 0.01
+
+
+def full_seconds(load: LoadResult) -> int:
+    """How many seconds were measured from their start to their end."""
+    return math.floor(load.measured_s + _TOLERANCE_S)
+
+
+def transactions_by_second(load: LoadResult) -> tuple[int, ...]:
+    """Committed transactions of all scripts in each full second; a second without a row had none."""
+    totals = [0] * full_seconds(load)
+    for second in load.seconds:
+        if 0 <= second.second < len(totals):
+            totals[second.second] += second.transactions
+    return tuple(totals)

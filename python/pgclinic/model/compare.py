@@ -1,0 +1,102 @@
+"""What came out of comparing two arms that nobody has made a claim about: a is what there was, b what might be."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pgclinic.model.prelude import Prelude
+from pgclinic.model.record import Record
+from pgclinic.model.trial import Doubt
+from pgclinic.model.verdict import Interval
+
+
+class CompareWord(str, Enum):
+    """What b is beside a. ``no difference`` needs an interval as much as the others do; it is not "none was seen"."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NO_DIFFERENCE = "no difference"
+    INCONCLUSIVE = "inconclusive"
+    INVALID = "invalid"
+
+
+class Measure(str, Enum):
+    """What can be compared. Latencies are in microseconds, ``cpu`` is the server's microseconds a transaction,
+    ``wal`` bytes a transaction, ``hits`` the share of page requests that the buffers served."""
+
+    TPS = "tps"
+    STATEMENTS = "statements"
+    P50 = "p50"
+    P90 = "p90"
+    P95 = "p95"
+    P99 = "p99"
+    P999 = "p99.9"
+    MEAN = "mean"
+    CPU = "cpu"
+    WAL = "wal"
+    HITS = "hits"
+
+
+class MeasureCompared(Record):
+    """Means over the blocks that count, and the ratio of b to a; None where a value is 0 and has no ratio."""
+
+    measure: Measure
+    a: float
+    b: float
+    interval: Interval | None
+
+
+class Threshold(Record):
+    """``b.p99>1.1a`` as it was written, and read: b / a of ``measure``, which stands in ``comparison`` to ``ratio``."""
+
+    text: str
+    measure: Measure
+    comparison: str
+    ratio: float
+
+
+class ThresholdState(str, Enum):
+    """``crossed`` and ``kept`` are said of whole intervals only."""
+
+    CROSSED = "crossed"
+    KEPT = "kept"
+    UNDECIDED = "undecided"
+
+
+class ThresholdSeen(Record):
+    threshold: Threshold
+    state: ThresholdState
+    interval: Interval | None
+
+
+class ArmCompared(Record):
+    """One side: what it is in words, how many trials of it could be used, and how many failed."""
+
+    about: str
+    trials: int
+    failed: int
+
+
+class Comparison(Record):
+    """The answer. ``interval`` is that of b / a in TPS; ratios inside ``null_zone`` count as no difference.
+
+    ``smallest_effect`` is how much slower, as a share, b must be for so many blocks of this noise to tell.
+    ``blocks_needed`` estimates how many more would decide it, where it is inconclusive; ``how`` is the reasoning.
+    ``prelude`` is what a against itself told before, if that was run.
+    """
+
+    name: str
+    word: CompareWord
+    a: ArmCompared
+    b: ArmCompared
+    interval: Interval | None
+    null_zone: tuple[float, float]
+    measures: tuple[MeasureCompared, ...]
+    thresholds: tuple[ThresholdSeen, ...]
+    doubts: tuple[Doubt, ...]
+    how: tuple[str, ...]
+    server_version: str | None
+    smallest_effect: float | None = None
+    blocks_needed: int | None = None
+    prelude: Prelude | None = None
+    format: int = 1

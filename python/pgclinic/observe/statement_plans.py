@@ -1,0 +1,86 @@
+"""The plans of auto_explain, given to the statements they belong to. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pgclinic.model.log import PlanLogged
+from pgclinic.model.statement import FingerprintMethod, StatementPlan, StatementSeen
+from pgclinic.pg.fingerprint import fingerprint
+
+#: What a statement is called: its query id, if it has one, and its fingerprint.
+Key = tuple[int | None, str | None]
+
+_PLANS = 3
+# A node of a plan as text, without what it cost; and what names a node in the other formats.
+_NODE = re.compile(r"^(.*?)  \(cost=", re.MULTILINE)
+_NAMED = re.compile(r"(?:Node Type|Node-Type|Relation Name|Relation-Name|Index Name|Index-Name)\W+([^\n<\",]+)")
+_HEAD = re.compile(r"\AQuery (?:Text|Parameters): .*?(?=^\S[^\n]*  \(cost=\d)", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class PlansFound:
+    """Plans by statement, the commonest shape first, and how many were matched in which way."""
+
+    plans: dict[Key, tuple[StatementPlan, ...]]
+    by_query_id: int
+    by_fingerprint: int
+    unmatched: int
+
+
+def plans_of(
+    events: Sequence[PlanLogged], statements: Sequence[StatementSeen], method: FingerprintMethod
+) -> PlansFound:
+    """Each plan goes by its query id, or by the fingerprint of its text where no id was logged."""
+    by_id = {one.query_id: _key(one) for one in statements if one.query_id is not None}
+    by_print = {one.fingerprint: _key(one) for one in statements if one.fingerprint is not None}
+    found: dict[Key, list[PlanLogged]] = defaultdict(list)
+    matched_by_id = matched_by_print = 0
+    for event in events:
+        key = by_id.get(event.query_id) if event.query_id is not None else None
+        if key is not None:
+            matched_by_id += 1
+        elif event.query_id is None and event.query_text is not None:
+            key = by_print.get(fingerprint(event.query_text, method))
+            matched_by_print += key is not None
+        if key is not None:
+            found[key].append(event)
+    return PlansFound(
+        plans={key: _shapes(own) for key, own in found.items()},
+        by_query_id=matched_by_id,
+        by_fingerprint=matched_by_print,
+        unmatched=len(events) - matched_by_id - matched_by_print,
+    )
+
+
+def _key(statement: StatementSeen) -> Key:
+    return statement.query_id, statement.fingerprint
+
+
+def _shapes(events: Iterable[PlanLogged]) -> tuple[StatementPlan, ...]:
+    """Plans that differ in no node are one, shown as the slowest of them."""
+    shapes: dict[str, list[PlanLogged]] = defaultdict(list)
+    for event in events:
+        shapes[plan_shape(event)].append(event)
+    plans = []
+    for own in shapes.values():
+        slowest = max(own, key=lambda event: event.duration_us)
+        plans.append(
+            StatementPlan(
+                plan=_HEAD.sub("", slowest.plan).strip("\n"),
+                plan_format=slowest.plan_format,
+                logged=len(own),
+                mean_ms=sum(event.duration_us for event in own) / len(own) / 1000,
+                max_ms=slowest.duration_us / 1000,
+            )
+        )
+    return tuple(sorted(plans, key=lambda plan: plan.logged, reverse=True)[:_PLANS])
+
+
+def plan_shape(event: PlanLogged) -> str:
+    """The nodes of a plan without costs, times and constants."""
+    pattern = _NODE if event.plan_format == "text" else _NAMED
+    return "\n".join(pattern.findall(event.plan))

@@ -1,0 +1,210 @@
+"""One row a statement, from the server's statistics, the engine, the activity samples and the log. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from pgclinic.errors import UsageError
+from pgclinic.model.load import Histogram, LoadResult, StatementKind, StatementResult
+from pgclinic.model.log import PlanLogged, SlowStatement
+from pgclinic.model.record import Record
+from pgclinic.model.sample import Samples, StatementGrowth
+from pgclinic.model.statement import FingerprintMethod, StatementSeen, StatementsSeen, StatementWait
+from pgclinic.model.trial_events import TrialEvents
+from pgclinic.observe.deltas import CUT_OFF_ROWS, top_statements, waits_of
+from pgclinic.observe.statement_plans import PlansFound, plans_of
+from pgclinic.observe.views import DEFAULT_VIEWS
+from pgclinic.pg.fingerprint import fingerprint, fingerprint_method
+from pgclinic.stats.hdr import Buckets, decode_histogram
+
+_WAITS = 4
+
+
+class _Sent(Record):
+    """What the engine sent under one fingerprint, by all scripts together."""
+
+    text: str
+    executions: int
+    latencies: tuple[Histogram, ...]
+
+
+def statements_seen(
+    samples: Samples, load: LoadResult | None, events: TrialEvents, *, major: int, limit: int | None = None
+) -> StatementsSeen:
+    """The statements that took most time; those by which we observe are left out. ``major`` is the server's version."""
+    method = fingerprint_method()
+    sent = _sent(load, method)
+    counted = top_statements(samples, limit=CUT_OFF_ROWS)
+    rows = _counted(counted, sent, major, method) if counted else _of_engine(sent, events, method)
+    rows = sorted(rows, key=lambda row: row.total_ms, reverse=True)[:limit]
+    found = plans_of([one.event for one in events.kept if isinstance(one.event, PlanLogged)], rows, method)
+    waits = _waits(samples, load.measured_s if load is not None else None)
+    return StatementsSeen(
+        statements=tuple(_completed(row, waits, found) for row in rows),
+        counted_by_server=bool(counted),
+        fingerprints_by=method,
+        plans_by_query_id=found.by_query_id,
+        plans_by_fingerprint=found.by_fingerprint,
+        plans_unmatched=found.unmatched,
+    )
+
+
+def load_query_ids(samples: Samples, load: LoadResult) -> frozenset[int] | None:
+    """The query ids under which the server counted what the load sent; None where it counts no statements."""
+    if not samples.of("statements"):
+        return None
+    method = fingerprint_method()
+    sent = _sent(load, method)
+    ids = {row.query_id for row in top_statements(samples, limit=CUT_OFF_ROWS) if _print(row, method) in sent}
+    return frozenset(ids)
+
+
+def counted_query_ids(samples: Samples) -> frozenset[int]:
+    """All query ids that the statistics have at the end."""
+    taken = samples.of("statements")
+    ids = {row.get("query_id") for row in taken[-1].rows} if taken else set()
+    return frozenset(query_id for query_id in ids if isinstance(query_id, int))
+
+
+def _counted(
+    counted: Iterable[StatementGrowth], sent: Mapping[str, _Sent], major: int, method: FingerprintMethod
+) -> list[StatementSeen]:
+    """By the server's own figures, with the engine's percentiles beside them."""
+    prints = [(row, _print(row, method)) for row in counted]
+    shared, ours = Counter(key for _, key in prints), _observers(major, method)
+    rows = []
+    for growth, key in prints:
+        if key in ours:
+            continue
+        own = sent.get(key) if key is not None else None
+        row = StatementSeen(
+            text=growth.text or f"query {growth.query_id}",
+            fingerprint=key,
+            query_id=growth.query_id,
+            of_load=own is not None,
+            calls=growth.calls,
+            total_ms=growth.total_ms,
+            mean_ms=growth.total_ms / growth.calls,
+            rows=growth.rows,
+            hits=growth.hits,
+            reads=growth.reads,
+            wal_bytes=growth.wal_bytes,
+        )
+        # The engine cannot tell apart what has one fingerprint and several ids.
+        rows.append(row if own is None or shared[key] > 1 else replace(row, **_percentiles(own.latencies)))
+    return rows
+
+
+def _of_engine(sent: Mapping[str, _Sent], events: TrialEvents, method: FingerprintMethod) -> list[StatementSeen]:
+    """Where the server counts no statements: as the client saw them, with ids from the log if it tells any."""
+    ids = _logged_ids(events, method)
+    rows = []
+    for key, own in sent.items():
+        total_ms = sum(one.mean_us * one.count for one in own.latencies) / 1000
+        row = StatementSeen(
+            text=own.text,
+            fingerprint=key,
+            query_id=ids.get(key),
+            of_load=True,
+            calls=float(own.executions),
+            total_ms=total_ms,
+            mean_ms=total_ms / own.executions,
+        )
+        rows.append(replace(row, **_percentiles(own.latencies)))
+    return rows
+
+
+def _completed(row: StatementSeen, waits: Mapping[int, tuple[StatementWait, ...]], found: PlansFound) -> StatementSeen:
+    return replace(
+        row,
+        waits=waits.get(row.query_id, ()) if row.query_id is not None else (),
+        plans=found.plans.get((row.query_id, row.fingerprint), ()),
+    )
+
+
+def _sent(load: LoadResult | None, method: FingerprintMethod) -> dict[str, _Sent]:
+    """By fingerprint what the engine sent while measuring."""
+    found: dict[str, list[StatementResult]] = defaultdict(list)
+    for script in load.scripts if load is not None else ():
+        for statement in script.statements:
+            if statement.kind is StatementKind.SQL and statement.executions > 0:
+                found[fingerprint(statement.text, method)].append(statement)
+    return {
+        key: _Sent(
+            text=own[0].text.strip().removesuffix(";"),
+            executions=sum(one.executions for one in own),
+            latencies=tuple(one.latency for one in own if one.latency.count > 0),
+        )
+        for key, own in found.items()
+    }
+
+
+def _print(row: StatementGrowth, method: FingerprintMethod) -> str | None:
+    return fingerprint(row.text, method) if row.text is not None else None
+
+
+@lru_cache(maxsize=8)
+def _observers(major: int, method: FingerprintMethod) -> frozenset[str]:
+    """What our own looks at the server are called in its statistics."""
+    prints = set()
+    for view in DEFAULT_VIEWS:
+        # A view that this version lacks is not asked.
+        with suppress(UsageError):
+            prints.add(fingerprint(view.sql(major), method))
+    return frozenset(prints)
+
+
+def _logged_ids(events: TrialEvents, method: FingerprintMethod) -> dict[str, int]:
+    found = {}
+    for one in events.kept:
+        event = one.event
+        if isinstance(event, SlowStatement) and event.text is not None and event.origin.query_id is not None:
+            found[fingerprint(event.text, method)] = event.origin.query_id
+        elif isinstance(event, PlanLogged) and event.query_text is not None and event.query_id is not None:
+            found[fingerprint(event.query_text, method)] = event.query_id
+    return found
+
+
+def _percentiles(latencies: Sequence[Histogram]) -> dict[str, float]:
+    """In ms; of several histograms by their buckets."""
+    if not latencies:
+        return {}
+    if len(latencies) == 1:
+        one = latencies[0]
+        values = (one.p50_us, one.p95_us, one.p99_us)
+    else:
+        together = _merged(latencies)
+        values = (together.percentile(50), together.percentile(95), together.percentile(99))
+    return dict(zip(("p50_ms", "p95_ms", "p99_ms"), (value / 1000 for value in values), strict=True))
+
+
+def _merged(latencies: Iterable[Histogram]) -> Buckets:
+    counts: Counter[int] = Counter()
+    for one in latencies:
+        counts.update(dict(decode_histogram(one.hdr).counts))
+    return Buckets(tuple(sorted(counts.items())), ())
+
+
+def _waits(samples: Samples, measured_s: float | None) -> dict[int, tuple[StatementWait, ...]]:
+    """By query id what its sessions waited for, most often first."""
+    taken = [one for one in samples.of("activity") if one.at_s >= 0 and (measured_s is None or one.at_s <= measured_s)]
+    sums: dict[int, Counter[str]] = defaultdict(Counter)
+    for sample in taken:
+        by_id = defaultdict(list)
+        for row in sample.rows:
+            query_id = row.get("query_id")
+            if isinstance(query_id, int):
+                by_id[query_id].append(row)
+        for query_id, rows in by_id.items():
+            sums[query_id].update(waits_of(rows))
+    return {
+        query_id: tuple(
+            StatementWait(wait=wait, backends=total / len(taken)) for wait, total in counter.most_common(_WAITS)
+        )
+        for query_id, counter in sums.items()
+    }

@@ -1,0 +1,44 @@
+"""The answer of a comparison in the place of a claim's verdict on the page."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+from pgclinic.model.compare import CompareWord, Comparison
+from pgclinic.model.run import RunInfo
+from pgclinic.report.claim_view import ClaimView
+from pgclinic.report.compare_text import resolution, sentence
+
+#: Mark and style of each word; the styles are those of verdicts.
+_LOOKS = {
+    CompareWord.FASTER: ("▲", "replicated"),
+    CompareWord.SLOWER: ("▼", "contradicted"),
+    CompareWord.NO_DIFFERENCE: ("=", "no-effect"),
+    CompareWord.INCONCLUSIVE: ("?", "inconclusive"),
+    CompareWord.INVALID: ("!", "invalid"),
+}
+
+
+def compare_view(view: ClaimView, comparison: Comparison) -> ClaimView:
+    """The view of the open question, with the comparison's word, sentence and reasoning; nothing was published."""
+    mark, kind = _LOOKS[comparison.word]
+    told = resolution(comparison)
+    return replace(
+        view,
+        kind=kind,
+        mark=mark,
+        word=comparison.word.value,
+        sentence=f"{sentence(comparison)}." + (f" {told}." if told is not None else ""),
+        published="",
+        how=comparison.how,
+    )
+
+
+def repeat_comparison(run: RunInfo, folder: str) -> tuple[tuple[str, str], ...]:
+    """What to type, and what it does. Addresses have lost their passwords."""
+    again = shlex.join([*run.command, *(() if "--seed" in run.command else ("--seed", str(run.seed)))])
+    return (
+        (again, "run the same trials in the same order, on the machine where you type it"),
+        (shlex.join(["pgclinic", "study", "judge", folder]), "judge these trials again; needs no server"),
+    )

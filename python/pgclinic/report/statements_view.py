@@ -1,0 +1,164 @@
+"""Statements: what each of them cost, what it waited for and by which plans it ran, one trial of each arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgclinic.model.statement import FingerprintMethod, StatementPlan, StatementSeen, StatementsSeen
+from pgclinic.model.study import Study
+from pgclinic.model.trial import TrialRecord
+from pgclinic.model.verdict import Verdict
+from pgclinic.observe.statements import statements_seen
+from pgclinic.pg.version import parse_version
+from pgclinic.report.arms_table import Table
+from pgclinic.report.observed import chosen_trial
+from pgclinic.study.figures import count, number, size
+
+TOP = 10
+_NONE = "-"
+_TEXT_MAX = 160
+_HEADS = (
+    "Statement",
+    "Calls",
+    "Mean in the server",
+    "Client's p50",
+    "Client's p99",
+    "Rows a call",
+    "Pages found a call",
+    "Pages read a call",
+    "WAL a call",
+    "Waited for",
+    "Query id",
+)
+_ENGINE_HEADS = ("Statement", "Calls", "Mean", "p50", "p99", "Waited for", "Query id")
+
+
+@dataclass(frozen=True)
+class PlanShown:
+    """A plan with its statement and what it took, in words."""
+
+    statement: str
+    words: str
+    plan: str
+
+
+@dataclass(frozen=True)
+class ArmStatements:
+    """One arm's chosen trial. ``index`` is the arm's place in the study, ``notes`` say where the figures come from."""
+
+    arm: str
+    index: int
+    title: str
+    table: Table
+    plans: tuple[PlanShown, ...]
+    notes: tuple[str, ...]
+
+
+def arms_statements(study: Study, trials: Sequence[TrialRecord], verdict: Verdict) -> tuple[ArmStatements, ...]:
+    """The arms of which more is known than that their only statement was their transaction."""
+    shown = []
+    for index, arm in enumerate(study.arms):
+        trial = chosen_trial(arm, trials, verdict)
+        if trial is None or trial.server_version is None:
+            continue
+        major = parse_version(trial.server_version).major
+        seen = statements_seen(trial.samples, trial.load, trial.events, major=major, limit=TOP)
+        if seen.counted_by_server or len(seen.statements) > 1 or any(one.plans for one in seen.statements):
+            shown.append(_shown(index, trial, seen))
+    return tuple(shown)
+
+
+def _shown(index: int, trial: TrialRecord, seen: StatementsSeen) -> ArmStatements:
+    cells = _counted_cells if seen.counted_by_server else _engine_cells
+    return ArmStatements(
+        arm=trial.spec.arm,
+        index=index,
+        title=f"Trial {trial.spec.number}, block {trial.spec.block}",
+        table=Table(
+            caption=f"The statements of {trial.spec.arm} that took most time, most first",
+            heads=_HEADS if seen.counted_by_server else _ENGINE_HEADS,
+            rows=tuple(cells(one) for one in seen.statements),
+        ),
+        plans=tuple(_plan(one, plan) for one in seen.statements for plan in one.plans),
+        notes=_notes(seen),
+    )
+
+
+def _counted_cells(one: StatementSeen) -> tuple[str, ...]:
+    return (
+        short(one.text),
+        number(one.calls),
+        _milliseconds(one.mean_ms),
+        _milliseconds(one.p50_ms),
+        _milliseconds(one.p99_ms),
+        _a_call(one.rows, one.calls),
+        _a_call(one.hits, one.calls),
+        _a_call(one.reads, one.calls),
+        size(one.wal_bytes / one.calls) if one.wal_bytes is not None else _NONE,
+        _waits(one),
+        str(one.query_id),
+    )
+
+
+def _engine_cells(one: StatementSeen) -> tuple[str, ...]:
+    return (
+        short(one.text),
+        number(one.calls),
+        _milliseconds(one.mean_ms),
+        _milliseconds(one.p50_ms),
+        _milliseconds(one.p99_ms),
+        _waits(one),
+        str(one.query_id) if one.query_id is not None else _NONE,
+    )
+
+
+def short(text: str) -> str:
+    """A statement on one line, cut where it gets long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _TEXT_MAX else f"{line[:_TEXT_MAX]}..."
+
+
+def _milliseconds(value: float | None) -> str:
+    return _NONE if value is None else f"{number(value)} ms"
+
+
+def _a_call(value: float | None, calls: float) -> str:
+    return _NONE if value is None else number(value / calls)
+
+
+def _waits(one: StatementSeen) -> str:
+    """Most often first; how many sessions did so at a time, on average."""
+    return ", ".join(f"{wait.wait} {number(wait.backends)}" for wait in one.waits) or _NONE
+
+
+def _plan(one: StatementSeen, plan: StatementPlan) -> PlanShown:
+    words = f"{count(plan.logged, 'time')} in the events kept; mean {number(plan.mean_ms)} ms, slowest"
+    return PlanShown(statement=short(one.text), words=f"{words} {number(plan.max_ms)} ms: this one", plan=plan.plan)
+
+
+def _notes(seen: StatementsSeen) -> tuple[str, ...]:
+    by_server = (
+        "Calls and what they cost are pg_stat_statements' own, warm-up included; percentiles are what clients waited "
+        "while measuring. A wait's figure is how many sessions waited so at a time."
+    )
+    by_engine = (
+        "The server counted no statements (pg_stat_statements): the figures are the load engine's, as clients waited."
+    )
+    return (by_server if seen.counted_by_server else by_engine, _how_joined(seen.fingerprints_by), *_plan_words(seen))
+
+
+def _how_joined(method: FingerprintMethod) -> str:
+    if method is FingerprintMethod.PARSER:
+        return "The engine's statements and the server's are matched by fingerprints of PostgreSQL's own parser."
+    return (
+        "The engine's statements and the server's are matched by their words without constants, as pglast is not "
+        "installed: pip install 'pgclinic[sql]' brings PostgreSQL's own parser."
+    )
+
+
+def _plan_words(seen: StatementsSeen) -> tuple[str, ...]:
+    parts = [f"{seen.plans_by_query_id:,} by query id"] if seen.plans_by_query_id else []
+    parts += [f"{seen.plans_by_fingerprint:,} by the fingerprint of their text"] if seen.plans_by_fingerprint else []
+    parts += [f"{seen.plans_unmatched:,} belong to none of these"] if seen.plans_unmatched else []
+    return (f"Plans in the log found their statement: {', '.join(parts)}.",) if parts else ()

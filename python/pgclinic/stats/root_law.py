@@ -1,0 +1,68 @@
+"""The law by which updates slow down under a held horizon, fitted to a counter. Pure.
+
+Every update leaves one version N behind, and every look-up walks all of them: its buffer hits are a + b N. One curve of
+TPS cannot tell this law from others; the counter can. What an update costs is then calibrated once, A + B N seconds of
+all clients together, and dN/dt = 1 / (A + B N) gives TPS(t) = T0 / sqrt(1 + t / tau), T0 = 1 / A, tau = A^2 / (2 B).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgclinic.stats.slope import least_squares_slope
+from pgclinic.stats.summary import mean
+
+
+@dataclass(frozen=True)
+class Line:
+    """y = ``at_zero`` + ``slope`` x; ``r_squared`` is the share of the variance of y that it explains."""
+
+    at_zero: float
+    slope: float
+    r_squared: float
+
+
+@dataclass(frozen=True)
+class RootLaw:
+    """``hits`` are buffer hits of an update by versions left behind; ``tau_s`` is None where nothing slows down.
+
+    ``tps_at_start`` is the rate with no version left behind.
+    """
+
+    hits: Line
+    tps_at_start: float
+    tau_s: float | None
+
+    def tps_at(self, seconds: float) -> float:
+        """The rate after a hold of so many seconds under full load."""
+        return self.tps_at_start / math.sqrt(1.0 + seconds / self.tau_s) if self.tau_s else self.tps_at_start
+
+    @property
+    def halved_after_s(self) -> float | None:
+        return 3.0 * self.tau_s if self.tau_s else None
+
+
+def fit_line(x: Sequence[float], y: Sequence[float]) -> Line:
+    """Least squares. Raises ValueError without two different x."""
+    slope = least_squares_slope(x, y)
+    at_zero = mean(y) - slope * mean(x)
+    centre = mean(y)
+    total = math.fsum((value - centre) ** 2 for value in y)
+    rest = math.fsum((value - at_zero - slope * place) ** 2 for place, value in zip(x, y, strict=True))
+    return Line(at_zero=at_zero, slope=slope, r_squared=1.0 - rest / total if total > 0 else 1.0)
+
+
+def fit_root_law(versions: Sequence[float], hits: Sequence[float], tps: Sequence[float]) -> RootLaw | None:
+    """One entry a stretch of time: versions left behind by its middle, hits per update and TPS in it.
+
+    None where the counter does not grow, or where what an update costs has nothing to do with it.
+    """
+    by_versions = fit_line(versions, hits)
+    cost = fit_line(hits, [1.0 / value for value in tps])
+    at_start = cost.at_zero + cost.slope * by_versions.at_zero
+    if by_versions.slope <= 0 or cost.slope <= 0 or at_start <= 0:
+        return None
+    per_version = cost.slope * by_versions.slope
+    return RootLaw(hits=by_versions, tps_at_start=1.0 / at_start, tau_s=at_start**2 / (2.0 * per_version))

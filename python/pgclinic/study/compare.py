@@ -1,0 +1,215 @@
+"""Two arms that the user wants to compare -> a Study with one open question; it runs the road of all studies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from pgclinic.errors import UsageError
+from pgclinic.model.load import Protocol, Script
+from pgclinic.model.study import (
+    ArmFile,
+    Claim,
+    Condition,
+    Profile,
+    Source,
+    Study,
+    TpccWorkload,
+    Workload,
+    WorkloadChange,
+)
+from pgclinic.stats.blocks_needed import first_bounded
+from pgclinic.study.compare_arms import ArmAsked
+from pgclinic.study.interval import FIRST_LOOK
+from pgclinic.study.pgbench_tables import pgbench_fill
+from pgclinic.study.run import OVERHEAD_S_GUESS
+
+A, B = "a", "b"
+PROFILE = "compare"
+#: A server takes 100 connections unless it is told otherwise; some are ours and some are kept for superusers.
+CONNECTIONS_AS_USUAL = 80
+_SPARE_CONNECTIONS = 20
+#: Nobody waits for more blocks than this, however short they are.
+BLOCKS_MAX = 1000
+TERMINALS_PER_WAREHOUSE = 10
+NO_BUDGET_S = 7 * 86_400.0
+
+
+@dataclass(frozen=True)
+class Length:
+    """How much of it: ``blocks`` settled beforehand, or a ``budget_s`` in which the run may stop at the answer."""
+
+    warm_up_s: float
+    measure_s: float
+    blocks: int | None = None
+    budget_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Common:
+    """What both arms do. Without ``schema`` the data are pgbench's tables at ``scale``; with ``warehouses`` TPC-C's.
+
+    ``scripts`` empty is pgbench's own default.
+    """
+
+    scripts: tuple[Script, ...]
+    default_script: Script
+    schema: str | None = None
+    scale: int = 1
+    warehouses: int | None = None
+    clients: int | None = None
+    threads: int = 1
+    protocol: Protocol = Protocol.SIMPLE
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def comparison_study(a: ArmAsked, b: ArmAsked, common: Common, length: Length, today: str) -> Study:
+    """The study that answers which of the two is faster. Raises UsageError for what does not go together."""
+    _check_tpcc(a, b, common)
+    study = Study(
+        format=1,
+        name="compare",
+        title=f"Compare a ({about(a)}) with b ({about(b)})",
+        about="Two arms compared; nothing is claimed about either.",
+        source=Source(title="our own question", author="the user of pgclinic compare", published=today),
+        workload=_workload(common),
+        arms={A: _arm(a, common), B: _arm(b, common)},
+        profiles={},
+        claims=(),
+    )
+    return asked(study, length, common.warehouses)
+
+
+def asked(study: Study, length: Length, warehouses: int | None = None) -> Study:
+    """The study with the open question as its only claim, and one profile of this ``length``."""
+    clients = max(_sessions(study, name) for name in study.arms)
+    arms = {name: _with_room(arm, clients) for name, arm in study.arms.items()}
+    profiles = {PROFILE: replace(_profile(length), warehouses=warehouses)}
+    return replace(study, arms=arms, claims=(question(),), profiles=profiles)
+
+
+def question() -> Claim:
+    """Nothing is claimed, which is judged as "no difference" is: the run may stop at that, and at its opposite."""
+    return Claim(
+        name="b-against-a",
+        text="b runs as fast as a",
+        arm=B,
+        control=A,
+        published_ratio=1.0,
+        published_text="nothing: this is an open question",
+        open=True,
+    )
+
+
+def from_study(study: Study, length: Length) -> Study:
+    """A study file's two arms, the first of them as a. Raises UsageError where there are not two."""
+    if len(study.arms) != 2:
+        raise UsageError(
+            f"{study.name} has {len(study.arms)} arms, and compare needs two", hint=f"pgclinic study run {study.name}"
+        )
+    names = dict(zip(study.arms, (A, B), strict=True))
+    arms = {
+        names[name]: replace(arm, builds_on=names[arm.builds_on] if arm.builds_on else None, about=name)
+        for name, arm in study.arms.items()
+    }
+    warehouses = next((one.warehouses for one in study.profiles.values() if one.warehouses), None)
+    # b may stand on a, so a comes first whatever the file says.
+    return asked(replace(study, arms=dict(sorted(arms.items()))), length, warehouses)
+
+
+def about(arm: ArmAsked) -> str:
+    """What an arm is, in a line: work_mem = 64MB, version 17."""
+    parts = []
+    for word in arm.words:
+        key, _, value = word.partition("=")
+        group, _, name = key.partition(":")
+        named = {"set": f"{name} = {value}", "var": f":{name} = {value}", "condition": f"{name} {value}"}
+        parts.append(named.get(group, f"{key} {value}"))
+    return ", ".join(parts) or "nothing set"
+
+
+def _workload(common: Common) -> Workload:
+    clients = common.clients or TERMINALS_PER_WAREHOUSE * (common.warehouses or 0) or 1
+    shape = Workload(clients=clients, threads=min(common.threads, clients), protocol=common.protocol)
+    if common.warehouses is not None:
+        return replace(shape, tpcc=TpccWorkload())
+    return replace(shape, fill=_fill(common.schema, common), scripts=common.scripts or (common.default_script,))
+
+
+def _fill(schema: str | None, common: Common) -> str:
+    return schema if schema is not None else pgbench_fill(common.scale)
+
+
+def _arm(arm: ArmAsked, common: Common) -> ArmFile:
+    change = WorkloadChange(fill=arm.schema, scripts=arm.scripts or None, clients=arm.clients)
+    # pgbench's own scripts, and many others, ask for :scale.
+    scale = {} if common.warehouses is not None else {"scale": str(common.scale)}
+    return ArmFile(
+        about=about(arm),
+        settings={**common.settings, **arm.settings},
+        condition=arm.condition if arm.condition != Condition() else None,
+        variables=scale | arm.variables,
+        workload=change if change != WorkloadChange() else None,
+        version=arm.version,
+    )
+
+
+def _check_tpcc(a: ArmAsked, b: ArmAsked, common: Common) -> None:
+    if common.warehouses is None:
+        return
+    given = [("--script", common.scripts), ("--schema", common.schema)]
+    for option, arm in (("--a", a), ("--b", b)):
+        given += [(f"{option} script", arm.scripts), (f"{option} schema", arm.schema)]
+    for name, value in given:
+        if value:
+            raise UsageError(f"{name} and --tpcc exclude each other: TPC-C brings its own data and transactions")
+
+
+def _sessions(study: Study, name: str) -> int:
+    arm = study.arms[name]
+    change, condition = arm.workload, arm.condition
+    clients = change.clients if change is not None and change.clients else study.workload.clients
+    return clients + (condition.idle_sessions if condition is not None else 0)
+
+
+def _with_room(arm: ArmFile, sessions: int) -> ArmFile:
+    """Both arms get the same room for the sessions of either, unless the user says how much."""
+    if sessions <= CONNECTIONS_AS_USUAL or "max_connections" in arm.settings or arm.dsn is not None:
+        return arm
+    room = {"max_connections": str(sessions + _SPARE_CONNECTIONS)}
+    return replace(arm, settings=arm.settings | room)
+
+
+def _profile(length: Length) -> Profile:
+    measure_s = {A: length.measure_s, B: length.measure_s}
+    if length.blocks is not None:
+        if not FIRST_LOOK <= length.blocks <= BLOCKS_MAX:
+            raise UsageError(f"--blocks must be from {FIRST_LOOK}, as fewer bound nothing, to {BLOCKS_MAX}")
+        # The number was settled beforehand, so no budget may end the run.
+        return Profile(
+            warm_up_s=length.warm_up_s,
+            measure_s=measure_s,
+            blocks_min=length.blocks,
+            blocks_max=length.blocks,
+            budget_s=NO_BUDGET_S,
+        )
+    return _within(length, measure_s, length.budget_s or 0.0)
+
+
+def _within(length: Length, measure_s: dict[str, float], budget_s: float) -> Profile:
+    load_s = 2 * (length.warm_up_s + length.measure_s)
+    block_s = load_s + 2 * OVERHEAD_S_GUESS
+    fewest = first_bounded()
+    if budget_s < fewest * block_s:
+        raise UsageError(
+            f"--budget {budget_s:g} s holds {int(budget_s / block_s)} blocks of {block_s:g} s; {fewest} are the fewest "
+            "that bound a ratio",
+            hint=f"--budget {math.ceil(fewest * block_s)}s, or shorter trials by --measure",
+        )
+    most = min(BLOCKS_MAX, max(fewest + 1, math.ceil(budget_s / load_s)))
+    return Profile(
+        warm_up_s=length.warm_up_s, measure_s=measure_s, blocks_min=fewest, blocks_max=most, budget_s=budget_s
+    )

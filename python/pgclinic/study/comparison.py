@@ -1,0 +1,195 @@
+"""(Study, trials, verdict) -> Comparison: the words and figures of an open question. Pure, as judging is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from pgclinic.model.compare import ArmCompared, CompareWord, Comparison, Measure, MeasureCompared, Threshold
+from pgclinic.model.prelude import Prelude
+from pgclinic.model.study import Claim, Counter, Profile, Study
+from pgclinic.model.trial import TrialOutcome, TrialRecord
+from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, Verdict, VerdictWord
+from pgclinic.stats.blocks_needed import first_bounded
+from pgclinic.stats.calibration import POWER, smallest_effect
+from pgclinic.stats.claimed_region import NULL_EFFECT
+from pgclinic.stats.confidence_sequence import always_valid_interval
+from pgclinic.stats.log_ratio import log_ratio
+from pgclinic.stats.student_t import quantile, t_half_width, t_interval
+from pgclinic.stats.summary import mean, standard_deviation
+from pgclinic.study import reasoning
+from pgclinic.study.blocks import Evidence, gather
+from pgclinic.study.fail_if import judge_thresholds
+from pgclinic.study.figures import count, percent, span
+from pgclinic.study.interval import FIRST_LOOK
+
+_LATENCIES = {
+    Measure.MEAN: "mean_us",
+    Measure.P50: "p50_us",
+    Measure.P90: "p90_us",
+    Measure.P95: "p95_us",
+    Measure.P99: "p99_us",
+    Measure.P999: "p999_us",
+}
+_COUNTERS = {Measure.WAL: Counter.WAL_BYTES_PER_TRANSACTION, Measure.HITS: Counter.HIT_RATIO}
+
+
+def compare(
+    study: Study,
+    trials: Sequence[TrialRecord],
+    verdict: Verdict,
+    profile: Profile,
+    thresholds: Sequence[Threshold] = (),
+    prelude: Prelude | None = None,
+) -> Comparison:
+    """What a run of ``comparison_study`` says. ``verdict`` is that of ``judge`` on the same trials and profile."""
+    claim, seen = study.claims[0], verdict.headline
+    evidence = gather(claim, trials)
+    fixed = profile.blocks_min == profile.blocks_max == len(evidence.pairs) and len(evidence.pairs) >= FIRST_LOOK
+    word = word_for(seen)
+    measures = tuple(_measures(evidence, seen, fixed=fixed))
+    return Comparison(
+        name=study.title,
+        word=word,
+        a=_side(study, claim.control, trials, evidence),
+        b=_side(study, claim.arm, trials, evidence),
+        interval=seen.interval,
+        null_zone=seen.null_zone,
+        measures=measures,
+        thresholds=judge_thresholds(thresholds, measures, valid=word is not CompareWord.INVALID),
+        doubts=verdict.doubts,
+        how=_how(claim, evidence, seen, word),
+        server_version=verdict.server_version,
+        smallest_effect=_smallest_effect(evidence, fixed=fixed),
+        blocks_needed=seen.blocks_needed,
+        prelude=prelude,
+    )
+
+
+def word_for(seen: ClaimVerdict) -> CompareWord:
+    """Where the interval lies; *faster* and *slower* lie entirely beyond what counts as no difference."""
+    interval, (low, high) = seen.interval, seen.null_zone
+    if seen.word is VerdictWord.INVALID or interval is None:
+        # Without a single block nothing was compared.
+        return CompareWord.INVALID
+    if interval.low is None or interval.high is None:
+        return CompareWord.INCONCLUSIVE
+    if interval.low > high:
+        return CompareWord.FASTER
+    if interval.high < low:
+        return CompareWord.SLOWER
+    return CompareWord.NO_DIFFERENCE if low <= interval.low and interval.high <= high else CompareWord.INCONCLUSIVE
+
+
+def value_of(measure: Measure, trial: TrialRecord) -> float | None:
+    """What one trial gave; None where it did not."""
+    load = trial.load
+    if load is None or load.measured_s <= 0:
+        return None
+    match measure:
+        case Measure.TPS:
+            value: float | None = load.tps
+        case Measure.STATEMENTS:
+            value = load.statements / load.measured_s
+        case Measure.WAL | Measure.HITS:
+            value = trial.counters.get(_COUNTERS[measure])
+        case Measure.CPU:
+            committed = load.transactions + load.warm_up_transactions
+            value = trial.cpu.server_s * 1e6 / committed if trial.cpu is not None and committed else None
+        case _:
+            value = float(getattr(load.latency, _LATENCIES[measure])) if load.latency.count else None
+    return value
+
+
+def _measures(evidence: Evidence, seen: ClaimVerdict, *, fixed: bool) -> list[MeasureCompared]:
+    """All that every block can tell; the TPS have the interval that the word was found by."""
+    found = []
+    for measure in Measure:
+        pairs = [(value_of(measure, pair.control), value_of(measure, pair.arm)) for pair in evidence.pairs]
+        known = [(a, b) for a, b in pairs if a is not None and b is not None]
+        if not known or len(known) < len(pairs):
+            continue
+        found.append(
+            MeasureCompared(
+                measure=measure,
+                a=mean([a for a, _ in known]),
+                b=mean([b for _, b in known]),
+                interval=seen.interval if measure is Measure.TPS else _interval(known, fixed=fixed),
+            )
+        )
+    return found
+
+
+def _interval(pairs: Sequence[tuple[float, float]], *, fixed: bool) -> Interval | None:
+    if any(min(pair) <= 0 for pair in pairs):
+        return None
+    values = [log_ratio(b, a) for a, b in pairs]
+    rule: Callable[[Sequence[float]], tuple[float, float]] = t_interval if fixed else always_valid_interval
+    low, high = rule(values) if len(values) >= FIRST_LOOK else (-math.inf, math.inf)
+    bounded = math.isfinite(low) and math.isfinite(high)
+    return Interval(
+        ratio=math.exp(mean(values)),
+        low=math.exp(low) if bounded else None,
+        high=math.exp(high) if bounded else None,
+        blocks=len(values),
+        method=IntervalMethod.FIXED_BLOCKS if fixed else IntervalMethod.ALWAYS_VALID,
+    )
+
+
+def _side(study: Study, name: str, trials: Sequence[TrialRecord], evidence: Evidence) -> ArmCompared:
+    own = [trial for trial in trials if trial.spec.arm == name]
+    return ArmCompared(
+        about=study.arms[name].about,
+        trials=len(evidence.pairs),
+        failed=sum(trial.outcome is TrialOutcome.FAILED for trial in own),
+    )
+
+
+def _smallest_effect(evidence: Evidence, *, fixed: bool) -> float | None:
+    """How large a difference would have to be so that this many blocks of this noise tell its direction."""
+    values = [pair.log_ratio for pair in evidence.pairs]
+    blocks, deviation = len(values), standard_deviation(values) if len(values) > 1 else 0.0
+    if blocks < (FIRST_LOOK if fixed else first_bounded()):
+        return None
+    if not fixed:
+        return -math.expm1(-smallest_effect(deviation, blocks))
+    likely = quantile(POWER, blocks - 1) * deviation / math.sqrt(blocks)
+    return -math.expm1(-(NULL_EFFECT + t_half_width(blocks, deviation) + likely))
+
+
+def _how(claim: Claim, evidence: Evidence, seen: ClaimVerdict, word: CompareWord) -> tuple[str, ...]:
+    steps = [*reasoning.blocks_step(claim, evidence)]
+    if seen.interval is not None:
+        steps.extend(reasoning.ratio_step(claim, evidence, seen.interval))
+        steps.append(reasoning.interval_step(seen.interval))
+    steps.append(f"Ratios from {span(seen.null_zone)} count as no difference.")
+    if word is CompareWord.INVALID:
+        # Judging says why just before it concludes.
+        steps.extend(seen.how[-2:-1])
+    steps.append(_conclusion(word, seen))
+    return tuple(steps)
+
+
+def _conclusion(word: CompareWord, seen: ClaimVerdict) -> str:
+    match word:
+        case CompareWord.FASTER | CompareWord.SLOWER:
+            side = "above" if word is CompareWord.FASTER else "below"
+            return f"The whole interval lies {side} these: b is {word.value}."
+        case CompareWord.NO_DIFFERENCE:
+            return f"The whole interval lies inside: a difference of {percent(math.expm1(NULL_EFFECT))} is ruled out."
+        case CompareWord.INVALID:
+            return "The experiment cannot answer the question: invalid."
+    interval = seen.interval
+    if interval is None or interval.low is None or interval.high is None:
+        return "There are too few blocks for a word: inconclusive."
+    direction = _direction(interval.low, interval.high)
+    needed = seen.blocks_needed
+    outlook = f" About {count(needed, 'more block')} would decide it, as far as can be told now." if needed else ""
+    return f"The interval reaches from inside to outside of these: inconclusive{direction}.{outlook}"
+
+
+def _direction(low: float, high: float) -> str:
+    """An interval that leaves out 1 tells the direction, though not that the difference is one that counts."""
+    if low > 1:
+        return ", though b is not slower"
+    return ", though b is not faster" if high < 1 else ""

@@ -1,0 +1,61 @@
+"""How long until a rate has halved under a held horizon: the law of the fall, from the counters of the trials. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from pgclinic.model.study import Claim, Counter
+from pgclinic.model.trial import TrialRecord
+from pgclinic.observe.deltas import Rate, grown, hits_per_transaction
+from pgclinic.stats.root_law import RootLaw, fit_root_law
+from pgclinic.study.figures import number
+
+#: With fewer stretches between samples, or a counter less straight than this, nothing is forecast.
+STRETCHES_MIN = 8
+R_SQUARED_MIN = 0.9
+
+_HOUR_S = 3600.0
+
+
+def forecast_steps(claim: Claim, trials: Sequence[TrialRecord]) -> tuple[str, ...]:
+    """What the hits per transaction of a falling claim's arm foretell; nothing where they follow no straight line."""
+    if claim.published_ratio >= 1 or claim.levels or not _names_hits(claim):
+        return ()
+    law = law_of(trials)
+    if law is None or law.hits.r_squared < R_SQUARED_MIN or law.halved_after_s is None:
+        return ()
+    return (
+        f"In {claim.arm} the buffer hits of one update follow {law.hits.at_zero:.1f} + {law.hits.slope * 1000:.2f} for "
+        f"every 1,000 versions left behind (R² {law.hits.r_squared:.3f}). If nothing else changes, TPS falls with the "
+        f"root of the time: half of {number(law.tps_at_start)} after {number(law.halved_after_s)} s of such a load, "
+        f"{number(law.tps_at(_HOUR_S))} after an hour. Beyond the trials that is the law's word; longer holds were "
+        "seen to fall faster.",
+    )
+
+
+def _names_hits(claim: Claim) -> bool:
+    return any(one.counter == Counter.BUFFER_HITS_PER_TRANSACTION for one in claim.mechanisms)
+
+
+def law_of(trials: Sequence[TrialRecord]) -> RootLaw | None:
+    """The law of all trials together; None with too few stretches in which anything was committed."""
+    versions: list[float] = []
+    hits: list[float] = []
+    tps: list[float] = []
+    for trial in trials:
+        measured_s = trial.load.measured_s if trial.load is not None else 0.0
+        committed = 0.0
+        for before, after in pairwise(sample for sample in trial.samples.of(Rate.COMMITS.view) if sample.rows):
+            commits, each = grown((before, after), Rate.COMMITS), hits_per_transaction(before, after)
+            if commits is None or each is None or commits.seconds <= 0:
+                continue
+            # What the warm-up left behind counts, its rate does not; nor does the time after the load.
+            if before.at_s >= 0 and after.at_s <= measured_s:
+                versions.append(committed + commits.amount / 2)
+                hits.append(each)
+                tps.append(commits.amount / commits.seconds)
+            committed += commits.amount
+    if len(versions) < STRETCHES_MIN or len(set(versions)) < 2 or len(set(hits)) < 2:
+        return None
+    return fit_root_law(versions, hits, tps)

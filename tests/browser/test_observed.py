@@ -1,0 +1,167 @@
+"""What the server was doing, in a real Chromium: panels on one axis, an arm at a time, read out all at once."""
+
+from pathlib import Path
+
+import pytest
+
+from fixtures.chromium import CHROMIUM, Seen, opened
+from fixtures.observed import watched
+from fixtures.records import StudyRun, global_counters, run_info
+from pgclinic.report.page import render_report
+from pgclinic.study.judge import judge
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+# How many pixels of a canvas have the colour of a CSS variable.
+PIXELS = """
+(canvas, name) => {
+  const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const rgb = [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
+  let count = 0;
+  for (let i = 0; i < pixels.length; i += 4) if (rgb.every((part, at) => pixels[i + at] === part)) count++;
+  return count;
+}
+"""
+# Where the drawing area of every panel begins and ends.
+AREAS = "all => all.map(one => { const box = one.getBoundingClientRect(); return [box.left, box.right]; })"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    study = global_counters()
+    trials, seconds = StudyRun(free_s=20, held_s=30).make()
+    trials = watched(trials)
+    path = tmp_path_factory.mktemp("observed") / "report.html"
+    path.write_text(
+        render_report(run_info(), study, trials, seconds, judge(study, trials), "runs/one"), encoding="utf-8"
+    )
+    return path
+
+
+def pixels(seen: Seen, panel: str, name: str) -> int:
+    """In the panel of that title, in the pane that is open."""
+    canvas = seen.page.locator(".pane:visible .panel", has_text=panel).locator("canvas").first
+    return int(canvas.evaluate(PIXELS, name))
+
+
+def pick(seen: Seen, arm: str) -> None:
+    seen.page.locator(".tabbed > label", has_text=arm).click()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [380, 1100])
+def test_every_panel_is_drawn_on_the_same_axis(
+    browser: "sync_api.Browser", report: Path, scheme: str, width: int
+) -> None:
+    seen = opened(browser, report, width=width, scheme=scheme)
+    page = seen.page
+    assert page.locator(".pane:visible").count() == 1
+    assert page.locator(".pane:visible .panel canvas").count() == 7
+    areas = page.eval_on_selector_all(".pane[data-drawn] .u-over", AREAS)
+    assert len(areas) == 7
+    assert max(left for left, _ in areas) - min(left for left, _ in areas) < 1
+    assert max(right for _, right in areas) - min(right for _, right in areas) < 1
+    # Before pixels are read, for the browser has a word to say about that.
+    assert seen.requests == []
+    assert seen.complaints == []
+    assert pixels(seen, "Transactions", "--arm-0") > 100
+    for part in ("--part-0", "--part-1", "--part-2"):
+        assert pixels(seen, "Backends that are not idle", part) > 200
+    # The warm-up, which no transaction line reaches.
+    assert pixels(seen, "Transactions", "--faint") > 200
+    page.context.close()
+
+
+def test_events_cross_all_panels(browser: "sync_api.Browser", report: Path) -> None:
+    seen = opened(browser, report)
+    ticks = seen.page.locator(".pane:visible .events line.checkpoint")
+    assert ticks.count() == 1
+    mark = ticks.bounding_box()
+    area = seen.page.locator(".pane:visible .u-over").first.bounding_box()
+    assert mark is not None
+    assert area is not None
+    # 5 s after measuring began, on an axis from -1 to 20.
+    assert mark["x"] + mark["width"] / 2 - area["x"] == pytest.approx(area["width"] * 6 / 21, abs=2)
+    seen.page.context.close()
+
+
+def test_another_arm_is_one_click_or_key_away(browser: "sync_api.Browser", report: Path) -> None:
+    seen = opened(browser, report)
+    page = seen.page
+    assert page.locator(".pane").nth(1).locator("canvas").count() == 0
+    pick(seen, "held")
+    assert not page.locator(".pane").nth(0).is_visible()
+    assert page.locator(".pane:visible .panel canvas").count() == 8
+    assert pixels(seen, "horizon is held back", "--arm-1") > 100
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".pane").nth(0).is_visible()
+    assert page.locator(".pane").nth(0).locator("canvas").count() == 7
+    assert seen.complaints == []
+    page.context.close()
+
+
+def test_pointing_at_one_panel_reads_out_all(browser: "sync_api.Browser", report: Path) -> None:
+    seen = opened(browser, report)
+    page = seen.page
+    when = page.locator(".pane:visible [data-when]")
+    log = page.locator(".pane:visible .panel", has_text="Write-ahead log").locator(".value")
+    assert when.inner_text() == "Figures are means while measuring."
+    assert log.inner_text() == "2 MB/s"
+    over = page.locator(".pane:visible .u-over").first
+    over.scroll_into_view_if_needed()
+    box = over.bounding_box()
+    assert box is not None
+    # In the warm-up: the log was written, but no transaction was counted.
+    page.mouse.move(box["x"] + box["width"] / 42, box["y"] + box["height"] / 2)
+    page.wait_for_timeout(200)
+    assert when.inner_text().startswith("Figures at second -0.")
+    assert log.inner_text() == "2 MB/s"
+    assert page.locator(".pane:visible .value").first.inner_text() == "-"
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
+    page.wait_for_timeout(200)
+    assert page.locator(".pane:visible .value").first.inner_text().endswith("/s")
+    page.mouse.move(2, 2)
+    page.wait_for_timeout(200)
+    assert when.inner_text() == "Figures are means while measuring."
+    page.context.close()
+
+
+def test_without_a_script_the_first_arm_can_be_read(browser: "sync_api.Browser", report: Path) -> None:
+    seen = opened(browser, report, script=False)
+    page = seen.page
+    first = page.locator(".pane").nth(0)
+    assert first.is_visible()
+    assert "1 checkpoint" in first.inner_text()
+    assert "2 MB/s" in first.inner_text()
+    assert not first.locator(".canvas").first.is_visible()
+    assert first.locator(".events line.checkpoint").count() == 1
+    first.locator("summary").click()
+    assert first.locator("table").is_visible()
+    assert first.locator("tbody tr").count() == 21
+    pick(seen, "held")
+    assert page.locator(".pane").nth(1).is_visible()
+    page.context.close()
+
+
+def test_panels_follow_the_theme(browser: "sync_api.Browser", report: Path) -> None:
+    seen = opened(browser, report)
+    before = seen.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--part-0').trim()")
+    seen.page.get_by_role("button", name="Switch between light and dark").click()
+    seen.page.wait_for_timeout(150)
+    after = seen.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--part-0').trim()")
+    assert before != after
+    assert pixels(seen, "Backends that are not idle", "--part-0") > 200
+    assert pixels(seen, "Transactions", "--arm-0") > 100
+    seen.page.context.close()
+
+
+@pytest.mark.parametrize("width", [320, 380])
+def test_narrow_screens_do_not_scroll_sideways(browser: "sync_api.Browser", report: Path, width: int) -> None:
+    seen = opened(browser, report, width=width)
+    pick(seen, "held")
+    seen.page.evaluate("document.querySelectorAll('details').forEach(one => (one.open = true))")
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    seen.page.context.close()

@@ -1,0 +1,97 @@
+"""Every study that is shipped can be run: its times, and each of its arms for a second on a real server."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from pgclinic.model.study import Claim, Condition, Profile, Study
+from pgclinic.model.trial import ServerWanted, TrialOutcome, TrialSpec
+from pgclinic.study.expand import expand
+from pgclinic.study.expected import expected_s
+from pgclinic.study.fitted import fitted, in_profile
+from pgclinic.study.prepare import choose_patient, prepare
+from pgclinic.study.read import read_study, shipped_studies
+from pgclinic.trial.run import TrialListener, run_trial
+
+#: What all quick profiles may take together, in seconds.
+QUICK_TOGETHER_S = 45 * 60
+#: TPC-C is filled and run by tests of its own.
+SMALL = [name for name in shipped_studies() if read_study(name)[0].workload.tpcc is None]
+#: Moments of a condition come this many times earlier than in the study.
+HASTE = 8.0
+CLIENTS_MAX = 20
+
+
+def quick(name: str) -> tuple[Study, Profile]:
+    study, _ = read_study(name)
+    profile = study.profiles["quick"]
+    return in_profile(study, profile), profile
+
+
+@pytest.mark.parametrize("name", shipped_studies())
+def test_every_profile_fits_into_its_budget(name: str) -> None:
+    study, _ = read_study(name)
+    for profile in study.profiles.values():
+        assert expected_s(profile) <= profile.budget_s
+
+
+def test_all_quick_profiles_together_take_three_quarters_of_an_hour_at_most() -> None:
+    assert sum(expected_s(quick(name)[1]) for name in shipped_studies()) <= QUICK_TOGETHER_S
+
+
+@pytest.mark.parametrize("name", shipped_studies())
+def test_the_full_profile_judges_every_claim(name: str) -> None:
+    study, _ = read_study(name)
+    assert in_profile(study, study.profiles["full"]).claims == study.claims
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_arm_runs_and_has_what_its_claims_need(name: str) -> None:
+    study, profile = quick(name)
+    study = hurried(fitted(study, 18, profile, memory_bytes=2**36).study)
+    profile = replace(profile, warm_up_s=0.2, measure_s=dict.fromkeys(study.arms, 1.0), settings={})
+    patient = choose_patient(study, version="18", bindir=None, dsn=None)
+    prepare(study, profile, patient, {}, on_stage=lambda _: None)
+    for spec in expand(study, profile, seed=1, server=patient.wanted, extra_settings={})[0]:
+        record = run_trial(small(spec, patient.wanted), TrialListener())
+        assert record.outcome is TrialOutcome.DONE, f"{spec.arm}: {record.failure}"
+        assert record.load is not None
+        assert record.load.transactions, spec.arm
+        assert not record.load.failed, f"{spec.arm}: {record.load.failures}"
+        needed = {counter for claim in study.claims for counter in counters_of(claim, spec.arm)}
+        assert needed <= record.counters.keys(), spec.arm
+
+
+def hurried(study: Study) -> Study:
+    """The same study on one version, with what happens at a moment happening soon."""
+    arms = {
+        name: replace(arm, version=None, condition=None if arm.condition is None else soon(arm.condition))
+        for name, arm in study.arms.items()
+    }
+    return replace(study, arms=arms)
+
+
+def soon(condition: Condition) -> Condition:
+    steps = tuple(
+        replace(step, at_s=step.at_s / HASTE, every_s=step.every_s / HASTE if step.every_s else None)
+        for step in condition.steps
+    )
+    return replace(
+        condition,
+        release_at_s=condition.release_at_s / HASTE if condition.release_at_s else None,
+        steps=steps,
+        idle_sessions=min(condition.idle_sessions, CLIENTS_MAX),
+    )
+
+
+def small(spec: TrialSpec, server: ServerWanted) -> TrialSpec:
+    load = replace(spec.load, clients=min(spec.load.clients, CLIENTS_MAX))
+    return replace(spec, server=server, load=load)
+
+
+def counters_of(claim: Claim, arm: str) -> set[str]:
+    if arm not in {claim.arm, claim.control, *claim.levels}:
+        return set()
+    measure = {claim.measure} - {"tps", "decline"}
+    return measure | {mechanism.counter for mechanism in claim.mechanisms}

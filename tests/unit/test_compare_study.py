@@ -1,0 +1,167 @@
+"""Two arms -> a study with one open question; and any study -> the TOML that is read back as the same."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from pgclinic.errors import UsageError
+from pgclinic.model.load import Protocol
+from pgclinic.model.study import Study
+from pgclinic.model.trial import ServerWanted
+from pgclinic.model.verdict import VerdictWord
+from pgclinic.study.compare import PROFILE, A, B, Common, Length, comparison_study, from_study
+from pgclinic.study.compare_arms import ArmAsked, parse_arm, parse_script
+from pgclinic.study.expand import expand
+from pgclinic.study.judge import decided, judge
+from pgclinic.study.read import parse_study, read_study, shipped_studies
+from pgclinic.study.write import study_toml
+
+LENGTH = Length(warm_up_s=2, measure_s=10, blocks=5)
+TPCB = parse_script("builtin:tpcb-like")
+
+
+def study_of(
+    a: tuple[str, ...] = (), b: tuple[str, ...] = (), length: Length = LENGTH, common: Common | None = None
+) -> Study:
+    arms: list[ArmAsked] = [parse_arm(a, "--a"), parse_arm(b, "--b")]
+    return comparison_study(*arms, common or Common(scripts=(), default_script=TPCB), length, "2026-11-21")
+
+
+def test_the_study_asks_one_open_question() -> None:
+    study = study_of(b=("set:work_mem=64MB",))
+    (claim,) = study.claims
+    assert (claim.arm, claim.control, claim.published_ratio, claim.open) == (B, A, 1.0, True)
+    assert list(study.arms) == [A, B]
+    assert study.arms[B].settings == {"work_mem": "64MB"}
+    assert study.workload.scripts == (TPCB,)
+    assert "pgbench_accounts" in study.workload.fill
+
+
+def test_arms_get_what_is_theirs_and_what_is_common() -> None:
+    common = Common(
+        scripts=(parse_script("builtin:select-only"),),
+        default_script=TPCB,
+        scale=3,
+        clients=7,
+        threads=9,
+        protocol=Protocol.PREPARED,
+        settings={"fsync": "off", "work_mem": "4MB"},
+    )
+    study = study_of(("set:work_mem=8MB", "script=builtin:simple"), ("var:x=1", "clients=2"), common=common)
+    blocks = expand(study, study.profiles[PROFILE], seed=1, server=ServerWanted(version="18.6"), extra_settings={})
+    specs = {spec.arm: spec for spec in blocks[0]}
+    assert specs[A].settings == {"fsync": "off", "work_mem": "8MB"}
+    assert specs[B].settings == {"fsync": "off", "work_mem": "4MB"}
+    assert [script.name for script in specs[A].load.scripts] == ["simple-update"]
+    assert [script.name for script in specs[B].load.scripts] == ["select-only"]
+    assert (specs[A].load.variables, specs[B].load.variables) == ({"scale": "3"}, {"scale": "3", "x": "1"})
+    assert (specs[A].load.clients, specs[B].load.clients) == (7, 2)
+    assert specs[A].load.threads == 7
+    assert specs[A].load.protocol is Protocol.PREPARED
+    assert "generate_series(1, 300000)" in specs[A].fill
+
+
+def test_each_arm_gets_its_own_server() -> None:
+    study = study_of()
+    arms = {A: replace(study.arms[A], version="13.3"), B: replace(study.arms[B], dsn="host=there")}
+    study = replace(study, arms=arms)
+    blocks = expand(study, study.profiles[PROFILE], seed=1, server=ServerWanted(version="18.6"), extra_settings={})
+    assert {spec.arm: spec.server for spec in blocks[0]} == {
+        A: ServerWanted(version="13.3"),
+        B: ServerWanted(dsn="host=there"),
+    }
+
+
+def test_many_sessions_get_room_in_both_arms() -> None:
+    study = study_of(("condition:idle=200",), ("set:work_mem=4MB",))
+    assert {arm.settings.get("max_connections") for arm in study.arms.values()} == {"221"}
+    assert "max_connections" not in study_of(b=("clients=50",)).arms[B].settings
+    assert study_of(b=("clients=300", "set:max_connections=400")).arms[B].settings["max_connections"] == "400"
+
+
+def test_tpcc_brings_its_own_data() -> None:
+    tpcc = Common(scripts=(), default_script=TPCB, warehouses=2)
+    study = study_of(b=("set:fsync=off",), common=tpcc)
+    assert study.workload.tpcc is not None
+    assert (study.workload.scripts, study.workload.fill, study.workload.clients) == ((), "", 20)
+    assert study.profiles[PROFILE].warehouses == 2
+    for words in (("script=builtin:select-only",),):
+        with pytest.raises(UsageError, match="--b script and --tpcc exclude"):
+            study_of(b=words, common=tpcc)
+
+
+def test_a_settled_number_of_blocks_has_no_budget_that_could_end_it() -> None:
+    profile = study_of(length=LENGTH).profiles[PROFILE]
+    assert (profile.blocks_min, profile.blocks_max) == (5, 5)
+    assert profile.budget_s > 86_400
+    for blocks in (1, 3, 100_000):
+        with pytest.raises(UsageError, match="--blocks must be from 4"):
+            study_of(length=Length(warm_up_s=1, measure_s=1, blocks=blocks))
+
+
+def test_a_budget_leaves_the_number_open() -> None:
+    profile = study_of(length=Length(warm_up_s=2, measure_s=10, budget_s=300)).profiles[PROFILE]
+    assert profile.blocks_min == 5 < profile.blocks_max
+    assert profile.budget_s == 300
+    with pytest.raises(UsageError, match="5 are the fewest that bound a ratio") as raised:
+        study_of(length=Length(warm_up_s=2, measure_s=10, budget_s=60))
+    assert raised.value.hint is not None
+    assert "--budget 140s" in raised.value.hint
+
+
+def test_an_open_question_is_settled_by_either_answer() -> None:
+    study = study_of()
+    verdict = judge(study, (), study.profiles[PROFILE])
+    assert verdict.headline.word is VerdictWord.INCONCLUSIVE
+    assert not decided(verdict)
+
+
+def test_a_study_file_with_two_arms_is_compared_as_a_and_b() -> None:
+    shipped, _ = read_study("global-counters")
+    names = ("held", "free") if "held" in shipped.arms else tuple(shipped.arms)[:2]
+    two = replace(shipped, arms={name: shipped.arms[name] for name in names})
+    free = next(name for name in names if two.arms[name].builds_on is None)
+    study = from_study(two, LENGTH)
+    assert list(study.arms) == [A, B]
+    assert [arm.about for arm in study.arms.values()] == list(names)
+    based = [arm.builds_on for arm in study.arms.values() if arm.builds_on is not None]
+    assert based == [A if names[0] == free else B]
+    assert len(study.claims) == 1
+    assert study.workload == shipped.workload
+    with pytest.raises(UsageError, match="compare needs two"):
+        from_study(replace(two, arms={**two.arms, "third": two.arms[free]}), LENGTH)
+
+
+@pytest.mark.parametrize("name", shipped_studies())
+def test_what_is_written_is_read_back_as_the_same_study(name: str) -> None:
+    study, _ = read_study(name)
+    assert parse_study(study_toml(study), name) == study
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\nb",
+        "it's '''quoted''' \n",
+        "ends with a quote\n'",
+        'tab\t"quotes" \\ back\n',
+        "\x7f\x01 \r\n",
+        "\n",
+        "é ☃ 😀",
+    ],
+)
+def test_any_text_survives_the_file(text: str) -> None:
+    study = replace(study_of(), about=text)
+    assert parse_study(study_toml(study), "written").about == text
+
+
+def test_a_study_file_keeps_no_password() -> None:
+    study = study_of()
+    arms = {**study.arms, B: replace(study.arms[B], dsn="host=there password=secret-word")}
+    with pytest.raises(UsageError, match="no password") as raised:
+        parse_study(study_toml(replace(study, arms=arms)), "written")
+    assert "secret-word" not in raised.value.message
+    both = {**study.arms, B: replace(study.arms[B], dsn="host=there", version="17")}
+    with pytest.raises(UsageError, match="version and dsn exclude each other"):
+        parse_study(study_toml(replace(study, arms=both)), "written")

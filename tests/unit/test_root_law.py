@@ -1,0 +1,93 @@
+"""The law of the fall under a held horizon: what is put in comes out, and what has no such law has none."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.records import blocks_of, global_counters
+from pgclinic.model.sample import Sample, Samples
+from pgclinic.model.trial import TrialRecord
+from pgclinic.stats.root_law import fit_line, fit_root_law
+from pgclinic.study.forecast import forecast_steps, law_of
+
+T0, TAU = 7000.0, 17.0
+#: Hits per update with no version left behind, and for each of them.
+A, B = 6.0, 0.004094
+
+
+def committed_by(seconds: float) -> float:
+    """The integral of T0 / sqrt(1 + t / tau)."""
+    return 2 * T0 * TAU * (math.sqrt(1 + seconds / TAU) - 1)
+
+
+def stretches(length: int, noise: float = 0.0) -> tuple[list[float], list[float], list[float]]:
+    chance = random.Random(5)
+    versions = [committed_by(second + 0.5) for second in range(length)]
+    tps = [
+        (committed_by(second + 1) - committed_by(second)) * math.exp(chance.gauss(0, noise)) for second in range(length)
+    ]
+    return versions, [A + B * value for value in versions], tps
+
+
+def test_a_line_is_found_again() -> None:
+    line = fit_line([0, 1, 2, 3], [1, 3, 5, 7])
+    assert (line.at_zero, line.slope, line.r_squared) == pytest.approx((1, 2, 1))
+    assert fit_line([0, 1, 2, 3], [1, -1, 1, -1]).r_squared < 0.5
+
+
+def test_the_law_is_found_again() -> None:
+    law = fit_root_law(*stretches(30))
+    assert law is not None
+    assert law.hits.at_zero == pytest.approx(A)
+    assert law.hits.slope == pytest.approx(B)
+    assert law.tps_at_start == pytest.approx(T0, rel=0.01)
+    assert law.tau_s == pytest.approx(TAU, rel=0.02)
+    assert law.halved_after_s == pytest.approx(3 * TAU, rel=0.02)
+    assert law.tps_at(law.halved_after_s) == pytest.approx(law.tps_at_start / 2)
+
+
+def test_a_quarter_of_the_fall_foretells_the_rest_although_tps_are_noisy() -> None:
+    law = fit_root_law(*stretches(30, noise=0.03))
+    assert law is not None
+    assert law.tps_at(120) == pytest.approx(T0 / math.sqrt(1 + 120 / TAU), rel=0.15)
+
+
+def test_what_does_not_grow_has_no_law() -> None:
+    versions, hits, tps = stretches(30)
+    assert fit_root_law(versions, [A - B * 0.01 * value for value in versions], tps) is None
+    assert fit_root_law(versions, hits, list(reversed(tps))) is None
+
+
+def sampled(record: TrialRecord, length: int, hits_of: float = B) -> TrialRecord:
+    """The trial with the samples that such a fall would leave, a second of warm-up before."""
+    rows = []
+    for second in range(-1, length + 1):
+        commits = committed_by(second + 1)
+        hits = A * commits + hits_of * commits * commits / 2
+        rows.append(
+            Sample(view="database", at_s=float(second), rows=({"commits": round(commits), "hits": round(hits)},))
+        )
+    return replace(record, samples=Samples(taken=tuple(rows)))
+
+
+def test_a_claim_s_reasoning_foretells_when_the_rate_has_halved() -> None:
+    study = global_counters()
+    held = [sampled(one, 30) for one in blocks_of(study, (0.6, 0.6), seconds=30) if one.spec.arm == "held"]
+    law = law_of(held)
+    assert law is not None
+    assert law.tau_s == pytest.approx(TAU, rel=0.1)
+    (step,) = forecast_steps(study.claims[0], held)
+    assert "4.09 for every 1,000 versions" in step
+    assert "after an hour" in step
+
+
+def test_nothing_is_foretold_without_samples_or_for_a_claim_of_another_kind() -> None:
+    study = global_counters()
+    held = [one for one in blocks_of(study, (0.6, 0.6), seconds=30) if one.spec.arm == "held"]
+    assert forecast_steps(study.claims[0], held) == ()
+    assert forecast_steps(replace(study.claims[0], mechanisms=()), [sampled(one, 30) for one in held]) == ()
+    assert forecast_steps(study.claims[0], [sampled(one, 30, hits_of=0.0) for one in held]) == ()

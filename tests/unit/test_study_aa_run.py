@@ -1,0 +1,125 @@
+"""A prelude before the blocks: which trials it runs, where they are kept, and what is said of them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from fixtures.records import global_counters, run_info, trial
+from pgclinic.model.prelude import ClaimReach, Prelude, Refusal, RefusalKind, SliceSeen
+from pgclinic.model.run import Second
+from pgclinic.model.trial import ServerWanted, TrialRecord, TrialSpec
+from pgclinic.report.prelude_text import prelude_text
+from pgclinic.store.run_folder import RunFolder, read_run
+from pgclinic.study.aa_run import run_prelude
+from pgclinic.study.expand import expand
+from pgclinic.study.fitted import in_profile
+from pgclinic.study.judge import judge
+from pgclinic.study.read import study_text
+from pgclinic.study.run import StudyListener, run_blocks
+from pgclinic.trial.run import TrialListener
+
+PROFILE = replace(global_counters().profiles["quick"], blocks_min=5, blocks_max=5, budget_s=1000.0)
+STUDY = in_profile(global_counters(), PROFILE)
+BLOCKS = expand(STUDY, PROFILE, seed=3, server=ServerWanted(version="18.6"), extra_settings={})
+
+
+class NoisyFleet:
+    """TPS that wander by some per cent, other ones in each trial; ``held`` has its share of them."""
+
+    def __init__(self, held: float = 0.6) -> None:
+        self.draw = random.Random(1)
+        self.held = held
+        self.orders: list[TrialSpec] = []
+
+    def run(self, spec: TrialSpec, listener: TrialListener) -> TrialRecord:
+        self.orders.append(spec)
+        level = 10_000.0 * (self.held if spec.arm == "held" else 1.0)
+        tps = [level * self.draw.lognormvariate(0.0, 0.02) for _ in range(round(spec.load.measure_s or 0))]
+        seen = Second(
+            trial=spec.number,
+            block=spec.block,
+            arm=spec.arm,
+            second=0,
+            tps=tps[0],
+            failed=0,
+            latency_us_p50=1,
+            latency_us_p99=1,
+        )
+        listener.on_second(seen)
+        hits, pages = (142.0, 258) if spec.arm == "held" else (6.0, 3)
+        return replace(trial(STUDY, spec.number, spec.block, spec.arm, tps, hits=hits, pages=pages), spec=spec)
+
+
+def folder_in(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path, "run", run_info(prelude_s=60.0), study_text("global-counters"))
+
+
+def test_four_trials_of_the_first_arm_come_before_the_blocks(tmp_path: Path) -> None:
+    fleet, folder = NoisyFleet(), folder_in(tmp_path)
+    prelude = run_prelude(STUDY, PROFILE, BLOCKS, fleet, folder, StudyListener())
+    assert [(spec.number, spec.block, spec.arm, spec.load.measure_s) for spec in fleet.orders] == [
+        (number, 0, "free", 15.0) for number in range(1, 5)
+    ]
+    assert prelude.refusal is None
+    assert prelude.seconds == 56
+    verdict = run_blocks(STUDY, PROFILE, BLOCKS, fleet, folder, StudyListener())
+    assert [spec.number for spec in fleet.orders] == list(range(1, 15))
+    stored = read_run(folder.path)
+    assert stored.prelude == prelude
+    assert [one.spec.number for one in stored.prelude_trials] == [1, 2, 3, 4]
+    assert [one.spec.number for one in stored.trials] == list(range(5, 15))
+    assert {second.block for second in stored.seconds} == {1, 2, 3, 4, 5}
+    assert judge(STUDY, stored.trials, PROFILE) == verdict
+    assert verdict.trials_done == 10
+
+
+def test_a_prelude_that_was_cut_off_is_finished(tmp_path: Path) -> None:
+    fleet, folder = NoisyFleet(), folder_in(tmp_path)
+    run_prelude(STUDY, PROFILE, BLOCKS, fleet, folder, StudyListener(), prelude_s=64.0)
+    stored = read_run(folder.path)
+    again = NoisyFleet()
+    prelude = run_prelude(
+        STUDY, PROFILE, BLOCKS, again, folder, StudyListener(), prelude_s=64.0, done=stored.prelude_trials[:3]
+    )
+    assert [(spec.number, spec.load.measure_s) for spec in again.orders] == [(5, 16.0)]
+    assert prelude.trials == 4
+
+
+def test_claims_that_are_not_about_tps_are_not_told_by_its_noise(tmp_path: Path) -> None:
+    by_counter = replace(STUDY.claims[0], name="counted", measure="probe_pages", published_ratio=1.01, region=None)
+    whole = replace(STUDY.claims[0], tail_s=None)
+    study = replace(STUDY, claims=(whole, by_counter))
+    prelude = run_prelude(study, PROFILE, BLOCKS, NoisyFleet(), folder_in(tmp_path), StudyListener())
+    assert [reach.claim for reach in prelude.claims] == [whole.name]
+    assert prelude.planned is not None
+    assert prelude.planned.length_s == min(PROFILE.measure_s["free"], PROFILE.measure_s["held"])
+
+
+def test_the_words() -> None:
+    seen = SliceSeen(length_s=10, deviation=0.031, cautious_deviation=0.04, pairs=4, pair_s=30.0, score=0.03)
+    prelude = Prelude(
+        trials=4,
+        seconds=56,
+        budget_s=300,
+        switch_s=5,
+        planned=seen,
+        blocks=9,
+        smallest_effect=0.0726,
+        claims=(
+            ClaimReach(claim="slower", effect=-0.51, resolvable=True, blocks_likely=5),
+            ClaimReach(claim="hardly", effect=-0.01, resolvable=False, blocks_likely=None),
+        ),
+    )
+    assert prelude_text(prelude).splitlines() == [
+        "this machine can tell 7 % in 5 min: 9 blocks, whose ratios differ by about 3 %",
+        "  slower (0.60x): can be told after about 5 blocks",
+        "  hardly (0.99x): too small to be told here in that time",
+    ]
+    refusal = Refusal(kind=RefusalKind.TOO_SHORT, text="it was too short", advice="give it more")
+    refused = Prelude(trials=1, seconds=3, budget_s=60, switch_s=0, refusal=refusal)
+    assert prelude_text(refused) == "not run: it was too short\n  hint: give it more"
+    few = replace(prelude, smallest_effect=float("inf"), budget_s=90, claims=())
+    assert prelude_text(few).startswith("this machine can tell no effect at all in 90 s")

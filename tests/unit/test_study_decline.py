@@ -1,0 +1,87 @@
+"""A decline against a control that ran beside it: claims whose measure is the slope of the TPS."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.records import global_counters, load_result, trial
+from pgclinic.model.study import Study
+from pgclinic.model.trial import TrialRecord
+from pgclinic.model.verdict import VerdictWord
+from pgclinic.study.judge import judge
+from pgclinic.study.read import parse_study, study_text
+from pgclinic.study.tail import log_slope
+
+CLAIM = replace(
+    global_counters().claims[0],
+    name="it-declines",
+    measure="decline",
+    published_ratio=0.6,
+    region=None,
+    tail_s=None,
+    published_windows=None,
+    published_others=(),
+)
+STUDY: Study = replace(global_counters(), claims=(CLAIM,))
+
+
+def series(draw: random.Random, level: float, end: float, seconds: int) -> list[float]:
+    """From ``level`` to ``end`` times of it, along a straight line of the logarithm."""
+    return [level * end ** (at / seconds) * draw.lognormvariate(0.0, 0.01) for at in range(seconds)]
+
+
+def run(*, free_end: float, held_end: float, free_s: int = 20, held_s: int = 20) -> tuple[TrialRecord, ...]:
+    draw = random.Random(5)
+    trials: list[TrialRecord] = []
+    for block in range(1, 7):
+        free = series(draw, 20_000, free_end, free_s)
+        held = series(draw, 9_000, held_end, held_s)
+        trials.append(trial(STUDY, 2 * block - 1, block, "free", free))
+        trials.append(trial(STUDY, 2 * block, block, "held", held, hits=142, pages=258))
+    return tuple(trials)
+
+
+def test_a_decline_beyond_the_controls_is_replicated_whatever_the_level() -> None:
+    claim = judge(STUDY, run(free_end=1.0, held_end=0.6)).headline
+    assert claim.word is VerdictWord.REPLICATED
+    assert claim.interval is not None
+    assert claim.interval.ratio == pytest.approx(0.6, rel=0.03)
+    assert claim.blocks[0].control_value == pytest.approx(1.0, rel=0.03)
+    assert any("Theil and Sen" in step for step in claim.how)
+
+
+def test_a_decline_that_the_control_shares_is_none() -> None:
+    claim = judge(STUDY, run(free_end=0.6, held_end=0.6)).headline
+    assert claim.word is VerdictWord.NO_EFFECT
+
+
+def test_arms_of_different_length_are_compared_over_the_same_time() -> None:
+    """Both lose 1 % a second; the control was measured half as long."""
+    claim = judge(STUDY, run(free_end=0.99**10, held_end=0.99**20, free_s=10)).headline
+    assert claim.interval is not None
+    assert claim.interval.ratio == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_trial_without_a_slope_leaves_its_block_out() -> None:
+    trials = list(run(free_end=1.0, held_end=0.6))
+    trials[1] = replace(trials[1], load=load_result([50.0, 0, 0, 0, 40.0, 0, 30.0, 0]))
+    claim = judge(STUDY, tuple(trials)).headline
+    assert [block.block for block in claim.blocks] == [2, 3, 4, 5, 6]
+    assert any("too few seconds with a transaction for a slope" in step for step in claim.how)
+
+
+def test_the_slope_is_that_of_the_part_that_counts_and_long_trials_have_it_too() -> None:
+    turning = load_result([1000.0] * 20 + [1000.0 * math.exp(-0.02 * at) for at in range(20)])
+    assert log_slope(turning, 20) == pytest.approx(-0.02, abs=0.001)
+    assert log_slope(turning, None) == pytest.approx(-0.007, abs=0.006)
+    long = load_result([10_000.0 * math.exp(-0.001 * at) for at in range(1000)])
+    assert log_slope(long, None) == pytest.approx(-0.001, rel=0.01)
+
+
+def test_a_study_file_may_claim_a_decline() -> None:
+    text = study_text("global-counters").replace('name = "held-is-slower"', 'name = "falls"\nmeasure = "decline"', 1)
+    assert parse_study(text, "a file").claims[0].measure == "decline"
