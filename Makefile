@@ -21,7 +21,7 @@ demo: build
 	$(BIN)/pgclinic study run global-counters --profile demo
 
 test: lint rust-test test-tools
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: rust-lint python-lint
 

@@ -8,10 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.comparison import asked, comparison, measured
-from fixtures.records import failed_trial
+from fixtures.records import failed_trial, trial
 from pgclinic.cli.compare_end import exit_code
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.model.compare import CompareWord, Measure, ThresholdState
+from pgclinic.model.prelude import Prelude, Refusal, RefusalKind
 from pgclinic.model.trial import Doubt, DoubtKind
 from pgclinic.model.verdict import IntervalMethod
 from pgclinic.report.compare_text import compare_text, resolution, sentence, table_rows
@@ -20,6 +21,7 @@ from pgclinic.study.compare import PROFILE
 from pgclinic.study.comparison import compare
 from pgclinic.study.fail_if import parse_threshold
 from pgclinic.study.judge import decided, judge
+from pgclinic.study.prelude import prelude_of
 
 FASTER = (1.22, 1.25, 1.21, 1.24, 1.23)
 SLOWER = (0.72, 0.75, 0.71, 0.74, 0.73)
@@ -240,3 +242,26 @@ def test_figures_that_are_missing_break_no_line() -> None:
     assert text.startswith("INVALID")
     assert "no block could be used" in text
     assert "None" not in text
+
+
+def test_a_prelude_that_advises_against_it_is_the_reason() -> None:
+    study = asked()
+    profile = study.profiles[PROFILE]
+    refusal = Refusal(kind=RefusalKind.ARMS_DIFFER, text="a differs from itself", advice="look why")
+    prelude = Prelude(trials=4, seconds=60, budget_s=60.0, switch_s=2.0, refusal=refusal)
+    seen = compare(study, (), judge(study, (), profile), profile, prelude=prelude)
+    assert seen.word is CompareWord.INVALID
+    assert "a differs from itself" in sentence(seen)
+    assert "Published" not in " ".join(seen.how)
+    assert exit_code(seen, strict=False) == 4
+
+
+def test_an_open_question_is_asked_however_noisy_the_machine() -> None:
+    noisy = [1000.0, 3000.0, 500.0, 2500.0] * 5
+    trials = [trial(asked(), number, 0, "a", noisy[number:] + noisy[:number]) for number in range(4)]
+    claim = replace(asked().claims[0], tail_s=5.0)
+    told = prelude_of((claim,), trials, budget_s=300.0, block_s=20.0)
+    assert (told.refusal, told.claims) == (None, ())
+    assert told.smallest_effect is not None
+    refused = prelude_of((replace(claim, open=False, published_ratio=1.06),), trials, budget_s=300.0, block_s=20.0)
+    assert refused.refusal is not None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from pgclinic.errors import ServerLostError
+from pgclinic.observe import processes
 from pgclinic.observe.processes import cpu_pressure, cpu_seconds, machine_cpu
 
 # One burns in a child that ends, one in a child that stays until its input ends; the parent burns nothing.
@@ -32,6 +34,25 @@ def test_living_and_reaped_children_count() -> None:
     seconds = cpu_seconds(process.pid)
     process.communicate()
     assert 0.58 <= seconds < 1.5
+
+
+def test_a_child_that_is_reaped_while_we_look_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look at the parent and the look at its children, one that took 3 s ends and is waited for."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    reaped = 0
+    own = [0] * 11 + [ticks, 0]
+
+    def stat(pid: int) -> list[int]:
+        return [*own, reaped, 0]
+
+    def children(pid: int) -> list[int]:
+        nonlocal reaped
+        reaped = 3 * ticks
+        return []
+
+    monkeypatch.setattr(processes, "_stat", stat)
+    monkeypatch.setattr(processes, "_children", children)
+    assert cpu_seconds(1) == 4.0
 
 
 def test_a_server_that_is_gone_is_an_error() -> None:

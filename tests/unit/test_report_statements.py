@@ -41,8 +41,8 @@ def test_a_row_tells_what_a_statement_cost_waited_for_and_how_it_ran() -> None:
     assert (free.arm, held.arm) == ("free", "held")
     row = dict(zip(held.table.heads, held.table.rows[0], strict=True))
     assert row["Statement"].startswith("UPDATE accounts")
-    assert (row["Calls"], row["Mean in the server"], row["Client's p99"]) == ("1,000", "0.08 ms", "2.5 ms")
-    assert (row["Rows a call"], row["Pages found a call"], row["WAL a call"]) == ("1", "4", "70.0 bytes")
+    assert (row["Calls"], row["Mean in the server"], row["Client's p50, p99"]) == ("1,000", "80.0 µs", "0.5 ms, 2.5 ms")
+    assert (row["Rows a call"], row["Pages a call, found + read"], row["WAL a call"]) == ("1", "4 + 0", "70.0 bytes")
     assert (row["Waited for"], row["Query id"]) == ("Lock:transactionid 3", "11")
     assert [(one.plan, one.words.split(";")[0]) for one in held.plans] == [(SCAN, "1 time in the events kept")]
     assert any("1 by query id" in words for words in held.notes)

@@ -20,12 +20,13 @@ from fixtures.statements import (
 )
 from pgclinic.model.load import LoadResult, ScriptResult
 from pgclinic.model.sample import Sample, Samples
-from pgclinic.model.statement import LoggedTexts
+from pgclinic.model.statement import LoggedPlans, LoggedTexts
 from pgclinic.model.study import Counter
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.observe.identity import identity_counters
 from pgclinic.observe.statements import statements_seen
 from pgclinic.observe.views import DEFAULT_VIEWS
+from pgclinic.pg.fingerprint import fingerprint, fingerprint_method
 
 COUNTED_UPDATE = Counted(11, "UPDATE accounts SET balance = balance + $1 WHERE id = $2", total_ms=80.0)
 COUNTED_SELECT = Counted(-22, "SELECT balance FROM accounts WHERE id = $1", total_ms=20.0)
@@ -85,13 +86,15 @@ def test_plans_go_by_id_and_without_one_by_their_text() -> None:
         plan("SELECT balance FROM accounts WHERE id = 9;", OTHER.format(9), query_id=-22, ms=9.0),
         plan("SELECT 1;", OTHER.format(9), query_id=99),
         plan("SELECT something FROM elsewhere;", OTHER.format(9)),
+        # The line told the id of the statement before or after it.
+        plan("SELECT balance FROM accounts WHERE id = 4;", SCAN.format(4), query_id=11, ms=2.0),
     )
     seen = statements_seen(statistics(COUNTED_UPDATE, COUNTED_SELECT), LOAD, events, major=18)
-    assert (seen.plans_by_query_id, seen.plans_by_fingerprint, seen.plans_unmatched) == (2, 1, 2)
+    assert (seen.plans_by_query_id, seen.plans_by_fingerprint, seen.plans_unmatched) == (2, 2, 2)
     update, select = seen.statements
     assert not update.plans
     scan, other = select.plans
-    assert (scan.logged, scan.mean_ms, scan.max_ms, scan.plan) == (2, 2.0, 3.0, SCAN.format(8))
+    assert (scan.logged, scan.mean_ms, scan.max_ms, scan.plan) == (3, 2.0, 3.0, SCAN.format(8))
     assert (other.logged, other.max_ms) == (1, 9.0)
 
 
@@ -113,7 +116,17 @@ def test_one_statement_in_two_scripts_is_one_row() -> None:
 
 
 def test_counters_of_identity() -> None:
-    texts = LoggedTexts(statements=9, texts=8, query_ids=2, agreement=0.75, plans={11: 3, 99: 1}, plans_without_id=4)
+    own, other = fingerprint(UPDATE), fingerprint(SELECT)
+    # At home; by an id that nobody counts; without one; by the id of another statement.
+    plans = ((11, own, 3), (99, own, 1), (None, own, 2), (11, other, 2))
+    texts = LoggedTexts(
+        statements=9,
+        texts=8,
+        query_ids=2,
+        agreement=0.75,
+        fingerprints_by=fingerprint_method(),
+        plans=tuple(LoggedPlans(query_id=one, fingerprint=text, logged=number) for one, text, number in plans),
+    )
     counters = identity_counters(LOAD, statistics(COUNTED_UPDATE, Counted(33, "select 1")), TrialEvents(texts=texts))
     assert counters == {
         Counter.QUERY_IDS: 1.0,
@@ -126,5 +139,6 @@ def test_counters_of_identity() -> None:
 def test_counters_that_cannot_be_read_are_left_out() -> None:
     assert identity_counters(LOAD, Samples(), TrialEvents()) == {}
     empty = Samples(taken=(Sample(at_s=0.0, view="statements", rows=()),))
-    without_ids = TrialEvents(texts=LoggedTexts(plans_without_id=4))
+    plans = (LoggedPlans(query_id=None, fingerprint=None, logged=4),)
+    without_ids = TrialEvents(texts=LoggedTexts(plans=plans))
     assert identity_counters(LOAD, empty, without_ids) == {Counter.QUERY_IDS: 0.0, Counter.PLANS_LINKED_SHARE: 0.0}

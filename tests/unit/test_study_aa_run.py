@@ -98,8 +98,20 @@ def test_claims_that_are_not_about_tps_are_not_told_by_its_noise(tmp_path: Path)
     assert prelude.planned.length_s == min(PROFILE.measure_s["free"], PROFILE.measure_s["held"])
 
 
+def test_a_study_that_claims_a_counter_as_well_is_run_although_its_effect_is_too_small(tmp_path: Path) -> None:
+    small = replace(STUDY.claims[0], published_ratio=0.94, region=None)
+    by_counter = replace(small, name="counted", measure="probe_pages")
+    alone, both = (replace(STUDY, claims=claims) for claims in ((small,), (small, by_counter)))
+    refused = run_prelude(alone, PROFILE, BLOCKS, NoisyFleet(), folder_in(tmp_path), StudyListener())
+    run = run_prelude(both, PROFILE, BLOCKS, NoisyFleet(), folder_in(tmp_path), StudyListener())
+    assert refused.refusal is not None
+    assert refused.refusal.kind is RefusalKind.CANNOT_BE_RESOLVED
+    assert run.claims == refused.claims
+    assert run.refusal is None
+
+
 def test_the_words() -> None:
-    seen = SliceSeen(length_s=10, deviation=0.031, cautious_deviation=0.04, pairs=4, pair_s=30.0, score=0.03)
+    seen = SliceSeen(length_s=10, deviation=0.031, cautious_deviation=0.04, pairs=4, pair_s=33.0, score=0.03)
     prelude = Prelude(
         trials=4,
         seconds=56,

@@ -114,3 +114,8 @@ def test_the_knee_is_where_the_curve_bends() -> None:
 def test_a_straight_curve_and_a_short_one_have_no_knee() -> None:
     assert knee(LEVELS, [1000 * level**-0.5 for level in LEVELS]) is None
     assert knee([1.0, 2.0], [5.0, 1.0]) is None
+
+
+def test_a_line_that_noise_bends_a_little_has_no_knee() -> None:
+    assert knee([1.0, 2.0, 4.0], [100.0, 104.0, 100.0]) is None
+    assert knee([1.0, 2.0, 4.0], [100.0, 106.0, 100.0]) == 1

@@ -16,6 +16,7 @@ from pgclinic.model.server import Server
 from pgclinic.model.trial import Observed
 from pgclinic.model.trial_events import TrialEvent, TrialEvents
 from pgclinic.observe.logged_texts import TextCounter, pairs_agreement
+from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.trial.server_log import EvenSelection, ServerLog
 
 
@@ -76,7 +77,8 @@ def test_texts_ids_and_plans_of_the_load_are_counted_and_no_others() -> None:
         counter.feed(event)
     found = counter.result()
     assert (found.statements, found.texts, found.query_ids, found.agreement) == (51, 11, 2, 1.0)
-    assert (found.plans, found.plans_without_id) == ({5: 1}, 1)
+    assert sorted((one.query_id or 0, one.logged) for one in found.plans) == [(0, 1), (5, 1)]
+    assert {one.fingerprint for one in found.plans} == {fingerprint("select 1")}
 
 
 def test_ids_that_split_a_statement_do_not_agree_with_its_fingerprint() -> None:
@@ -114,3 +116,12 @@ def test_events_survive_their_file() -> None:
     text = msgspec.json.encode(Observed(events=events))
     assert msgspec.json.decode(text, type=Observed).events == events
     assert Counter(type(one.event).__name__ for one in events.kept)["PlanLogged"] == 1
+
+
+def test_statements_that_are_all_different_are_thinned_together() -> None:
+    kept = EvenSelection(events_max=400)
+    for number in range(5000):
+        kept.add(logged("x", query_id=number))
+    ids = [event.origin.query_id or 0 for event in kept.events()]
+    assert 200 <= len(ids) <= 400
+    assert max(ids) > 4900

@@ -100,6 +100,8 @@ def run_studies(names: list[str], request: Request) -> list[Verdict]:
 
 def _profile(study: Study, request: Request) -> Profile:
     profile = profile_of(study, request.profile)
+    if request.prelude and profile.prelude_s == 0:
+        profile = msgspec.structs.replace(profile, prelude_s=DEFAULT_S)
     if request.budget is None:
         return profile
     budget_s = parse_duration_s(request.budget, "--budget")
@@ -185,8 +187,10 @@ def _say_what_comes(study: Study, profile: Profile, patient: Patient, seed: int)
     arms = ", ".join(study.arms)
     seconds = " + ".join(f"{profile.measure_s[arm]:g}" for arm in study.arms)
     print(f"{study.name}   {study.title}", file=sys.stderr)
+    first = f" after a prelude of {in_words(profile.prelude_s)}" if profile.prelude_s else ""
     print(
-        f"{patient.words} · arms {arms} · blocks of {seconds} s · seed {seed} · about {in_words(expected_s(profile))}",
+        f"{patient.words} · arms {arms} · blocks of {seconds} s · seed {seed} · about "
+        f"{in_words(expected_s(profile))}{first}",
         file=sys.stderr,
     )
 
@@ -214,7 +218,7 @@ def _run_info(study: Study, profile: Profile, patient: Patient, seed: int, reque
         machine=read_machine(),
         wanted=patient.wanted,
         settings=parse_settings(request.settings),
-        prelude_s=profile.prelude_s or (DEFAULT_S if request.prelude else 0.0),
+        prelude_s=profile.prelude_s,
         tool=Tool(
             pgclinic=__version__,
             engine=engine.version,

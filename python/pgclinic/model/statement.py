@@ -18,13 +18,20 @@ class FingerprintMethod(str, Enum):
     WORDS = "words"
 
 
+class LoggedPlans(Record):
+    """How many plans were logged with this query id and a text of this fingerprint."""
+
+    query_id: int | None
+    fingerprint: str | None
+    logged: int
+
+
 class LoggedTexts(Record):
     """What the log says about how statements are identified, over all that it tells and not only over what is kept.
 
     ``texts`` are distinct ones as they were sent, ``query_ids`` those logged beside them. ``agreement`` is the share of
     all pairs of texts that query ids and fingerprints treat alike, together or apart; None with fewer than two texts
-    that have an id. It is of the first 20,000 distinct texts. ``plans`` counts the logged plans by query id,
-    ``plans_without_id`` the others.
+    that have an id. It is of the first 20,000 distinct texts. ``plans`` are counted by their id and text.
     """
 
     statements: int = 0
@@ -32,8 +39,7 @@ class LoggedTexts(Record):
     query_ids: int = 0
     agreement: float | None = None
     fingerprints_by: FingerprintMethod = FingerprintMethod.WORDS
-    plans: dict[int, int] = {}
-    plans_without_id: int = 0
+    plans: tuple[LoggedPlans, ...] = ()
 
 
 class StatementWait(Record):
@@ -89,7 +95,7 @@ class StatementsSeen(Record):
     """All statements of one trial, those that took most time first.
 
     ``counted_by_server`` says whether pg_stat_statements told the figures. Plans found their statement by query id, or
-    by fingerprint where they had none; ``plans_unmatched`` did not.
+    by fingerprint where they had none or that of another text; ``plans_unmatched`` did not.
     """
 
     statements: tuple[StatementSeen, ...] = ()

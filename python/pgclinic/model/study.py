@@ -24,7 +24,7 @@ class Holder(str, Enum):
 
 
 class Step(Record):
-    """SQL that a session of its own runs ``at_s`` seconds after the load was begun, and every ``every_s`` from then on."""
+    """SQL that a session of its own runs ``at_s`` seconds after the load was begun, then every ``every_s``."""
 
     at_s: float
     sql: str

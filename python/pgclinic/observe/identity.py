@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pgclinic.model.load import LoadResult
 from pgclinic.model.sample import Samples
+from pgclinic.model.statement import LoggedPlans
 from pgclinic.model.study import Counter
 from pgclinic.model.trial_events import TrialEvents
-from pgclinic.observe.statements import counted_query_ids, load_query_ids
+from pgclinic.observe.statements import counted_fingerprints, load_query_ids
 
 
 def identity_counters(load: LoadResult, samples: Samples, events: TrialEvents) -> dict[Counter, float]:
@@ -22,9 +25,17 @@ def identity_counters(load: LoadResult, samples: Samples, events: TrialEvents) -
 
 
 def _linked_share(samples: Samples, events: TrialEvents) -> float | None:
+    """A plan is linked when the statistics know its id, and by that id the very statement that was planned."""
     plans = events.texts.plans
-    logged = sum(plans.values()) + events.texts.plans_without_id
+    logged = sum(plan.logged for plan in plans)
     if not logged or not samples.of("statements"):
         return None
-    known = counted_query_ids(samples)
-    return sum(number for query_id, number in plans.items() if query_id in known) / logged
+    known = counted_fingerprints(samples, events.texts.fingerprints_by)
+    return sum(plan.logged for plan in plans if _leads_home(plan, known)) / logged
+
+
+def _leads_home(plan: LoggedPlans, known: Mapping[int, str | None]) -> bool:
+    if plan.query_id is None or plan.query_id not in known:
+        return False
+    text = known[plan.query_id]
+    return text is None or plan.fingerprint is None or text == plan.fingerprint

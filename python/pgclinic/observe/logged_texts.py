@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from hashlib import blake2b
 
 from pgclinic.model.log import AnyLogEvent, PlanLogged, SlowStatement
-from pgclinic.model.statement import LoggedTexts
+from pgclinic.model.statement import LoggedPlans, LoggedTexts
 from pgclinic.pg.fingerprint import fingerprint, fingerprint_method
 
 #: Texts beyond this many are counted no more: a trial may send millions, and the first ones tell.
@@ -20,31 +21,39 @@ class TextCounter:
     def __init__(self, application: str) -> None:
         self._application = application
         self._statements = 0
-        self._ids: dict[str, int | None] = {}
-        self._plans: Counter[int | None] = Counter()
+        self._method = fingerprint_method()
+        # Of each text a digest: texts may be megabytes long. With an id there is a fingerprint beside it.
+        self._known: dict[bytes, tuple[int, str] | None] = {}
+        self._plans: Counter[tuple[int | None, str | None]] = Counter()
 
     def feed(self, event: AnyLogEvent) -> None:
         if event.origin.application_name not in (self._application, None):
             return
         if isinstance(event, PlanLogged):
-            self._plans[event.query_id] += 1
+            text = event.query_text
+            self._plans[event.query_id, None if text is None else fingerprint(text, self._method)] += 1
         elif isinstance(event, SlowStatement) and event.text is not None and event.phase in _WHOLE:
             self._statements += 1
-            if event.text in self._ids or len(self._ids) < TEXTS_MAX:
-                self._ids[event.text] = event.origin.query_id
+            self._note(event.text, event.origin.query_id)
 
     def result(self) -> LoggedTexts:
-        method = fingerprint_method()
-        known = {text: query_id for text, query_id in self._ids.items() if query_id is not None}
+        known = [labels for labels in self._known.values() if labels is not None]
         return LoggedTexts(
             statements=self._statements,
-            texts=len(self._ids),
-            query_ids=len(set(known.values())),
-            agreement=pairs_agreement((query_id, fingerprint(text, method)) for text, query_id in known.items()),
-            fingerprints_by=method,
-            plans={query_id: number for query_id, number in self._plans.items() if query_id is not None},
-            plans_without_id=self._plans[None],
+            texts=len(self._known),
+            query_ids=len({query_id for query_id, _ in known}),
+            agreement=pairs_agreement(known),
+            fingerprints_by=self._method,
+            plans=tuple(
+                LoggedPlans(query_id=query_id, fingerprint=text, logged=number)
+                for (query_id, text), number in self._plans.items()
+            ),
         )
+
+    def _note(self, text: str, query_id: int | None) -> None:
+        digest = blake2b(text.encode(errors="replace"), digest_size=16).digest()
+        if digest not in self._known and len(self._known) < TEXTS_MAX:
+            self._known[digest] = None if query_id is None else (query_id, fingerprint(text, self._method))
 
 
 def pairs_agreement(labels: Iterable[tuple[int, str]]) -> float | None:

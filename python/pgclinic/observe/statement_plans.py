@@ -34,19 +34,22 @@ class PlansFound:
 def plans_of(
     events: Sequence[PlanLogged], statements: Sequence[StatementSeen], method: FingerprintMethod
 ) -> PlansFound:
-    """Each plan goes by its query id, or by the fingerprint of its text where no id was logged."""
+    """Each plan goes by its query id, or by its text where no id was logged or where that is another statement's.
+
+    In the extended protocol the line of a plan may tell the id of the statement after it.
+    """
     by_id = {one.query_id: _key(one) for one in statements if one.query_id is not None}
     by_print = {one.fingerprint: _key(one) for one in statements if one.fingerprint is not None}
     found: dict[Key, list[PlanLogged]] = defaultdict(list)
     matched_by_id = matched_by_print = 0
     for event in events:
-        key = by_id.get(event.query_id) if event.query_id is not None else None
+        by_line = by_id.get(event.query_id) if event.query_id is not None else None
+        by_text = by_print.get(fingerprint(event.query_text, method)) if event.query_text is not None else None
+        same = by_line is not None and (by_text is None or by_text[1] == by_line[1])
+        key = by_line if same else by_text
         if key is not None:
-            matched_by_id += 1
-        elif event.query_id is None and event.query_text is not None:
-            key = by_print.get(fingerprint(event.query_text, method))
-            matched_by_print += key is not None
-        if key is not None:
+            matched_by_id += same
+            matched_by_print += not same
             found[key].append(event)
     return PlansFound(
         plans={key: _shapes(own) for key, own in found.items()},

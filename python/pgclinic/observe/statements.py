@@ -64,11 +64,15 @@ def load_query_ids(samples: Samples, load: LoadResult) -> frozenset[int] | None:
     return frozenset(ids)
 
 
-def counted_query_ids(samples: Samples) -> frozenset[int]:
-    """All query ids that the statistics have at the end."""
-    taken = samples.of("statements")
-    ids = {row.get("query_id") for row in taken[-1].rows} if taken else set()
-    return frozenset(query_id for query_id in ids if isinstance(query_id, int))
+def counted_fingerprints(samples: Samples, method: FingerprintMethod) -> dict[int, str | None]:
+    """All query ids that the statistics have at the end, with fingerprints of those texts that were asked for."""
+    counted = [row.get("query_id") for one in samples.of("statements")[-1:] for row in one.rows]
+    texts = {row.get("query_id"): str(row.get("query")) for one in samples.of("statement_texts") for row in one.rows}
+    return {
+        query_id: fingerprint(texts[query_id], method) if query_id in texts else None
+        for query_id in counted
+        if isinstance(query_id, int)
+    }
 
 
 def _counted(
@@ -160,13 +164,14 @@ def _observers(major: int, method: FingerprintMethod) -> frozenset[str]:
 
 
 def _logged_ids(events: TrialEvents, method: FingerprintMethod) -> dict[str, int]:
+    """From the lines of whole statements alone: that of a plan may tell another one's id."""
     found = {}
     for one in events.kept:
         event = one.event
-        if isinstance(event, SlowStatement) and event.text is not None and event.origin.query_id is not None:
-            found[fingerprint(event.text, method)] = event.origin.query_id
-        elif isinstance(event, PlanLogged) and event.query_text is not None and event.query_id is not None:
-            found[fingerprint(event.query_text, method)] = event.query_id
+        if isinstance(event, SlowStatement) and event.text is not None and event.phase in ("statement", "execute"):
+            query_id = event.origin.query_id
+            if query_id is not None:
+                found[fingerprint(event.text, method)] = query_id
     return found
 
 

@@ -70,9 +70,9 @@ def _why(comparison: Comparison) -> str:
 
 
 def resolution(comparison: Comparison) -> str | None:
-    """How small a difference could have been told; None with too few blocks."""
+    """How small a difference could have been told; None with too few blocks, or none worth having."""
     effect, interval = comparison.smallest_effect, comparison.interval
-    if effect is None or interval is None:
+    if effect is None or interval is None or comparison.word is CompareWord.INVALID:
         return None
     return f"{count(interval.blocks, 'block')} this noisy tell a difference of {percent(effect)} or more"
 

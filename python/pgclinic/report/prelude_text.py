@@ -12,8 +12,9 @@ def prelude_text(prelude: Prelude) -> str:
     """The smallest effect that can be told, claim by claim whether it is large enough, and why not to run at all."""
     lines = []
     if prelude.planned is not None and prelude.smallest_effect is not None:
+        needed_s = min(prelude.budget_s, prelude.blocks * prelude.planned.pair_s)
         lines.append(
-            f"this machine can tell {_least(prelude.smallest_effect)} in {_budget(prelude.budget_s)}: "
+            f"this machine can tell {_least(prelude.smallest_effect)} in {_time(needed_s)}: "
             f"{count(prelude.blocks, 'block')}, whose ratios differ by about {percent(prelude.planned.deviation)}"
         )
     lines.extend(f"  {_reach(claim)}" for claim in prelude.claims)
@@ -27,8 +28,8 @@ def _least(effect: float) -> str:
     return percent(-math.expm1(-effect)) if math.isfinite(effect) else "no effect at all"
 
 
-def _budget(budget_s: float) -> str:
-    return f"{budget_s / 60:.0f} min" if budget_s >= 120 else seconds(budget_s)
+def _time(length_s: float) -> str:
+    return f"{length_s / 60:.0f} min" if length_s >= 120 else seconds(round(length_s))
 
 
 def _reach(claim: ClaimReach) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pgclinic.model.statement import FingerprintMethod, StatementPlan, StatementSeen, StatementsSeen
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
+from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.verdict import Verdict
 from pgclinic.observe.statements import statements_seen
 from pgclinic.pg.version import parse_version
@@ -22,16 +23,14 @@ _HEADS = (
     "Statement",
     "Calls",
     "Mean in the server",
-    "Client's p50",
-    "Client's p99",
+    "Client's p50, p99",
     "Rows a call",
-    "Pages found a call",
-    "Pages read a call",
+    "Pages a call, found + read",
     "WAL a call",
     "Waited for",
     "Query id",
 )
-_ENGINE_HEADS = ("Statement", "Calls", "Mean", "p50", "p99", "Waited for", "Query id")
+_ENGINE_HEADS = ("Statement", "Calls", "Mean", "p50, p99", "Waited for", "Query id")
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def _shown(index: int, trial: TrialRecord, seen: StatementsSeen) -> ArmStatement
             rows=tuple(cells(one) for one in seen.statements),
         ),
         plans=tuple(_plan(one, plan) for one in seen.statements for plan in one.plans),
-        notes=_notes(seen),
+        notes=(*_notes(seen), *_log_words(trial.events)),
     )
 
 
@@ -89,12 +88,10 @@ def _counted_cells(one: StatementSeen) -> tuple[str, ...]:
     return (
         short(one.text),
         number(one.calls),
-        _milliseconds(one.mean_ms),
-        _milliseconds(one.p50_ms),
-        _milliseconds(one.p99_ms),
+        _duration(one.mean_ms),
+        _percentiles(one),
         _a_call(one.rows, one.calls),
-        _a_call(one.hits, one.calls),
-        _a_call(one.reads, one.calls),
+        f"{_a_call(one.hits, one.calls)} + {_a_call(one.reads, one.calls)}",
         size(one.wal_bytes / one.calls) if one.wal_bytes is not None else _NONE,
         _waits(one),
         str(one.query_id),
@@ -105,9 +102,8 @@ def _engine_cells(one: StatementSeen) -> tuple[str, ...]:
     return (
         short(one.text),
         number(one.calls),
-        _milliseconds(one.mean_ms),
-        _milliseconds(one.p50_ms),
-        _milliseconds(one.p99_ms),
+        _duration(one.mean_ms),
+        _percentiles(one),
         _waits(one),
         str(one.query_id) if one.query_id is not None else _NONE,
     )
@@ -119,8 +115,12 @@ def short(text: str) -> str:
     return line if len(line) <= _TEXT_MAX else f"{line[:_TEXT_MAX]}..."
 
 
-def _milliseconds(value: float | None) -> str:
-    return _NONE if value is None else f"{number(value)} ms"
+def _duration(ms: float) -> str:
+    return f"{number(ms)} ms" if ms >= 0.1 else f"{number(ms * 1000)} µs"
+
+
+def _percentiles(one: StatementSeen) -> str:
+    return _NONE if one.p50_ms is None or one.p99_ms is None else f"{_duration(one.p50_ms)}, {_duration(one.p99_ms)}"
 
 
 def _a_call(value: float | None, calls: float) -> str:
@@ -133,8 +133,8 @@ def _waits(one: StatementSeen) -> str:
 
 
 def _plan(one: StatementSeen, plan: StatementPlan) -> PlanShown:
-    words = f"{count(plan.logged, 'time')} in the events kept; mean {number(plan.mean_ms)} ms, slowest"
-    return PlanShown(statement=short(one.text), words=f"{words} {number(plan.max_ms)} ms: this one", plan=plan.plan)
+    words = f"{count(plan.logged, 'time')} in the events kept; mean {_duration(plan.mean_ms)}, slowest"
+    return PlanShown(statement=short(one.text), words=f"{words} {_duration(plan.max_ms)}: this one", plan=plan.plan)
 
 
 def _notes(seen: StatementsSeen) -> tuple[str, ...]:
@@ -146,6 +146,15 @@ def _notes(seen: StatementsSeen) -> tuple[str, ...]:
         "The server counted no statements (pg_stat_statements): the figures are the load engine's, as clients waited."
     )
     return (by_server if seen.counted_by_server else by_engine, _how_joined(seen.fingerprints_by), *_plan_words(seen))
+
+
+def _log_words(events: TrialEvents) -> tuple[str, ...]:
+    """Why plans may be missing."""
+    if events.problem is not None:
+        return (f"No plans: {events.problem}.",)
+    if events.unread_bytes:
+        return (f"Plans are those of the log's first part; {size(events.unread_bytes)} of it were not read.",)
+    return ()
 
 
 def _how_joined(method: FingerprintMethod) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from pgclinic.fleet.here import Fleet
-from pgclinic.model.prelude import Prelude
+from pgclinic.model.prelude import Prelude, RefusalKind
 from pgclinic.model.progress import Progress
 from pgclinic.model.run import Second
 from pgclinic.model.study import Claim, Profile, Study
@@ -53,6 +53,7 @@ def run_prelude(
         blocks_max=profile.blocks_max,
         fixed=profile.blocks_min == profile.blocks_max,
     )
+    prelude = _with_other_claims(prelude, study)
     folder.write_prelude(prelude)
     return prelude
 
@@ -78,6 +79,14 @@ def _run_one(spec: TrialSpec, fleet: Fleet, folder: RunFolder, listener: StudyLi
         listener.on_progress(seen)
 
     return fleet.run(spec, TrialListener(on_stage=on_stage, on_second=on_second))
+
+
+def _with_other_claims(prelude: Prelude, study: Study) -> Prelude:
+    """A counter can be told however much the TPS vary: a study that claims one is worth the run."""
+    refusal = prelude.refusal
+    if refusal is None or refusal.kind is not RefusalKind.CANNOT_BE_RESOLVED:
+        return prelude
+    return replace(prelude, refusal=None) if any(claim.measure != TPS for claim in study.claims) else prelude
 
 
 def _told_by_tps(study: Study, profile: Profile) -> tuple[Claim, ...]:

@@ -58,7 +58,7 @@ def compare(
         measures=measures,
         thresholds=judge_thresholds(thresholds, measures, valid=word is not CompareWord.INVALID),
         doubts=verdict.doubts,
-        how=_how(claim, evidence, seen, word),
+        how=_how(claim, evidence, seen, word, prelude),
         server_version=verdict.server_version,
         smallest_effect=_smallest_effect(evidence, fixed=fixed),
         blocks_needed=seen.blocks_needed,
@@ -157,15 +157,24 @@ def _smallest_effect(evidence: Evidence, *, fixed: bool) -> float | None:
     return -math.expm1(-(NULL_EFFECT + t_half_width(blocks, deviation) + likely))
 
 
-def _how(claim: Claim, evidence: Evidence, seen: ClaimVerdict, word: CompareWord) -> tuple[str, ...]:
+def _reason(seen: ClaimVerdict, prelude: Prelude | None) -> str:
+    """Why there is no answer."""
+    if prelude is not None and prelude.refusal is not None:
+        return f"The prelude advised against it: {prelude.refusal.text}."
+    # Judging says why just before it concludes.
+    return seen.how[-2] if seen.word is VerdictWord.INVALID else "No block can be used."
+
+
+def _how(
+    claim: Claim, evidence: Evidence, seen: ClaimVerdict, word: CompareWord, prelude: Prelude | None
+) -> tuple[str, ...]:
     steps = [*reasoning.blocks_step(claim, evidence)]
     if seen.interval is not None:
         steps.extend(reasoning.ratio_step(claim, evidence, seen.interval))
         steps.append(reasoning.interval_step(seen.interval))
     steps.append(f"Ratios from {span(seen.null_zone)} count as no difference.")
     if word is CompareWord.INVALID:
-        # Judging says why just before it concludes.
-        steps.extend(seen.how[-2:-1])
+        steps.append(_reason(seen, prelude))
     steps.append(_conclusion(word, seen))
     return tuple(steps)
 

@@ -18,6 +18,7 @@ KEPT_BYTES_MAX = 2_000_000
 # Of CPU: a server that logs every statement writes more in a minute than anybody wants to wait for.
 READ_LIMIT_S = 10.0
 _LEAST_BYTES = 200
+_GROUPS_MAX = 200
 _READABLE = ("stderr", "csvlog", "jsonlog")
 
 
@@ -83,6 +84,9 @@ class EvenSelection:
 
     def add(self, event: AnyLogEvent) -> None:
         group = _group(event)
+        if group not in self._seen and len(self._seen) >= _GROUPS_MAX:
+            # Where every statement is another one, they are thinned together.
+            group = (group[0], None)
         if self._seen[group] % self._strides[group] == 0:
             self._groups[group].append((self._number, event))
             self._kept += 1

@@ -71,13 +71,16 @@ def _statement(entry: LogEntry, duration_us: int, phase: Phase, name: str | None
 
 
 def _plan(entry: LogEntry, duration_us: int, plan: str) -> PlanLogged:
-    """The query's id is that of the line, or else that inside the plan, which VERBOSE plans have."""
+    """The query's id is that inside the plan, which VERBOSE plans have, or else that of the line.
+
+    In the extended protocol a plan is logged when its portal goes, and the line may tell the next statement's id.
+    """
     plan_format, text, identifier = _plan_parts(plan)
     return PlanLogged(
         origin=entry.origin,
         duration_us=duration_us,
         plan_format=plan_format,
-        query_id=entry.origin.query_id or identifier,
+        query_id=identifier or entry.origin.query_id,
         query_text=text,
         plan=plan,
     )
