@@ -144,8 +144,8 @@ class Counter(str, Enum):
 
     The last four need statistics or a log that tell of statements: ``query_ids`` under which pg_stat_statements counts
     what the load sent, ``statement_texts`` that differ among those that were logged, ``plans_linked_share`` of the
-    logged plans whose query id the statistics know, ``fingerprint_agreement``, the share of all pairs of logged texts
-    that query ids and fingerprints put together or apart alike.
+    logged plans whose query id leads to their own statement in the statistics, ``fingerprint_agreement``, the share of
+    all pairs of logged texts that query ids and fingerprints put together or apart alike.
     """
 
     BUFFER_HITS_PER_TRANSACTION = "buffer_hits_per_transaction"
