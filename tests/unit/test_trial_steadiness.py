@@ -128,6 +128,8 @@ def test_watching_that_costs() -> None:
     assert finding.share == pytest.approx(0.05)
     assert observers_cost(cpu_use(20.0)) is None
     assert observers_cost(replace(watched, server_s=0.0, client_s=0.0, observer_s=0.0)) is None
+    # A trial that sleeps is not disturbed by watchers that do hardly more.
+    assert observers_cost(replace(watched, server_s=0.1, client_s=0.0, observer_s=0.04)) is None
 
 
 def test_a_handful_of_transactions() -> None:

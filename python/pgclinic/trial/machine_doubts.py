@@ -13,6 +13,8 @@ SLOWER_CLOCK_SHARE = 0.10
 STOPPED_SHARE = 0.05
 #: Watching that takes more of the CPU than this changes what is watched.
 OBSERVER_SHARE = 0.03
+# A trial that does next to nothing is not disturbed by watchers that do hardly more.
+OBSERVER_MACHINE_SHARE = 0.01
 #: Fewer events than this call for exact Poisson limits: their log ratio is far from normal.
 EVENTS_MIN = 30
 
@@ -51,7 +53,8 @@ def stopped_by_quota(stopped_s: float, elapsed_s: float) -> Finding | None:
 def observers_cost(cpu: CpuUse) -> Finding | None:
     """Watching took CPU that the server would have had."""
     used_s = cpu.server_s + cpu.client_s + cpu.observer_s
-    if used_s <= 0 or cpu.observer_s / used_s < OBSERVER_SHARE:
+    hardly = cpu.observer_s < OBSERVER_MACHINE_SHARE * cpu.elapsed_s * cpu.cores
+    if used_s <= 0 or hardly or cpu.observer_s / used_s < OBSERVER_SHARE:
         return None
     share = cpu.observer_s / used_s
     return Finding(
