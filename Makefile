@@ -21,7 +21,8 @@ demo: build
 	$(BIN)/pgclinic study run global-counters --profile demo
 
 test: lint rust-test test-tools
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -m alone
+	$(BIN)/python -m pytest -m "not alone" --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: rust-lint python-lint
 

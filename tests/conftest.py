@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,8 +11,16 @@ from pathlib import Path
 import pytest
 
 from fixtures.command import Command
-from fixtures.lab_home import MAJORS, binaries_for, temporary_home
+from fixtures.lab_home import MAJORS, binaries_for, temporary_home, worker_home
 from pgclinic.lab.binaries import Binaries
+from pgclinic.lab.home import HOME_VARIABLE
+
+
+def pytest_configure() -> None:
+    """Workers that run beside each other have homes of their own: in one, trials wait for each other."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is not None:
+        os.environ[HOME_VARIABLE] = str(worker_home(worker))
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from pgclinic.lab.registry import entries
 from pgclinic.lab.sweep import sweep
 from pgclinic.pg.connect import connect
 
-pytestmark = pytest.mark.usefixtures("fresh_home")
+pytestmark = [pytest.mark.usefixtures("fresh_home"), pytest.mark.alone]
 
 HOLD = """
     import sys, time

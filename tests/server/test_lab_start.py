@@ -24,7 +24,7 @@ from pgclinic.lab.sources.embedded import EmbeddedSource
 from pgclinic.pg.connect import connect
 from pgclinic.pg.version import parse_version
 
-pytestmark = pytest.mark.usefixtures("fresh_home")
+pytestmark = [pytest.mark.usefixtures("fresh_home"), pytest.mark.alone]
 
 
 def free_port() -> int:
