@@ -54,14 +54,15 @@ def resume_study(request: ResumeRequest) -> Verdict:
     say_cleaned()
     with LiveLine(sys.stderr) as live:
         patient = _patient(study, wanted, stored.info, request, live)
-        study = fitted(in_profile(study, profile), patient.major, profile, info.machine.memory_bytes).study
+        whole = in_profile(study, profile)
+        study = fitted(whole, patient.major, profile, info.machine.memory_bytes).study
         blocks = expand(study, profile, seed=info.seed, server=wanted, extra_settings=info.settings)
         refuse_another_plan(blocks, stored.trials)
         print(f"{study.name}   {len(stored.trials)} trials are done; going on in {request.run}", file=sys.stderr)
         prepare(study, profile, patient, info.settings, on_stage=live.stage)
         folder = RunFolder(request.run)
         course = Course(
-            study=study,
+            study=whole,
             profile=profile,
             blocks=blocks,
             folder=folder,

@@ -122,7 +122,9 @@ def _run_study(study: Study, text: str, profile: Profile, extra_settings: dict[s
         )
         live.close()
         machine = read_machine()
-        study = fitted(in_profile(study, profile), patient.major, profile, machine.memory_bytes).study
+        # The judge takes out by itself what this version lacks, and says so: it gets the whole.
+        whole = in_profile(study, profile)
+        study = fitted(whole, patient.major, profile, machine.memory_bytes).study
         if not study.claims:
             raise UsageError(f"PostgreSQL {patient.major} on this machine can run no claim of {study.name}")
         _say_what_comes(study, profile, patient, seed)
@@ -130,7 +132,7 @@ def _run_study(study: Study, text: str, profile: Profile, extra_settings: dict[s
         blocks = expand(study, profile, seed=seed, server=patient.wanted, extra_settings=extra_settings)
         info = _run_info(study, profile, patient, seed, request)
         folder = RunFolder.create(request.runs, f"{time.strftime('%Y-%m-%d')}-{study.name}-{seed}", info, text)
-        verdict = measure(Course(study, profile, blocks, folder, info, request.dsn), live)
+        verdict = measure(Course(whole, profile, blocks, folder, info, request.dsn), live)
     finish(folder, study, verdict, as_json=request.as_json)
     return verdict
 
