@@ -311,33 +311,39 @@ class ProcessEnded(LogEvent):
     running: str | None
 
 
+Phase = Literal[
+    "starting",
+    "was shut down",
+    "was interrupted",
+    "recovering",
+    "redo started",
+    "redo done",
+    "consistent",
+    "ready",
+    "ready read-only",
+    "reloading",
+    "shutdown requested",
+    "shutting down",
+    "stopped",
+    "ending all processes",
+    "reinitializing",
+]
+
+
 class ServerPhase(LogEvent):
     """A step in the life of the whole server."""
 
-    phase: Literal[
-        "starting",
-        "was shut down",
-        "was interrupted",
-        "recovering",
-        "redo started",
-        "redo done",
-        "consistent",
-        "ready",
-        "ready read-only",
-        "reloading",
-        "shutdown requested",
-        "shutting down",
-        "stopped",
-        "ending all processes",
-        "reinitializing",
-    ]
+    phase: Phase
     message: str
+
+
+ConnectionStep = Literal["received", "authenticated", "authorized", "ready", "disconnected"]
 
 
 class ConnectionLogged(LogEvent):
     """A step of a connection. ``session_us`` is how long it lasted, at its end."""
 
-    step: Literal["received", "authenticated", "authorized", "ready", "disconnected"]
+    step: ConnectionStep
     session_us: int | None
 
 

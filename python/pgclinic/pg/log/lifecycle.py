@@ -3,28 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
-from pgclinic.model.log import ConnectionLogged, LogEntry, ProcessEnded, ServerPhase
+from pgclinic.model.log import ConnectionLogged, ConnectionStep, LogEntry, Phase, ProcessEnded, ServerPhase
 
-Phase = Literal[
-    "starting",
-    "was shut down",
-    "was interrupted",
-    "recovering",
-    "redo started",
-    "redo done",
-    "consistent",
-    "ready",
-    "ready read-only",
-    "reloading",
-    "shutdown requested",
-    "shutting down",
-    "stopped",
-    "ending all processes",
-    "reinitializing",
-]
-Step = Literal["received", "authenticated", "authorized", "ready", "disconnected"]
 PHASES: tuple[tuple[str, Phase], ...] = (
     ("starting PostgreSQL", "starting"),
     ("database system was shut down", "was shut down"),
@@ -45,7 +26,7 @@ PHASES: tuple[tuple[str, Phase], ...] = (
     ("terminating any other active server processes", "ending all processes"),
     ("all server processes terminated; reinitializing", "reinitializing"),
 )
-STEPS: tuple[tuple[str, Step], ...] = (
+STEPS: tuple[tuple[str, ConnectionStep], ...] = (
     ("connection received: ", "received"),
     ("connection authenticated: ", "authenticated"),
     ("connection authorized: ", "authorized"),
