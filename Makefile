@@ -22,7 +22,7 @@ demo: build
 
 test: lint rust-test test-tools
 	$(BIN)/python -m pytest -m alone
-	$(BIN)/python -m pytest -m "not alone" --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -m "not alone" --numprocesses auto --maxprocesses 4 --dist loadfile --durations 20 --durations-min 5
 
 lint: rust-lint python-lint
 

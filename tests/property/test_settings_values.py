@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fixtures.lab_home import binaries_for, temporary_home
@@ -110,6 +110,7 @@ def ours(judge: Judge, name: str, text: str) -> bool:
     return True
 
 
+@example(name="statement_timeout", text="1.797693134862316e+305ms")
 @given(name=st.sampled_from(NUMBERS[18]), text=numeric_texts)
 @EXAMPLES
 def test_numbers_are_read_as_the_server_reads_them(judge: Judge, name: str, text: str) -> None:

@@ -225,7 +225,7 @@ def test_a_setting_that_this_version_refuses_is_found_before_any_run(command: Co
     assert not command.runs.exists()
 
 
-def test_an_interrupt_keeps_what_was_finished(items: Command) -> None:
+def test_an_interrupt_keeps_what_was_finished_and_the_rest_can_be_run_later(items: Command) -> None:
     process = items.start(
         "compare", "--b", "set:work_mem=8MB", "--schema", "schema.sql", "--script", "find.sql", *QUICK
     )
@@ -233,7 +233,28 @@ def test_an_interrupt_keeps_what_was_finished(items: Command) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert "pgclinic study judge" in err
-    assert "--resume" not in err
-    again = items.run("study", "judge", str(items.only_run()))
+    run = items.only_run()
+    assert f"pgclinic compare --resume runs/{run.name}" in err
+    kept = {path: path.read_bytes() for path in run.glob("trials/*/record.json")}
+    again = items.run("study", "judge", str(run))
     assert again.returncode in (0, 4), again.stderr
+
+    for words, refusal in (
+        (("--b", "set:work_mem=9MB"), "leave them out"),
+        (("-c", "3"), "leave them out"),
+        (("--dsn", "host=127.0.0.1 port=1"), "no --dsn"),
+    ):
+        refused = items.run("compare", "--resume", str(run), *words)
+        assert refused.returncode == 1
+        assert refusal in refused.stderr
+    other = items.run("study", "run", "--resume", str(run))
+    assert (other.returncode, f"pgclinic compare --resume {run}" in other.stderr) == (1, True)
+
+    _, seen, said = compare(items, "--resume", str(run), "--fail-if", "b<0.1a")
+    assert f"{len(kept)} trials are done" in said
+    assert {path: path.read_bytes() for path in kept} == kept, "what was finished stays as it was"
+    arms = [record["spec"]["arm"] for record in items.records()]
+    assert (arms.count("a"), arms.count("b")) == (4, 4)
+    assert seen["interval"]["blocks"] == 4
+    assert seen["thresholds"][0]["threshold"]["text"] == "b<0.1a"
+    assert len(json.loads((run / "run.json").read_text())["resumed_epoch_us"]) == 1

@@ -103,8 +103,8 @@ def test_only_cli_and_report_print() -> None:
 
 
 def test_no_python_file_is_dead() -> None:
-    """Every module of the package is imported by another one, or is the command's entry."""
-    entries = {"pgclinic.cli.main"}
+    """Every module of the package is imported by another one, or is an entry of the command."""
+    entries = {"pgclinic.cli.main", "pgclinic.__main__"}
     modules = {module_name(path): path for path in PACKAGE_FILES if path.name != "__init__.py"}
     imported: set[str] = set()
     for path in PACKAGE_FILES:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -14,6 +15,7 @@ import pytest
 
 from pgclinic.errors import ServerLostError
 from pgclinic.model.processes import ProcessKind, ProcessSample, ProcessUse, used_between
+from pgclinic.observe import process_table
 from pgclinic.observe.proc_files import children_of, read_io, read_memory, read_stat, read_status
 from pgclinic.observe.process_table import ProcessTable, processes_now
 from pgclinic.observe.processes import cpu_seconds
@@ -143,6 +145,31 @@ def test_what_was_used_between_two_looks_is_their_difference() -> None:
         assert later[ProcessKind.STARTING].read_calls == 0, "the one that stayed rests"
         assert later[ProcessKind.ENDED].read_calls >= 300
         assert later[ProcessKind.ENDED].cpu_s >= 0.19
+
+
+def test_who_did_not_run_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    monkeypatch.setattr(process_table, "read_status", lambda pid: read.append(pid) or read_status(pid))
+    with parent() as made:
+        table = ProcessTable(made.pid)
+        made.order("stay")
+        (child,) = children_of(made.pid)
+        # Until it sleeps it may be seen running.
+        seen = [table.sample()]
+        while child in read[-2:]:
+            read.clear()
+            seen.append(table.sample())
+        assert seen[-1].of(ProcessKind.STARTING) == seen[-2].of(ProcessKind.STARTING)
+        # A stop and a start take a process out of its sleep for a moment.
+        os.kill(child, signal.SIGSTOP)
+        os.kill(child, signal.SIGCONT)
+        end = time.monotonic() + 10
+        while child not in read and time.monotonic() < end:
+            later = table.sample()
+        assert child in read
+        use, before = of(later, ProcessKind.STARTING), of(seen[-1], ProcessKind.STARTING)
+        assert use.voluntary_switches > before.voluntary_switches
+        assert use.read_calls == before.read_calls
 
 
 def test_the_postmaster_comes_first_among_the_living() -> None:

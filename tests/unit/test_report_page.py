@@ -1,6 +1,7 @@
 """What goes into the page, before it is rendered, and what must never come out of it."""
 
 import json
+import random
 import re
 from html.parser import HTMLParser
 from importlib import resources
@@ -10,16 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, run_info
+from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, run_info, trial
 from pgclinic.model.run import Second
 from pgclinic.model.trial import Doubt, DoubtKind
 from pgclinic.report.claim_view import block_rows, claim_view, plain_interval, window_rows
 from pgclinic.report.cost import cost_of
 from pgclinic.report.interval_picture import interval_picture
 from pgclinic.report.page import render_report
+from pgclinic.report.prelude_view import prelude_view
 from pgclinic.report.run_view import cost_rows, machine_rows, repeat_commands, trial_rows, workload_rows
 from pgclinic.report.series import chart_data
 from pgclinic.study.judge import judge
+from pgclinic.study.prelude import prelude_of
 
 STUDY = global_counters()
 STEADY = (0.60, 0.61, 0.59, 0.605, 0.595)
@@ -295,3 +298,24 @@ def test_dark_is_the_same_by_system_and_by_button() -> None:
     assert by_system is not None
     assert by_button is not None
     assert by_system.group(1).split() == by_button.group(1).split()
+
+
+# --- what the prelude told
+
+
+def test_the_page_shows_what_the_prelude_told_of_the_machine() -> None:
+    draw = random.Random(3)
+    rows = [[1000 * draw.lognormvariate(0.0, 0.02) for _ in range(16)] for _ in range(4)]
+    trials = [trial(STUDY, number, 0, "free", row) for number, row in enumerate(rows, start=1)]
+    prelude = prelude_of(STUDY.claims, trials, budget_s=600, block_s=30, blocks_max=12)
+    view = prelude_view(prelude)
+    assert view is not None
+    assert view.said[0].startswith("this machine can tell")
+    assert "4 trials of one and the same arm, 60 s in all" in view.lead
+    assert [row[0].split(" (")[0] for row in view.rows] == [f"{one.length_s} s" for one in prelude.slices]
+    assert sum("used" in row[0] for row in view.rows) <= 1
+    assert sum("advised" in row[0] for row in view.rows) == 1
+    html = render_report(run_info(), STUDY, TRIALS, SECONDS, judge(STUDY, TRIALS), prelude=prelude)
+    assert "What this machine can tell" in html
+    assert "held-is-slower" in html.split("What this machine can tell")[1]
+    assert "What this machine can tell" not in page()

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.records import global_counters, load_result, trial
-from pgclinic.model.study import Study
+from pgclinic.model.sample import Sample, Samples
+from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import VerdictWord
 from pgclinic.study.judge import judge
@@ -85,3 +86,37 @@ def test_the_slope_is_that_of_the_part_that_counts_and_long_trials_have_it_too()
 def test_a_study_file_may_claim_a_decline() -> None:
     text = study_text("global-counters").replace('name = "held-is-slower"', 'name = "falls"\nmeasure = "decline"', 1)
     assert parse_study(text, "a file").claims[0].measure == "decline"
+
+
+def growing(each: TrialRecord, hits_by_third: tuple[float, float, float]) -> TrialRecord:
+    """The trial with the server's counters of 20 seconds, in which so many hits stood behind each transaction."""
+    hits = commits = 0
+    taken = []
+    for second in range(21):
+        taken.append(Sample(at_s=float(second), view="database", rows=({"commits": commits, "hits": hits},)))
+        commits += 1000
+        hits += round(1000 * hits_by_third[min(2, 3 * second // 20)])
+    return replace(each, samples=Samples(taken=tuple(taken)))
+
+
+@pytest.mark.parametrize(
+    ("hits", "one_way", "word"),
+    [
+        ((50.0, 140.0, 230.0), True, VerdictWord.REPLICATED),
+        ((140.0, 142.0, 90.0), False, VerdictWord.INVALID),
+    ],
+)
+def test_a_decline_needs_a_cause_that_keeps_growing(
+    hits: tuple[float, float, float], one_way: bool, word: VerdictWord
+) -> None:
+    trials = [growing(each, hits) if each.spec.arm == "held" else each for each in run(free_end=1.0, held_end=0.6)]
+    claim = judge(STUDY, trials).headline
+    seen = next(one for one in claim.mechanisms if one.counter == Counter.BUFFER_HITS_PER_TRANSACTION)
+    assert (seen.one_way, seen.moved, claim.word) == (one_way, one_way, word)
+    said = "it kept growing in each trial" if one_way else "it did not keep growing in each trial"
+    assert any(said in step for step in claim.how)
+
+
+def test_a_counter_nobody_sampled_is_not_held_against_the_claim() -> None:
+    claim = judge(STUDY, run(free_end=1.0, held_end=0.6)).headline
+    assert {one.one_way for one in claim.mechanisms} == {None}

@@ -12,7 +12,7 @@ from pgclinic.model.study import ArmFile, WorkloadChange
 from pgclinic.model.trial import DoubtKind, ServerWanted
 from pgclinic.report.run_view import repeat_commands
 from pgclinic.study.expand import expand, resolve_arm
-from pgclinic.study.fitted import fitted, in_profile, sessions_that_fit
+from pgclinic.study.fitted import IDLE_BYTES, fitted, in_profile, sessions_that_fit
 from pgclinic.study.read import parse_study, read_study, study_text
 
 STUDY, _ = read_study("global-counters")
@@ -94,7 +94,8 @@ def test_more_sessions_than_the_memory_bears_are_left_out_with_how_many_would_fi
     assert "ten-thousand-idle-ones" not in {claim.name for claim in suited.study.claims}
     (doubt,) = suited.doubts
     assert doubt.kind is DoubtKind.ARM_LEFT_OUT
-    assert f"about {fit:,} fit" in doubt.text
+    assert f"or {fit:,} busy ones" in doubt.text
+    assert sessions_that_fit(16 * GIB, IDLE_BYTES) > fit
     assert fitted(SCALING, 18, full, 256 * GIB).doubts == ()
 
 

@@ -10,8 +10,9 @@ import pytest
 from fixtures.series import MACHINES, SHARED, Noise, randomised_blocks
 from pgclinic.model.verdict import VerdictWord
 from pgclinic.stats.claimed_region import claimed_region, direction, null_zone
+from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.knee import knee
-from pgclinic.stats.slope import elasticity_interval
+from pgclinic.stats.slope import least_squares_slope
 from pgclinic.study.sweep import judge_sweep, sweep_word
 from pgclinic.study.vocabulary import Ground
 
@@ -30,7 +31,9 @@ def word(blocks: list[list[float]], published: float, *, fixed: bool = False) ->
     """The word on "from the first level to the last it is ``published`` times as fast"."""
     ground = Ground(claimed_region(published), null_zone(), direction(published))
     span = math.log(LEVELS[-1] / LEVELS[0])
-    low, high = (span * bound for bound in elasticity_interval(LEVELS, blocks))
+    logs = [math.log(level) for level in LEVELS]
+    slopes = [least_squares_slope(logs, [math.log(tps) for tps in block]) for block in blocks]
+    low, high = (span * bound for bound in always_valid_interval(slopes))
     bounds = (math.exp(low), math.exp(high) if math.isfinite(high) else math.inf)
     return sweep_word(bounds, ground, judge_sweep(LEVELS, blocks, 1 if published > 1 else -1, fixed=fixed))
 

@@ -99,6 +99,7 @@ impl TpccRows {
 struct Caller {
     on_progress: Option<Py<PyAny>>,
     should_stop: Option<Py<PyAny>>,
+    is_warm: Option<Py<PyAny>>,
     stopper: pgclinic_load::Stopper,
     raised: Option<PyErr>,
 }
@@ -130,6 +131,14 @@ impl Observer for Caller {
         });
     }
 
+    fn is_warm(&mut self) -> bool {
+        let is_warm = self.call(|py, caller| match &caller.is_warm {
+            Some(is_warm) if caller.raised.is_none() => is_warm.call0(py)?.is_truthy(py),
+            _ => Ok(false),
+        });
+        is_warm.unwrap_or(false)
+    }
+
     fn wants_stop(&mut self) -> bool {
         let wants_stop = self.call(|py, caller| {
             py.check_signals()?;
@@ -145,19 +154,21 @@ impl Observer for Caller {
 
 /// Runs the load that `spec_json` describes and returns its result as JSON.
 #[pyfunction]
-#[pyo3(signature = (spec_json, on_progress=None, stopper=None, should_stop=None))]
+#[pyo3(signature = (spec_json, on_progress=None, stopper=None, should_stop=None, is_warm=None))]
 fn run(
     py: Python<'_>,
     spec_json: &str,
     on_progress: Option<Py<PyAny>>,
     stopper: Option<&Stopper>,
     should_stop: Option<Py<PyAny>>,
+    is_warm: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let spec = LoadSpec::from_json(spec_json).map_err(|error| to_python(py, &error))?;
     let stopper = stopper.map_or_else(pgclinic_load::Stopper::default, |stopper| stopper.inner.clone());
     let mut caller = Caller {
         on_progress,
         should_stop,
+        is_warm,
         stopper: stopper.clone(),
         raised: None,
     };

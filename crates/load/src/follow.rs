@@ -75,8 +75,10 @@ impl<'a> Follower<'a> {
                 continue;
             }
             observer.progress(&self.progress(&folded, span));
-            if folded.phase == Phase::Measure {
-                self.keep(&folded);
+            match folded.phase {
+                Phase::Measure => self.keep(&folded),
+                Phase::WarmUp if observer.is_warm() => self.stage.end_warm_up(self.stage.clock.now()),
+                Phase::WarmUp => {}
             }
         }
     }

@@ -43,6 +43,11 @@ pub trait Observer {
     /// A second has passed.
     fn progress(&mut self, progress: &Progress);
 
+    /// Asked after every second of the warm-up that was told. True ends the warm-up with a whole second to come.
+    fn is_warm(&mut self) -> bool {
+        false
+    }
+
     /// Asked at least every 100 ms. True ends the load as [`Stopper::stop`] does.
     fn wants_stop(&mut self) -> bool {
         false

@@ -161,6 +161,8 @@ pub struct LoadResult {
     /// When measuring began; seconds count from here.
     pub started_epoch_us: u64,
     pub connect_s: f64,
+    /// How long the warm-up took; less than was asked for if the observer found it warm.
+    pub warm_up_s: f64,
     pub measured_s: f64,
     /// `time`, `transactions`, `interrupted`, `clients_lost`, `aborted` or `limit`.
     pub stopped: String,

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use crate::clock::{nanos, nanos_from_s, Clock, Nanos, NEVER};
+use crate::clock::{nanos, nanos_from_s, Clock, Nanos, NEVER, SECOND};
 use crate::progress::Stopper;
 use crate::record::Window;
 use crate::spec::LoadSpec;
@@ -13,7 +13,8 @@ use crate::spec::LoadSpec;
 pub struct Stage {
     pub clock: Clock,
     pub stopper: Stopper,
-    warm_up: Nanos,
+    /// How long the warm-up takes; it only ever becomes shorter.
+    warm_up: AtomicU64,
     measure: Nanos,
     /// When all threads had connected.
     started: AtomicU64,
@@ -32,7 +33,7 @@ impl Stage {
         Self {
             clock: Clock::start(),
             stopper,
-            warm_up: nanos_from_s(spec.warm_up_s),
+            warm_up: AtomicU64::new(nanos_from_s(spec.warm_up_s)),
             measure: nanos(spec.measure_limit()),
             started: AtomicU64::new(NEVER),
             ended_early: AtomicU64::new(NEVER),
@@ -46,6 +47,16 @@ impl Stage {
     pub fn settle(&self) {
         if self.unsettled.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.started.store(self.clock.now(), Ordering::Release);
+        }
+    }
+
+    /// Ends the warm-up at a whole second to come, at least a second from now: every thread hears of it before.
+    pub fn end_warm_up(&self, now: Nanos) {
+        let started = self.started.load(Ordering::Acquire);
+        if started != NEVER {
+            let passed = now.saturating_sub(started) / SECOND;
+            self.warm_up
+                .fetch_min(passed.saturating_add(2).saturating_mul(SECOND), Ordering::AcqRel);
         }
     }
 
@@ -78,7 +89,7 @@ impl Stage {
         if warm_up == NEVER {
             return Window::CLOSED;
         }
-        let start = warm_up.saturating_add(self.warm_up);
+        let start = warm_up.saturating_add(self.warm_up.load(Ordering::Acquire));
         let end = start
             .saturating_add(self.measure)
             .min(self.ended_early.load(Ordering::Acquire));

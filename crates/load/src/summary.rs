@@ -57,6 +57,7 @@ pub fn summarize(
         engine: engine(&sum),
         started_epoch_us: created_epoch_us.saturating_add(micros(window.start.min(stage.clock.now()))),
         connect_s: seconds(connected),
+        warm_up_s: seconds(window.start.min(sum.ended).saturating_sub(window.warm_up)),
         measured_s: seconds(measured),
         stopped: stopped(spec, stage, &sum).to_owned(),
         clients: spec.clients,

@@ -189,6 +189,58 @@ fn progress_tells_every_second_of_every_phase() {
     assert!(watcher.seen[1].latency_us_p50 <= watcher.seen[1].latency_us_p99);
 }
 
+/// Finds the load warm after so many seconds.
+struct Warm {
+    after: usize,
+    seen: Vec<(&'static str, u64)>,
+}
+
+impl Observer for Warm {
+    fn progress(&mut self, progress: &Progress) {
+        self.seen.push((progress.phase, progress.second));
+    }
+
+    fn is_warm(&mut self) -> bool {
+        self.seen.len() >= self.after
+    }
+}
+
+#[test]
+fn an_observer_can_end_the_warm_up_at_a_whole_second_to_come() {
+    let stub = Plan::prompt().start();
+    let changes =
+        json!({"transactions_per_client": null, "warm_up_s": 60.0, "measure_s": 1.5, "clients": 3, "threads": 2});
+    let mut warm = Warm {
+        after: 1,
+        seen: Vec::new(),
+    };
+    let result = stub.run_watched(SELECT, changes.clone(), &mut warm);
+    assert_eq!(result.stopped, "time");
+    // The second was told a little after it had passed, so the next whole one but one is the end.
+    assert!((result.warm_up_s - 3.0).abs() < 1e-6, "{}", result.warm_up_s);
+    assert!((result.measured_s - 1.5).abs() < 1e-6, "{}", result.measured_s);
+    let expected = [
+        ("warm_up", 0),
+        ("warm_up", 1),
+        ("warm_up", 2),
+        ("measure", 0),
+        ("measure", 1),
+    ];
+    assert_eq!(warm.seen, expected);
+    let of_seconds: u64 = result.seconds.iter().map(|second| second.transactions).sum();
+    assert_eq!(of_seconds, result.transactions);
+    assert!(result.warm_up_transactions > result.transactions / 2);
+
+    let mut cold = Warm {
+        after: usize::MAX,
+        seen: Vec::new(),
+    };
+    let mut shorter = changes;
+    shorter["warm_up_s"] = json!(1.2);
+    let result = stub.run_watched(SELECT, shorter, &mut cold);
+    assert!((result.warm_up_s - 1.2).abs() < 1e-6, "{}", result.warm_up_s);
+}
+
 #[test]
 fn an_observer_can_end_the_load_and_keeps_what_was_measured() {
     let stub = Plan::prompt().start();

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from pgclinic.cli.compare_end import Ending
 
 ARM_HELP = (
     "What makes {name} different, as often as needed. KEY is version, bindir, dsn, script, schema, clients, set:NAME "
@@ -12,7 +16,17 @@ ARM_HELP = (
 )
 
 
+#: What may stand beside --resume: what becomes of the answer, and addresses whose passwords no run folder keeps.
+BESIDE_RESUME = {"a", "b", "dsn", "resume", "pool_machines", "fail_if", "strict", "runs", "as_json", "force"} | {
+    "junit",
+    "markdown",
+    "bencher",
+    "otava",
+}
+
+
 def compare(
+    context: typer.Context,
     a: list[str] = typer.Option([], "--a", help=ARM_HELP.format(name="a"), metavar="KEY=VALUE"),
     b: list[str] = typer.Option([], "--b", help=ARM_HELP.format(name="b"), metavar="KEY=VALUE"),
     files: list[Path] = typer.Option(
@@ -32,14 +46,14 @@ def compare(
     version: str | None = typer.Option(None, "--version", help="PostgreSQL for both.", metavar="VERSION"),
     bindir: Path | None = typer.Option(None, "--bindir", help="Programs of an installed one for both.", metavar="DIR"),
     dsn: str | None = typer.Option(None, "--dsn", help="An existing server for both."),
-    warm_up: str = typer.Option("2s", "--warm-up", help="Before measuring, each trial.", metavar="TIME"),
+    warm_up: str = typer.Option("2s", "--warm-up", help="Before measuring, each trial; or steady.", metavar="TIME"),
     measure: str = typer.Option("10s", "--measure", help="How long each trial measures.", metavar="TIME"),
     blocks: int | None = typer.Option(None, "--blocks", help="So many blocks, neither more nor fewer.", metavar="N"),
     budget: str | None = typer.Option(None, "--budget", help="At most this long, less if it is clear [5m]."),
-    prelude: bool | None = typer.Option(
-        None, "--prelude/--no-prelude", help="First a minute of a against itself [with 4 min or more]."
-    ),
+    prelude: bool | None = typer.Option(None, "--prelude/--no-prelude", help="First a against itself [from 4 min on]."),
     seed: int | None = typer.Option(None, "--seed", help="Repeat the random order of an earlier run.", min=0),
+    resume: Path | None = typer.Option(None, "--resume", help="Go on with a run that was cut off.", metavar="RUN"),
+    pool_machines: bool = typer.Option(False, "--pool-machines", help="Resume a run of another machine, in doubt."),
     fail_if: list[str] = typer.Option(
         [], "--fail-if", help='Exit with 3 if the whole interval says so: "b<0.95a", "b.p99>1.1a".', metavar="CONDITION"
     ),
@@ -56,28 +70,43 @@ def compare(
 
     Exit code 0: answered, or open without --strict. 3: a --fail-if is crossed. 4: invalid, or open with --strict.
     """
+    from pgclinic.cli.compare_end import Ending
     from pgclinic.cli.compare_exports import Exports
-    from pgclinic.cli.compare_run import Lasting, Request, Servers, run_comparison
+    from pgclinic.cli.compare_run import Data, Lasting, Request, Servers, Sessions, run_comparison
 
+    exports = Exports(junit=junit, markdown=markdown, bencher=bencher, otava=otava, force=force)
+    ending = Ending(tuple(fail_if), strict, exports, as_json)
+    if resume is not None or pool_machines:
+        raise typer.Exit(_resumed(context, resume, ending, pool_machines=pool_machines))
     request = Request(
         a=tuple(a),
         b=tuple(b),
         files=tuple(files),
         scripts=tuple(scripts),
-        schema=schema,
-        scale=scale,
-        warehouses=warehouses if tpcc else None,
-        clients=clients,
-        threads=threads,
-        protocol=protocol,
+        data=Data(schema, scale, warehouses if tpcc else None),
+        sessions=Sessions(clients, threads, protocol),
         settings=tuple(settings),
         servers=Servers(version=version, bindir=bindir, dsn=dsn),
         lasting=Lasting(warm_up, measure, blocks, budget, prelude),
         seed=seed,
-        fail_if=tuple(fail_if),
-        strict=strict,
-        exports=Exports(junit=junit, markdown=markdown, bencher=bencher, otava=otava, force=force),
+        ending=ending,
         runs=runs,
-        as_json=as_json,
     )
     raise typer.Exit(run_comparison(request))
+
+
+def _resumed(context: typer.Context, run: Path | None, ending: Ending, *, pool_machines: bool) -> int:
+    """Go on with a run. Raises UsageError for whatever would make it another comparison."""
+    from pgclinic.cli.compare_resume import ResumeRequest, resume_comparison
+    from pgclinic.errors import UsageError
+
+    if run is None:
+        raise UsageError("--pool-machines belongs to --resume")
+    sources = {key: context.get_parameter_source(key) for key in context.params}
+    given = {key for key, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    words = [*context.params["a"], *context.params["b"]]
+    if given - BESIDE_RESUME or any(not word.startswith("dsn=") for word in words):
+        raise UsageError("--resume goes on with the arms, length, seed and servers of the run: leave them out")
+    common = context.params["dsn"]
+    dsns = [word.removeprefix("dsn=") for word in words] + ([common] if common is not None else [])
+    return resume_comparison(ResumeRequest(run, tuple(dsns), pool_machines, ending))

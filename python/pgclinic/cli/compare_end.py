@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -21,6 +22,16 @@ from pgclinic.study.comparison import compare
 CROSSED, UNDECIDED = 3, 4
 
 
+@dataclass(frozen=True)
+class Ending:
+    """What is to become of the answer, in the user's words."""
+
+    fail_if: tuple[str, ...]
+    strict: bool
+    exports: Exports
+    as_json: bool
+
+
 def finish_comparison(
     folder: RunFolder,
     study: Study,
@@ -36,7 +47,9 @@ def finish_comparison(
     stored = read_run(folder.path)
     comparison = compare(study, stored.trials, verdict, study.profiles[PROFILE], thresholds, stored.prelude)
     folder.write_comparison(comparison)
-    page = render_report(stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), comparison)
+    page = render_report(
+        stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), comparison, stored.prelude
+    )
     report = folder.write_report(page)
     to_stdout = write_exports(exports, comparison, stored, strict=strict)
     if to_stdout is not None:

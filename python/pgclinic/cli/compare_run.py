@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from pgclinic import __version__
-from pgclinic.cli.compare_end import finish_comparison
-from pgclinic.cli.compare_exports import Exports, check_exports
+from pgclinic.cli.compare_end import Ending, finish_comparison
+from pgclinic.cli.compare_exports import check_exports
 from pgclinic.cli.duration import in_words, parse_duration_s
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
@@ -22,9 +22,10 @@ from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.load.engine import build_info
 from pgclinic.model.load import Protocol
 from pgclinic.model.run import Machine, RunInfo, Tool
-from pgclinic.model.study import ArmFile, Profile, Study
+from pgclinic.model.study import ArmFile, Profile, Study, WarmUpEnd
 from pgclinic.pg.dsn import without_password
 from pgclinic.pg.setting_words import parse_settings
+from pgclinic.stats.warm_up import LONGEST_S
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.aa_run import DEFAULT_S
@@ -65,6 +66,24 @@ class Lasting:
 
 
 @dataclass(frozen=True)
+class Data:
+    """A schema of the user's own, or else pgbench's tables at ``scale``; with ``warehouses`` it is TPC-C's."""
+
+    schema: str | None
+    scale: int
+    warehouses: int | None
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Who sends it all."""
+
+    clients: int | None
+    threads: int
+    protocol: str
+
+
+@dataclass(frozen=True)
 class Request:
     """What the command line asked for, as it was written there."""
 
@@ -72,21 +91,14 @@ class Request:
     b: tuple[str, ...]
     files: tuple[Path, ...]
     scripts: tuple[str, ...]
-    schema: str | None
-    scale: int
-    warehouses: int | None
-    clients: int | None
-    threads: int
-    protocol: str
+    data: Data
+    sessions: Sessions
     settings: tuple[str, ...]
     servers: Servers
     lasting: Lasting
     seed: int | None
-    fail_if: tuple[str, ...]
-    strict: bool
-    exports: Exports
+    ending: Ending
     runs: Path
-    as_json: bool
 
 
 @dataclass(frozen=True)
@@ -99,8 +111,8 @@ class Asked:
 
 def run_comparison(request: Request) -> int:
     """Answer the question and give the exit code; all that can be wrong is found before anything is done."""
-    thresholds = tuple(parse_threshold(text) for text in request.fail_if)
-    check_exports(request.exports, as_json=request.as_json)
+    thresholds = tuple(parse_threshold(text) for text in request.ending.fail_if)
+    check_exports(request.ending.exports, as_json=request.ending.as_json)
     asked = _asked(request)
     say_cleaned()
     seed = request.seed if request.seed is not None else random.SystemRandom().randrange(1, SEEDS)
@@ -124,9 +136,9 @@ def run_comparison(request: Request) -> int:
         study,
         verdict,
         thresholds=thresholds,
-        exports=request.exports,
-        strict=request.strict,
-        as_json=request.as_json,
+        exports=request.ending.exports,
+        strict=request.ending.strict,
+        as_json=request.ending.as_json,
     )
 
 
@@ -162,9 +174,9 @@ def _from_study_file(request: Request, length: Length) -> Asked:
         ("--a", request.a),
         ("--b", request.b),
         ("--script", request.scripts),
-        ("--schema", request.schema),
-        ("--tpcc", request.warehouses),
-        ("-c", request.clients),
+        ("--schema", request.data.schema),
+        ("--tpcc", request.data.warehouses),
+        ("-c", request.sessions.clients),
         ("--set", request.settings),
     ]
     for option, value in given:
@@ -189,17 +201,17 @@ def _servers_of_file(study: Study, name: str, common: Servers) -> Servers:
 
 def _common(request: Request) -> Common:
     protocols = [protocol.value for protocol in Protocol]
-    if request.protocol not in protocols:
-        raise UnknownNameError("protocol", request.protocol, protocols, where="-M")
+    if request.sessions.protocol not in protocols:
+        raise UnknownNameError("protocol", request.sessions.protocol, protocols, where="-M")
     return Common(
         scripts=tuple(parse_script(text) for text in request.scripts),
         default_script=parse_script("builtin:tpcb-like"),
-        schema=read_text(request.schema, "schema") if request.schema is not None else None,
-        scale=request.scale,
-        warehouses=request.warehouses,
-        clients=request.clients,
-        threads=request.threads,
-        protocol=Protocol(request.protocol),
+        schema=read_text(request.data.schema, "schema") if request.data.schema is not None else None,
+        scale=request.data.scale,
+        warehouses=request.data.warehouses,
+        clients=request.sessions.clients,
+        threads=request.sessions.threads,
+        protocol=Protocol(request.sessions.protocol),
         settings=parse_settings(request.settings),
     )
 
@@ -208,8 +220,10 @@ def _length(lasting: Lasting) -> Length:
     if lasting.blocks is not None and lasting.budget is not None:
         raise UsageError("--blocks and --budget exclude each other: one settles the number, the other leaves it open")
     budget = lasting.budget or BUDGET
+    steady = lasting.warm_up.strip() == WarmUpEnd.STEADY.value
     return Length(
-        warm_up_s=_warm_up_s(lasting.warm_up),
+        warm_up_s=float(LONGEST_S) if steady else _warm_up_s(lasting.warm_up),
+        warm_up_ends=WarmUpEnd.STEADY if steady else WarmUpEnd.TIME,
         measure_s=parse_duration_s(lasting.measure, "--measure"),
         blocks=lasting.blocks,
         budget_s=parse_duration_s(budget, "--budget") if lasting.blocks is None else None,
@@ -264,6 +278,11 @@ def _say_what_comes(study: Study, profile: Profile, patients: Mapping[str, Patie
     print("\n".join([*words, f"blocks of {block_s(profile):.0f} s · {long} · seed {seed}"]), file=sys.stderr)
 
 
+def patients_words(patients: Mapping[str, Patient]) -> str:
+    """The server of both arms in a few words, or the two."""
+    return " and ".join(dict.fromkeys(patient.words for patient in patients.values()))
+
+
 def _run_info(
     profile: Profile, patients: Mapping[str, Patient], seed: int, machine: Machine, secrets: Mapping[str, str]
 ) -> RunInfo:
@@ -278,7 +297,7 @@ def _run_info(
         seed=seed,
         profile=PROFILE,
         budget_s=profile.budget_s,
-        server=" and ".join(dict.fromkeys(patient.words for patient in patients.values())),
+        server=patients_words(patients),
         started_epoch_us=time.time_ns() // 1000,
         machine=machine,
         tool=Tool(

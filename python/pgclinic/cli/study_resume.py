@@ -80,6 +80,8 @@ def resume_study(request: ResumeRequest) -> Verdict:
 def _wanted(stored: StoredRun, request: ResumeRequest) -> ServerWanted:
     """The run's own server; every reason why it cannot be gone on with is found here."""
     info = stored.info
+    if info.kind == "compare":
+        raise UsageError(f"{request.run} is a comparison", hint=f"pgclinic compare --resume {request.run}")
     if info.kind != "study" or info.wanted is None:
         raise UsageError(
             f"{request.run} cannot be resumed: it is no run of a study, or one of an older pgclinic",

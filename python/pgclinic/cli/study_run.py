@@ -165,7 +165,7 @@ def measure(course: Course, live: LiveLine) -> Verdict:
             )
         except BaseException:
             live.close()
-            _say_what_is_kept(folder, can_be_resumed=info.kind == "study")
+            _say_what_is_kept(folder, "compare" if info.kind == "compare" else "study run")
             raise
 
 
@@ -197,13 +197,12 @@ def _say_what_comes(study: Study, profile: Profile, patient: Patient, seed: int)
     )
 
 
-def _say_what_is_kept(folder: RunFolder, *, can_be_resumed: bool) -> None:
+def _say_what_is_kept(folder: RunFolder, command: str) -> None:
     kept = len(list((folder.path / "trials").glob("*/record.json")))
     print(f"{kept} finished trials are kept in {folder.path}", file=sys.stderr)
     if kept:
         print(f"  judge what there is: pgclinic study judge {folder.path}", file=sys.stderr)
-    if can_be_resumed:
-        print(f"  go on with it:       pgclinic study run --resume {folder.path}", file=sys.stderr)
+    print(f"  go on with it:       pgclinic {command} --resume {folder.path}", file=sys.stderr)
 
 
 def _run_info(study: Study, profile: Profile, patient: Patient, seed: int, request: Request) -> RunInfo:

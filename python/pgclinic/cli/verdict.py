@@ -19,7 +19,9 @@ def finish(folder: RunFolder, study: Study, verdict: Verdict, *, as_json: bool) 
     """Write verdict.json and report.html, then print the verdict (JSON or words) to stdout."""
     folder.write_verdict(verdict)
     stored = read_run(folder.path)
-    page = render_report(stored.info, study, stored.trials, stored.seconds, verdict, folder=str(folder.path))
+    page = render_report(
+        stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), prelude=stored.prelude
+    )
     report = folder.write_report(page)
     if as_json:
         print(msgspec.json.encode({"run": str(folder.path), "report": str(report), "verdict": verdict}).decode())

@@ -69,12 +69,15 @@ def run_load(
     on_progress: Callable[[LoadProgress], None] | None = None,
     stopper: Stopper | None = None,
     should_stop: Callable[[], bool] | None = None,
+    is_warm: Callable[[], bool] | None = None,
 ) -> LoadResult:
     """Run one load and wait for its end; other threads go on meanwhile.
 
     ``on_progress`` is called once a second by this thread, ``should_stop`` at least every 100 ms: True ends the load as
-    ``stopper`` does, with what was measured so far as the result. Ctrl-C and errors of the callbacks end the load and
-    are raised. Raises UsageError for a spec that cannot be run, LoadError when the engine could not do its work.
+    ``stopper`` does, with what was measured so far as the result. ``is_warm`` is called after each second of the
+    warm-up: True ends it at a whole second to come, before ``spec.warm_up_s`` have passed. Ctrl-C and errors of the
+    callbacks end the load and are raised. Raises UsageError for a spec that cannot be run, LoadError when the engine
+    could not do its work.
     """
     refuse_debug_engine()
 
@@ -83,7 +86,7 @@ def run_load(
             on_progress(msgspec.json.decode(text, type=LoadProgress))
 
     try:
-        text = _load.run(msgspec.json.encode(spec).decode(), progress, stopper, should_stop)
+        text = _load.run(msgspec.json.encode(spec).decode(), progress, stopper, should_stop, is_warm)
     except _load.SpecError as error:
         raise UsageError(str(error)) from None
     except _load.RunError as error:

@@ -310,9 +310,10 @@ class LoadResult(Record):
     """What one load did between the start and the end of measuring.
 
     ``started_epoch_us`` is when measuring began, and seconds count from there. ``measured_s`` is the time really
-    measured, ``connect_s`` what connecting took before. ``stopped`` says why the
-    load ended: ``time``, ``transactions``, ``interrupted``, ``clients_lost`` (all clients had given up), ``aborted``
-    (``on_error``) or ``limit`` (``limit_s``). ``skipped`` transactions were passed over because they were later than
+    measured, ``connect_s`` what connecting took before, ``warm_up_s`` the warm-up between them. ``stopped`` says
+    why the load ended: ``time``, ``transactions``, ``interrupted``, ``clients_lost`` (all clients had given up),
+    ``aborted`` (``on_error``) or ``limit`` (``limit_s``). ``skipped`` transactions were passed over because they were
+    later than
     ``latency_limit_us`` already, ``late`` ones took longer than that. ``occupancy`` is the share of the time that the
     engine's busiest thread did not wait. Open loop only: ``lag`` is how late the engine itself began transactions that
     were due, ``schedule_lag`` how late transactions that succeeded had begun for any reason, ``offered`` how many were
@@ -348,6 +349,7 @@ class LoadResult(Record):
     reconnects: int = 0
     occupancy: float = 0.0
     warm_up_transactions: int = 0
+    warm_up_s: float = 0.0
     schedule_lag: Histogram | None = None
     reconnect_s: float = 0.0
     messages: tuple[ErrorMessage, ...] = ()

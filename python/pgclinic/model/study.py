@@ -114,6 +114,13 @@ class ArmFile(Record):
     published_text: str | None = None
 
 
+class WarmUpEnd(str, Enum):
+    """What ends a warm-up: its time, or the server's coming to rest within it."""
+
+    TIME = "time"
+    STEADY = "steady"
+
+
 class Profile(Record):
     """How much of it: ``measure_s`` by arm, blocks at least and at most, and the budget that ends the run.
 
@@ -123,7 +130,8 @@ class Profile(Record):
     a fixed number of blocks. ``warehouses`` is TPC-C's size, ``isolation`` overrides its workload's.
     ``clients`` and ``threads`` override the workload's; ``settings``, by arm, those of the arm and of whatever builds
     on it, unless set there again. With ``prelude_s`` so many seconds of one arm are measured before the blocks, to
-    learn what this machine can tell; they do not count in the budget.
+    learn what this machine can tell; they do not count in the budget. With ``warm_up_ends`` steady, ``warm_up_s`` is
+    the longest warm-up: it ends as soon as TPS and the share of pages missed agree in two bins of 5 s.
     """
 
     warm_up_s: float
@@ -137,6 +145,7 @@ class Profile(Record):
     threads: int | None = None
     settings: dict[str, dict[str, str]] = {}
     prelude_s: float = 0.0
+    warm_up_ends: WarmUpEnd = WarmUpEnd.TIME
 
 
 class Counter(str, Enum):

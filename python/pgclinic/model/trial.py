@@ -9,7 +9,7 @@ from pgclinic.model.pages import PageFacts
 from pgclinic.model.processes import ProcessSample
 from pgclinic.model.record import Record
 from pgclinic.model.sample import Samples
-from pgclinic.model.study import Condition, PagesWanted
+from pgclinic.model.study import Condition, PagesWanted, WarmUpEnd
 from pgclinic.model.trial_events import TrialEvents
 
 
@@ -42,6 +42,7 @@ class TrialSpec(Record):
     probe: str | None = None
     gauges: dict[str, str] = {}
     pages: PagesWanted | None = None
+    warm_up_ends: WarmUpEnd = WarmUpEnd.TIME
 
 
 class DoubtKind(str, Enum):

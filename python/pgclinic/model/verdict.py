@@ -53,7 +53,8 @@ class BlockRatio(Record):
 class MechanismSeen(Record):
     """A mechanism counter in both arms (means over blocks). ``moved`` says whether it differs as the claim needs.
 
-    An arm's value is None where the counter could be read in none of its trials; then it has not moved.
+    An arm's value is None where the counter could be read in none of its trials; then it has not moved. ``one_way`` is
+    of a claimed decline: whether it also kept growing, or shrinking, all through every trial of the arm.
     """
 
     counter: str
@@ -62,6 +63,7 @@ class MechanismSeen(Record):
     ratio_min: float
     moved: bool
     about: str
+    one_way: bool | None = None
 
 
 class WindowSeen(Record):

@@ -129,6 +129,14 @@ def hits_per_transaction(before: Sample, after: Sample) -> float | None:
     return hits.amount / commits.amount
 
 
+def miss_rate(before: Sample, after: Sample) -> float | None:
+    """The share of page accesses that shared buffers did not serve, from 0 to 1; None when there were none."""
+    hits, reads = grown((before, after), Rate.BUFFER_HITS), grown((before, after), Rate.BUFFER_READS)
+    if hits is None or reads is None or hits.amount + reads.amount <= 0:
+        return None
+    return reads.amount / (hits.amount + reads.amount)
+
+
 def backends_by_wait_event(samples: Samples) -> dict[str, Series]:
     """How many backends waited for what, by ``type:event``, with ``running`` for those that did not wait.
 

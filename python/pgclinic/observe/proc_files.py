@@ -107,6 +107,11 @@ def read_io(pid: int) -> Io | None:
     )
 
 
+def read_run_time(pid: int) -> str | None:
+    """A text that changes whenever the process gets a processor: its run time to the nanosecond, and its waits."""
+    return _text(pid, "schedstat")
+
+
 def read_title(pid: int) -> str | None:
     """What the process calls itself; PostgreSQL writes there what it is and does."""
     text = _text(pid, "cmdline")

@@ -5,12 +5,23 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import msgspec
 
 from pgclinic.errors import ServerLostError
 from pgclinic.model.processes import KindRow, ProcessKind, ProcessRow, ProcessSample, ProcessUse
-from pgclinic.observe.proc_files import Io, Stat, Status, children_of, read_io, read_stat, read_status, read_title
+from pgclinic.observe.proc_files import (
+    Io,
+    Stat,
+    Status,
+    children_of,
+    read_io,
+    read_run_time,
+    read_stat,
+    read_status,
+    read_title,
+)
 from pgclinic.observe.process_kinds import kind_of
 from pgclinic.observe.processes import cpu_pressure
 
@@ -18,6 +29,15 @@ _NO_USE = ProcessUse()
 _FIELDS = ProcessUse.__struct_fields__
 # The process's id and its start, in clock ticks after boot: an id may be used again.
 _Identity = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Child:
+    """``run_time`` is as it was before the rest was read."""
+
+    identity: _Identity
+    run_time: str | None
+    row: ProcessRow
 
 
 class ProcessTable:
@@ -31,6 +51,7 @@ class ProcessTable:
     def __init__(self, postmaster_pid: int) -> None:
         self._postmaster = postmaster_pid
         self._last: dict[_Identity, ProcessRow] = {}
+        self._children: dict[int, _Child] = {}
         self._sums: dict[ProcessKind, ProcessUse] = {}
         self._seen: Counter[ProcessKind] = Counter()
         self._known_of_ended = _NO_USE
@@ -41,7 +62,8 @@ class ProcessTable:
         """Look at all processes now. Raises ServerLostError when the postmaster is gone."""
         # The postmaster first: a child that ends while we look is then counted next time, and not twice.
         postmaster, handed_on = _look_at_postmaster(self._postmaster)
-        children = _look_at_children(self._postmaster)
+        self._children = _look_at_children(self._postmaster, self._children)
+        children = {child.identity: child.row for child in self._children.values()}
         self._count(postmaster, self._own)
         for identity, row in children.items():
             self._count(row, self._last.get(identity))
@@ -59,6 +81,8 @@ class ProcessTable:
         )
 
     def _count(self, row: ProcessRow, before: ProcessRow | None) -> None:
+        if row is before:
+            return
         used = row.use if before is None else _minus(row.use, before.use)
         self._sums[row.kind] = _plus(self._sums.get(row.kind, _NO_USE), used)
         if before is None or before.kind is not row.kind:
@@ -87,7 +111,8 @@ class ProcessTable:
 def processes_now(postmaster_pid: int) -> tuple[ProcessRow, ...]:
     """All processes of a server as they are now, the postmaster first. Raises ServerLostError when it is gone."""
     postmaster, _ = _look_at_postmaster(postmaster_pid)
-    return (postmaster, *sorted(_look_at_children(postmaster_pid).values(), key=lambda row: row.pid))
+    children = _look_at_children(postmaster_pid, {})
+    return (postmaster, *(children[pid].row for pid in sorted(children)))
 
 
 def _look_at_postmaster(pid: int) -> tuple[ProcessRow, ProcessUse]:
@@ -109,23 +134,33 @@ def _look_at_postmaster(pid: int) -> tuple[ProcessRow, ProcessUse]:
     return row, _handed_on(stat, io)
 
 
-def _look_at_children(postmaster_pid: int) -> dict[_Identity, ProcessRow]:
+def _look_at_children(postmaster_pid: int, known: dict[int, _Child]) -> dict[int, _Child]:
+    """All children by process id. Of thousands most sleep: who did not run since it was seen is as it was."""
     children = {}
     for pid in children_of(postmaster_pid):
-        stat, status, title, io = read_stat(pid), read_status(pid), read_title(pid), read_io(pid)
-        # An id that was used again meanwhile is somebody else's child. One that has ended has no title any more.
-        if stat is None or status is None or not title or stat.parent != postmaster_pid:
-            continue
-        children[pid, stat.started_ticks] = ProcessRow(
-            pid=pid,
-            kind=kind_of(title),
-            title=title,
-            # With its own children, such as an archive command, once it has waited for them.
-            use=_plus(_own_use(stat, status), _handed_on(stat, io)),
-            rss_anon_bytes=status.rss_anon_bytes or 0,
-            io_known=io is not None,
-        )
+        run_time, before = read_run_time(pid), known.get(pid)
+        if before is not None and run_time is not None and before.run_time == run_time:
+            children[pid] = before
+        elif (child := _look_at_child(pid, postmaster_pid, run_time)) is not None:
+            children[pid] = child
     return children
+
+
+def _look_at_child(pid: int, postmaster_pid: int, run_time: str | None) -> _Child | None:
+    stat, status, title, io = read_stat(pid), read_status(pid), read_title(pid), read_io(pid)
+    # An id that was used again meanwhile is somebody else's child. One that has ended has no title any more.
+    if stat is None or status is None or not title or stat.parent != postmaster_pid:
+        return None
+    row = ProcessRow(
+        pid=pid,
+        kind=kind_of(title),
+        title=title,
+        # With its own children, such as an archive command, once it has waited for them.
+        use=_plus(_own_use(stat, status), _handed_on(stat, io)),
+        rss_anon_bytes=status.rss_anon_bytes or 0,
+        io_known=io is not None,
+    )
+    return _Child(identity=(pid, stat.started_ticks), run_time=run_time, row=row)
 
 
 def _own_use(stat: Stat, status: Status) -> ProcessUse:

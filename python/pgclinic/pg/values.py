@@ -58,7 +58,8 @@ def parse_integer(text: str, unit: str | None, major: int) -> int:
     if math.isnan(value):
         raise ValueError("it is a whole number" if unit is None else f"it is a number{_units_hint(unit, major)}")
     exact = _in_base_unit(value, rest, unit, major)
-    if not -(2**31) <= round(exact) <= 2**31 - 1:
+    # A unit may carry a number that is still finite beyond all that is.
+    if math.isinf(exact) or not -(2**31) <= round(exact) <= 2**31 - 1:
         raise ValueError("it exceeds the range of integers")
     return round(exact)
 

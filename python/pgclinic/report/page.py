@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pgclinic.model.compare import Comparison
+from pgclinic.model.prelude import Prelude
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
@@ -26,6 +27,7 @@ from pgclinic.report.machine_use import machine_use
 from pgclinic.report.observed import observed_arms
 from pgclinic.report.observed_panels import ObservedTrial
 from pgclinic.report.pages_view import pages_view
+from pgclinic.report.prelude_view import HEADS, prelude_view
 from pgclinic.report.series import Chart, ChartData, chart_data
 from pgclinic.report.statements_view import arms_statements
 from pgclinic.report.wording import capitalised
@@ -43,6 +45,7 @@ def render_report(
     verdict: Verdict,
     folder: str = ".",
     comparison: Comparison | None = None,
+    prelude: Prelude | None = None,
 ) -> str:
     """The whole page. ``folder`` is how the user would name the run folder to judge it again.
 
@@ -73,6 +76,8 @@ def render_report(
             ladder=ladder_view(run, study, trials, verdict),
             every_arm=arms_view(study, verdict),
             machine=run_view.machine_rows(run),
+            prelude=prelude_view(prelude),
+            prelude_heads=HEADS,
             cost=run_view.cost_rows(trials),
             trust=trust_line(trials, verdict),
             trials=run_view.trial_rows(trials),

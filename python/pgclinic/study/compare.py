@@ -18,6 +18,7 @@ from pgclinic.model.study import (
     Source,
     Study,
     TpccWorkload,
+    WarmUpEnd,
     Workload,
     WorkloadChange,
 )
@@ -25,6 +26,7 @@ from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.study.compare_arms import ArmAsked
 from pgclinic.study.interval import FIRST_LOOK
 from pgclinic.study.pgbench_tables import pgbench_fill
+from pgclinic.study.read import check_steady
 from pgclinic.study.run import OVERHEAD_S_GUESS
 
 A, B = "a", "b"
@@ -44,6 +46,7 @@ class Length:
 
     warm_up_s: float
     measure_s: float
+    warm_up_ends: WarmUpEnd = WarmUpEnd.TIME
     blocks: int | None = None
     budget_s: float | None = None
 
@@ -88,7 +91,9 @@ def asked(study: Study, length: Length, warehouses: int | None = None) -> Study:
     clients = max(_sessions(study, name) for name in study.arms)
     arms = {name: _with_room(arm, clients) for name, arm in study.arms.items()}
     profiles = {PROFILE: replace(_profile(length), warehouses=warehouses)}
-    return replace(study, arms=arms, claims=(question(),), profiles=profiles)
+    whole = replace(study, arms=arms, claims=(question(),), profiles=profiles)
+    check_steady(whole, PROFILE, study.name)
+    return whole
 
 
 def question() -> Claim:
@@ -191,6 +196,7 @@ def _profile(length: Length) -> Profile:
         # The number was settled beforehand, so no budget may end the run.
         return Profile(
             warm_up_s=length.warm_up_s,
+            warm_up_ends=length.warm_up_ends,
             measure_s=measure_s,
             blocks_min=length.blocks,
             blocks_max=length.blocks,
@@ -211,5 +217,10 @@ def _within(length: Length, measure_s: dict[str, float], budget_s: float) -> Pro
         )
     most = min(BLOCKS_MAX, max(fewest + 1, math.ceil(budget_s / load_s)))
     return Profile(
-        warm_up_s=length.warm_up_s, measure_s=measure_s, blocks_min=fewest, blocks_max=most, budget_s=budget_s
+        warm_up_s=length.warm_up_s,
+        warm_up_ends=length.warm_up_ends,
+        measure_s=measure_s,
+        blocks_min=fewest,
+        blocks_max=most,
+        budget_s=budget_s,
     )

@@ -94,6 +94,7 @@ def expand(
                     probe=arms[name].workload.probe,
                     gauges=arms[name].workload.gauges,
                     pages=arms[name].workload.pages,
+                    warm_up_ends=profile.warm_up_ends,
                 )
             )
         blocks.append(tuple(trials))

@@ -16,9 +16,10 @@ from pgclinic.study.expand import own_server
 MEMORY_SHARE = 0.5
 _BUFFER_BYTES = 8192
 
-#: Sessions may have this share of the memory, at so much each: 1.4 MB when fresh, more when used.
+#: Sessions may have this share of the memory, at so much each; a fresh one has 1.4 MB for itself on 18, others more.
 SESSIONS_SHARE = 0.6
-SESSION_BYTES = 4 * 2**20
+IDLE_BYTES = 5 * 2**19
+BUSY_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
@@ -108,19 +109,22 @@ def _too_many(arms: Mapping[str, ArmFile], memory_bytes: int | None) -> dict[str
     if memory_bytes is None:
         return {}
     sessions = {name: _sessions(arm) for name, arm in arms.items()}
-    return {name: count for name, count in sessions.items() if count > sessions_that_fit(memory_bytes)}
+    room = SESSIONS_SHARE * memory_bytes
+    return {
+        name: idle + busy for name, (idle, busy) in sessions.items() if idle * IDLE_BYTES + busy * BUSY_BYTES > room
+    }
 
 
-def _sessions(arm: ArmFile) -> int:
-    """Those that the arm itself asks for."""
+def _sessions(arm: ArmFile) -> tuple[int, int]:
+    """Idle and busy ones that the arm itself asks for."""
     idle = arm.condition.idle_sessions if arm.condition is not None else 0
     busy = arm.workload.clients if arm.workload is not None else None
-    return idle + (busy or 0)
+    return idle, busy or 0
 
 
-def sessions_that_fit(memory_bytes: int) -> int:
-    """How many sessions a machine with so much memory is asked to bear."""
-    return int(SESSIONS_SHARE * memory_bytes / SESSION_BYTES)
+def sessions_that_fit(memory_bytes: int, session_bytes: int = BUSY_BYTES) -> int:
+    """How many sessions of one kind a machine with so much memory is asked to bear."""
+    return int(SESSIONS_SHARE * memory_bytes / session_bytes)
 
 
 def _folded(arms: Mapping[str, ArmFile], gone: Mapping[str, object], profile: Profile | None) -> dict[str, ArmFile]:
@@ -192,9 +196,13 @@ def _memory_doubt(too_large: Mapping[str, str]) -> Doubt:
 
 def _sessions_doubt(too_many: Mapping[str, int], memory_bytes: int) -> Doubt:
     counts = ", ".join(f"{name} ({count:,} sessions)" for name, count in too_many.items())
-    fit = f"about {sessions_that_fit(memory_bytes):,} fit into {SESSIONS_SHARE * 100:.0f} % of its memory"
+    idle, busy = sessions_that_fit(memory_bytes, IDLE_BYTES), sessions_that_fit(memory_bytes, BUSY_BYTES)
+    fit = (
+        f"about {idle:,} idle ones at {IDLE_BYTES / 2**20:g} MB each, or {busy:,} busy ones at {BUSY_BYTES / 2**20:g} "
+        f"MB, fit into {SESSIONS_SHARE * 100:.0f} % of its memory"
+    )
     return Doubt(
         kind=DoubtKind.ARM_LEFT_OUT,
-        text=f"{counts}: too many for this machine, so it was not run; {fit} at {SESSION_BYTES / 2**20:.0f} MB each",
+        text=f"{counts}: too many for this machine, so it was not run; {fit}",
         advice="run it on a machine with more memory",
     )

@@ -27,6 +27,7 @@ from pgclinic.study.blocks import OF_THE_LOAD, Evidence, gather, never_started
 from pgclinic.study.fitted import Fitted, fitted
 from pgclinic.study.forecast import forecast_steps
 from pgclinic.study.interval import interval_of
+from pgclinic.study.one_way import went_one_way
 from pgclinic.study.side_by_side import doubts_side_by_side
 from pgclinic.study.sweep import SweepFinding, judge_sweep, sweep_word
 from pgclinic.study.tail import tps_between
@@ -133,7 +134,7 @@ def _judge_claim(study: Study, claim: Claim, trials: Sequence[TrialRecord], bloc
     ground = ground_of(claim)
     evidence = gather(claim, trials, [study.arms[arm].level or 0.0 for arm in claim.levels])
     interval = interval_of(evidence, blocks_fixed)
-    mechanisms = tuple(_mechanism(mechanism, evidence) for mechanism in claim.mechanisms) if evidence.pairs else ()
+    mechanisms = tuple(_mechanism(claim, one, evidence) for one in claim.mechanisms) if evidence.pairs else ()
     sweep = _sweep(claim, ground, evidence, interval)
     finding = _finding(claim, ground, evidence, interval, mechanisms, trials, sweep)
     how = _how(claim, ground, evidence, interval, mechanisms, finding, sweep)
@@ -171,16 +172,19 @@ def _published_others(claim: Claim, interval: Interval | None) -> tuple[Publishe
     )
 
 
-def _mechanism(mechanism: Mechanism, evidence: Evidence) -> MechanismSeen:
+def _mechanism(claim: Claim, mechanism: Mechanism, evidence: Evidence) -> MechanismSeen:
     arm = _counter_mean(mechanism, [pair.arm for pair in evidence.pairs])
     control = _counter_mean(mechanism, [pair.control for pair in evidence.pairs])
+    one_way = went_one_way(claim, mechanism, [pair.arm for pair in evidence.pairs])
+    differs = arm is not None and control is not None and _moved(arm, control, mechanism.ratio_min)
     return MechanismSeen(
         counter=mechanism.counter,
         arm=arm,
         control=control,
         ratio_min=mechanism.ratio_min,
-        moved=arm is not None and control is not None and _moved(arm, control, mechanism.ratio_min),
+        moved=differs and one_way is not False,
         about=mechanism.about,
+        one_way=one_way,
     )
 
 

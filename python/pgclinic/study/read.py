@@ -11,11 +11,14 @@ import msgspec
 from msgspec.structs import fields
 
 from pgclinic.errors import StudyFileError, UnknownNameError
-from pgclinic.model.study import ArmFile, Claim, Condition, Counter, Study
+from pgclinic.model.study import ArmFile, Claim, Condition, Counter, Study, WarmUpEnd
 from pgclinic.pg.dsn import SECRETS, parse_dsn
 from pgclinic.stats.pages_trend import EXACT_LEVELS_MAX
+from pgclinic.stats.warm_up import BIN_S, LONGEST_S
 from pgclinic.study.blocks import OF_THE_LOAD
+from pgclinic.study.expand import resolve_arm
 from pgclinic.study.fitted import in_profile
+from pgclinic.trial.steadiness import falls_by_design
 
 FORMAT = 1
 
@@ -193,6 +196,7 @@ def _check_times(study: Study, name: str, where: str) -> None:
         raise StudyFileError(f"{where}: profiles.{name}.measure_s lacks the arm {missing[0]}, and no claim is left")
     if not 2 <= profile.blocks_min <= profile.blocks_max:
         raise StudyFileError(f"{where}: profiles.{name} needs 2 <= blocks_min <= blocks_max")
+    check_steady(study, name, where)
     for claim in claims:
         if claim.tail_s is None:
             continue
@@ -200,6 +204,23 @@ def _check_times(study: Study, name: str, where: str) -> None:
         if shortest < claim.tail_s:
             raise StudyFileError(
                 f"{where}: profiles.{name} measures {shortest:g} s, claim {claim.name} needs {claim.tail_s:g}"
+            )
+
+
+def check_steady(study: Study, name: str, where: str) -> None:
+    """Raise StudyFileError where a warm-up cannot end by state: two bins tell it, and what is to fall never rests."""
+    profile, place = study.profiles[name], f"{where}: profiles.{name}"
+    if profile.warm_up_ends is WarmUpEnd.TIME:
+        return
+    if not 2 * BIN_S < profile.warm_up_s <= LONGEST_S:
+        raise StudyFileError(
+            f'{place}: with warm_up_ends = "steady", warm_up_s is the longest one: above {2 * BIN_S} and at most '
+            f"{LONGEST_S}"
+        )
+    for arm in profile.measure_s:
+        if falls_by_design(resolve_arm(study, profile, arm, {}).condition):
+            raise StudyFileError(
+                f'{place}: arm {arm} does not come to rest under its condition: warm_up_ends = "time" suits it'
             )
 
 

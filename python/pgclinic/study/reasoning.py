@@ -146,6 +146,9 @@ def mechanism_step(seen: MechanismSeen, claim: Claim) -> str:
     change = f", {times(seen.arm / seen.control)}" if seen.control > 0 else ""
     bound = "at least" if seen.ratio_min >= 1 else "at most"
     result = "it moved as the claimed cause demands" if seen.moved else "it did not move as the claimed cause demands"
+    way = "growing" if seen.ratio_min >= 1 else "shrinking"
+    if seen.one_way is not None:
+        result += f", and it kept {way} in each trial" if seen.one_way else f": it did not keep {way} in each trial"
     return (
         f"Cause: {name} went from {counter_words(seen.counter, seen.control)} ({claim.control}) to "
         f"{counter_words(seen.counter, seen.arm)} ({claim.arm}){change}; {bound} "

@@ -14,8 +14,8 @@ from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec
 from pgclinic.model.pages import PageFacts
 from pgclinic.model.processes import ProcessSample
 from pgclinic.model.run import Second
-from pgclinic.model.sample import Samples
-from pgclinic.model.study import Counter
+from pgclinic.model.sample import Sample, Samples
+from pgclinic.model.study import Counter, WarmUpEnd
 from pgclinic.model.trial import CpuUse, Probe, TrialOutcome, TrialRecord, TrialSpec
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.observe.cpu import CpuMeter
@@ -27,14 +27,14 @@ from pgclinic.observe.probe import visit_pages
 from pgclinic.observe.process_watch import ProcessWatch, client_memory_bytes, read_calls_between
 from pgclinic.observe.sampler import Sampler
 from pgclinic.observe.settings import reported_settings
+from pgclinic.observe.statistics_lag import await_statistics
 from pgclinic.pg.session import Access, QueryError
 from pgclinic.trial.condition import conditions
 from pgclinic.trial.doubts import find_doubts
 from pgclinic.trial.patient import server_for, target_of
 from pgclinic.trial.seconds import LiveSeconds
 from pgclinic.trial.server_log import ServerLog
-
-STATISTICS_LAG_S = 1.2
+from pgclinic.trial.warm_up import WarmUpWatch
 
 
 @dataclass(frozen=True)
@@ -107,19 +107,23 @@ def run_trial(spec: TrialSpec, listener: TrialListener, *, dsn: str | None = Non
 def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measured:
     """Bring the condition up, load and observe, probe while the condition still lasts."""
     live = LiveSeconds(spec, listener.on_second)
+    warm_up = WarmUpWatch() if spec.warm_up_ends is WarmUpEnd.STEADY else None
     with conditions(access, spec.condition):
         log = ServerLog(access.server, spec.load.target.application_name)
-        sampler, watch = Sampler(access, on_sample=live.sample), ProcessWatch(access.server.pid)
+        sampler, watch = Sampler(access, on_sample=_both_samples(live, warm_up)), ProcessWatch(access.server.pid)
         meter = CpuMeter(access.server.pid)
         sampler.start()
         watch.start()
         try:
             listener.on_stage("warming up")
             meter.start()
-            load = run_load(_aimed(spec.load, access), on_progress=_both(meter, live))
+            load = run_load(
+                _aimed(spec.load, access),
+                on_progress=_all_progress(meter, live, warm_up),
+                is_warm=warm_up.is_warm if warm_up is not None else None,
+            )
             cpu = meter.stop()
-            # What the last transactions did is told up to a second later.
-            time.sleep(STATISTICS_LAG_S)
+            await_statistics(access, spec.load.target.application_name)
         finally:
             samples, processes = sampler.stop(), watch.stop()
         cpu = meter.split(cpu, samples.cost_s + watch.cost_s)
@@ -143,13 +147,24 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
     )
 
 
-def _both(meter: CpuMeter, live: LiveSeconds) -> Callable[[LoadProgress], None]:
+def _all_progress(meter: CpuMeter, live: LiveSeconds, warm_up: WarmUpWatch | None) -> Callable[[LoadProgress], None]:
     def on_progress(progress: LoadProgress) -> None:
         if progress.phase in ("warm_up", "measure"):
             meter.look()
         live.progress(progress)
+        if warm_up is not None:
+            warm_up.progress(progress)
 
     return on_progress
+
+
+def _both_samples(live: LiveSeconds, warm_up: WarmUpWatch | None) -> Callable[[Sample], None]:
+    def on_sample(sample: Sample) -> None:
+        live.sample(sample)
+        if warm_up is not None:
+            warm_up.sample(sample)
+
+    return on_sample
 
 
 def _pages(spec: TrialSpec, access: Access) -> PageFacts | None:

@@ -81,13 +81,13 @@ impl Recorder {
         }
     }
 
-    /// Begins to count, or moves the end of counting.
+    /// Begins to count, or moves the end of warming up or of counting.
     pub fn set_window(&mut self, window: Window) {
         if self.window == Window::CLOSED {
             self.seconds.open(&window);
-            if let Some(log) = &mut self.log {
-                log.start(window.start);
-            }
+        }
+        if let Some(log) = self.log.as_mut().filter(|_| self.window.start != window.start) {
+            log.start(window.start);
         }
         self.window = window;
     }

@@ -1,0 +1,130 @@
+"""``pgclinic compare --resume RUN``: the same two arms, seed, servers and order; what is done is not repeated."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from pgclinic.cli.compare_end import Ending, finish_comparison
+from pgclinic.cli.compare_exports import check_exports
+from pgclinic.cli.compare_run import patients_words
+from pgclinic.cli.lab_output import say_cleaned
+from pgclinic.cli.live import LiveLine
+from pgclinic.cli.study_run import Course, measure
+from pgclinic.errors import UsageError
+from pgclinic.model.run import RunInfo
+from pgclinic.model.study import Study
+from pgclinic.pg.dsn import without_password
+from pgclinic.store.machine import read_machine
+from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
+from pgclinic.study.compare import PROFILE, A, B
+from pgclinic.study.expand import expand
+from pgclinic.study.fail_if import parse_threshold
+from pgclinic.study.prepare import Patient, choose_patient, prepare
+from pgclinic.study.read import parse_study
+from pgclinic.study.resume import refuse_another_plan, with_machine
+
+
+@dataclass(frozen=True)
+class ResumeRequest:
+    """What the command line asked for. ``dsns`` are only needed where an arm's own address had a password."""
+
+    run: Path
+    dsns: tuple[str, ...]
+    pool_machines: bool
+    ending: Ending
+
+
+def resume_comparison(request: ResumeRequest) -> int:
+    """Take up a comparison that ended before its answer, and give the exit code.
+
+    Raises UsageError: no run of a comparison, another machine or server, a run that is being written.
+    """
+    thresholds = tuple(parse_threshold(text) for text in request.ending.fail_if)
+    check_exports(request.ending.exports, as_json=request.ending.as_json)
+    stored = _stored(request.run)
+    study = parse_study(stored.study_toml, str(request.run / "study.toml"))
+    secrets = _secrets(study, request)
+    info = _info(stored.info, request)
+    say_cleaned()
+    with LiveLine(sys.stderr) as live:
+        course = _course(request, stored, study, info, secrets, live)
+        verdict = measure(course, live)
+    return finish_comparison(
+        course.folder,
+        study,
+        verdict,
+        thresholds=thresholds,
+        exports=request.ending.exports,
+        strict=request.ending.strict,
+        as_json=request.ending.as_json,
+    )
+
+
+def _course(
+    request: ResumeRequest,
+    stored: StoredRun,
+    study: Study,
+    info: RunInfo,
+    secrets: Mapping[str, str],
+    live: LiveLine,
+) -> Course:
+    """What was planned then, on the servers of then, with what is done of it."""
+    patients = {name: _patient(study, name, secrets, live) for name in (A, B)}
+    live.close()
+    words = patients_words(patients)
+    if words != info.server:
+        raise UsageError(f"{request.run} was begun on {info.server}; here is {words}")
+    profile = study.profiles[PROFILE]
+    blocks = expand(study, profile, seed=info.seed, server=patients[A].wanted, extra_settings={})
+    refuse_another_plan(blocks, stored.trials)
+    print(f"compare   {len(stored.trials)} trials are done; going on in {request.run}", file=sys.stderr)
+    prepare(study, profile, patients[A], {}, on_stage=live.stage)
+    return Course(
+        study=study,
+        profile=profile,
+        blocks=blocks,
+        folder=RunFolder(request.run),
+        info=info,
+        dsn=None,
+        done=stored.trials,
+        prelude_done=stored.prelude_trials,
+        prelude=stored.prelude,
+        dsns=secrets,
+    )
+
+
+def _stored(run: Path) -> StoredRun:
+    stored = read_run(run)
+    if stored.info.kind != "compare":
+        raise UsageError(
+            f"{run} is no comparison", hint=f"pgclinic study run --resume {run}, if it is the run of a study"
+        )
+    return stored
+
+
+def _secrets(study: Study, request: ResumeRequest) -> dict[str, str]:
+    """The whole address of every attached server by what is stored of it."""
+    stored = {arm.dsn for arm in study.arms.values() if arm.dsn is not None}
+    given = {without_password(dsn): dsn for dsn in request.dsns}
+    for safe in given:
+        if safe not in stored:
+            raise UsageError(f"{request.run} was begun on {' and '.join(sorted(stored)) or 'no --dsn'}, not on {safe}")
+    return {dsn: given.get(dsn, dsn) for dsn in stored}
+
+
+def _patient(study: Study, name: str, secrets: Mapping[str, str], live: LiveLine) -> Patient:
+    arm = study.arms[name]
+    bindir = Path(arm.bindir) if arm.bindir is not None else None
+    dsn = secrets[arm.dsn] if arm.dsn is not None else None
+    return choose_patient(study, version=arm.version, bindir=bindir, dsn=dsn, on_stage=live.stage)
+
+
+def _info(info: RunInfo, request: ResumeRequest) -> RunInfo:
+    pooled = with_machine(info, read_machine(), pool=request.pool_machines)
+    return replace(pooled, resumed_epoch_us=(*info.resumed_epoch_us, time.time_ns() // 1000))
