@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What the sampler of the server's views costs: the same load with and without it, in turns, on one server.
+"""What the observers of a trial cost: the same load with and without them, in turns, on one server.
+
+They are the sampler of the server's views and the watch over its processes, once a second each.
 
 Both are pgbench's builtin scripts, run by the load engine. Each block has one load of either kind in random order; the
 ratio is that of the TPS with the sampler to those without, with the 95 % interval over the blocks.
@@ -17,6 +19,7 @@ from pgclinic.lab.sources import find_source
 from pgclinic.load.engine import builtin_scripts, run_load
 from pgclinic.model.load import LoadSpec, Protocol, Script, Target
 from pgclinic.model.sample import Samples
+from pgclinic.observe.process_watch import ProcessWatch
 from pgclinic.observe.sampler import Sampler
 from pgclinic.pg.session import Access, Session
 from pgclinic.stats.student_t import t_interval
@@ -59,14 +62,17 @@ def load(access: Access, script: str, options: argparse.Namespace) -> float:
     return result.transactions / result.measured_s
 
 
-def sampled(access: Access, script: str, options: argparse.Namespace) -> tuple[float, Samples]:
-    sampler = Sampler(access, interval_s=options.interval)
+def observed(access: Access, script: str, options: argparse.Namespace) -> tuple[float, Samples, float]:
+    """TPS, what was sampled, and the CPU seconds that both observers took on this side."""
+    sampler, watch = Sampler(access, interval_s=options.interval), ProcessWatch(access.server.pid)
     sampler.start()
+    watch.start()
     try:
         tps = load(access, script, options)
     finally:
         samples = sampler.stop()
-    return tps, samples
+        watch.stop()
+    return tps, samples, samples.cost_s + watch.cost_s
 
 
 def compare(access: Access, script: str, options: argparse.Namespace) -> None:
@@ -80,8 +86,8 @@ def compare(access: Access, script: str, options: argparse.Namespace) -> None:
             if kind == "without":
                 tps[kind] = load(access, script, options)
                 continue
-            tps[kind], samples = sampled(access, script, options)
-            ours_s += samples.cost_s
+            tps[kind], samples, cost_s = observed(access, script, options)
+            ours_s += cost_s
             server_s += samples.server_cost_s or 0.0
             if samples.failed or samples.gaps:
                 print(f"  {samples.gaps} gaps, failed: {samples.failed}")

@@ -96,14 +96,14 @@ def test_arms_that_are_the_same_are_never_told_apart(items: Command) -> None:
     code, seen, said = compare(
         items,
         *("--a", "set:work_mem=4MB", "--b", "set:work_mem=4MB", "--schema", "schema.sql", "--script", "find.sql"),
-        *("--measure", "1s", "--warm-up", "0", "--budget", "36s", "-c", "2", "--strict"),
+        *("--measure", "1s", "--warm-up", "0", "--budget", "24s", "-c", "2", "--strict"),
     )
     assert seen["word"] in ("no difference", "inconclusive", "invalid"), seen
     interval = seen["interval"]
     assert interval["low"] is None or interval["low"] < 1.05
     assert interval["high"] is None or interval["high"] > 0.95
     assert code == (0 if seen["word"] == "no difference" else 4)
-    assert "up to 36 s" in said
+    assert "up to 24 s" in said
 
 
 def test_two_versions_with_a_held_horizon_each(items: Command) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from pgclinic.errors import UsageError
+from pgclinic.errors import StudyFileError, UsageError
 from pgclinic.model.load import Protocol
-from pgclinic.model.study import Study
+from pgclinic.model.study import Study, WarmUpEnd
 from pgclinic.model.trial import ServerWanted
 from pgclinic.model.verdict import VerdictWord
 from pgclinic.study.compare import PROFILE, A, B, Common, Length, comparison_study, from_study
 from pgclinic.study.compare_arms import ArmAsked, parse_arm, parse_script
 from pgclinic.study.expand import expand
+from pgclinic.study.expected import block_s
 from pgclinic.study.judge import decided, judge
 from pgclinic.study.read import parse_study, read_study, shipped_studies
 from pgclinic.study.write import study_toml
@@ -107,7 +108,18 @@ def test_a_budget_leaves_the_number_open() -> None:
     with pytest.raises(UsageError, match="5 are the fewest that bound a ratio") as raised:
         study_of(length=Length(warm_up_s=2, measure_s=10, budget_s=60))
     assert raised.value.hint is not None
-    assert "--budget 140s" in raised.value.hint
+    assert "--budget 132s" in raised.value.hint
+
+
+def test_a_warm_up_by_state_is_planned_as_short_as_it_may_be() -> None:
+    length = Length(warm_up_s=60, warm_up_ends=WarmUpEnd.STEADY, measure_s=10, budget_s=300)
+    profile = study_of(length=length).profiles[PROFILE]
+    assert (profile.warm_up_s, profile.warm_up_ends) == (60, WarmUpEnd.STEADY)
+    # A block is two trials of 12 + 10 s at least.
+    assert profile.blocks_max == 7
+    assert block_s(profile) == pytest.approx(2 * (12 + 10), abs=4)
+    with pytest.raises(StudyFileError, match="arm a does not come to rest"):
+        study_of(a=("condition:held=session",), length=length)
 
 
 def test_an_open_question_is_settled_by_either_answer() -> None:

@@ -56,6 +56,20 @@ def test_a_quarter_of_the_fall_foretells_the_rest_although_tps_are_noisy() -> No
     assert law.tps_at(120) == pytest.approx(T0 / math.sqrt(1 + 120 / TAU), rel=0.15)
 
 
+def test_what_a_hit_costs_may_move_and_the_law_says_by_how_much() -> None:
+    versions, hits, tps = stretches(100)
+    law = fit_root_law(versions, hits, tps)
+    assert law is not None
+    assert law.prices == pytest.approx((1.0, 1.0), abs=0.02)
+    # Every second stretch costs a half more: neighbours who come and go.
+    moved = fit_root_law(versions, hits, [rate / (1.5 if at % 2 else 1.0) for at, rate in enumerate(tps)])
+    assert moved is not None
+    low, high = moved.prices
+    assert high / low == pytest.approx(1.5, rel=0.1)
+    assert moved.tps_at(3600, high) < moved.tps_at(3600) < moved.tps_at(3600, low)
+    assert moved.tps_at(3600) / moved.tps_at(3600, high) == pytest.approx(math.sqrt(high), rel=0.02)
+
+
 def test_what_does_not_grow_has_no_law() -> None:
     versions, hits, tps = stretches(30)
     assert fit_root_law(versions, [A - B * 0.01 * value for value in versions], tps) is None

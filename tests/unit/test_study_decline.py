@@ -14,6 +14,7 @@ from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import VerdictWord
 from pgclinic.study.judge import judge
+from pgclinic.study.one_way import hits_by_part
 from pgclinic.study.read import parse_study, study_text
 from pgclinic.study.tail import log_slope
 
@@ -120,3 +121,9 @@ def test_a_decline_needs_a_cause_that_keeps_growing(
 def test_a_counter_nobody_sampled_is_not_held_against_the_claim() -> None:
     claim = judge(STUDY, run(free_end=1.0, held_end=0.6)).headline
     assert {one.one_way for one in claim.mechanisms} == {None}
+
+
+def test_a_short_trial_has_no_thirds() -> None:
+    whole = growing(run(free_end=1.0, held_end=0.6)[1], (50.0, 140.0, 230.0))
+    assert hits_by_part(whole) is not None
+    assert hits_by_part(replace(whole, samples=Samples(taken=whole.samples.taken[:12]))) is None

@@ -71,7 +71,7 @@ def test_an_unknown_study_names_the_nearest() -> None:
         ("clients = 10", 'clients = "ten"', "clients"),
         ('about = "nothing holds the horizon"', 'about = "x"\nbuilds_on = "held"', "in a circle"),
         ("warm_up_s = 1", 'warm_up_s = 20\nwarm_up_ends = "steady"', "held does not come to rest"),
-        ("warm_up_s = 1", 'warm_up_s = 10\nwarm_up_ends = "steady"', "above 10 and at most 60"),
+        ("warm_up_s = 1", 'warm_up_s = 10\nwarm_up_ends = "steady"', "from 12 to 60"),
         ("warm_up_s = 1", 'warm_up_s = 10\nwarm_up_ends = "stead"', "warm_up_ends"),
         ("format = 1", "format = ", "not TOML"),
     ],

@@ -50,7 +50,8 @@ impl Stage {
         }
     }
 
-    /// Ends the warm-up at a whole second to come, at least a second from now: every thread hears of it before.
+    /// Ends the warm-up at a whole second to come, at least a second from now: a thread that gets a processor within
+    /// that second hears of it before.
     pub fn end_warm_up(&self, now: Nanos) {
         let started = self.started.load(Ordering::Acquire);
         if started != NEVER {

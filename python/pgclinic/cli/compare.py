@@ -17,7 +17,7 @@ ARM_HELP = (
 
 
 #: What may stand beside --resume: what becomes of the answer, and addresses whose passwords no run folder keeps.
-BESIDE_RESUME = {"a", "b", "dsn", "resume", "pool_machines", "fail_if", "strict", "runs", "as_json", "force"} | {
+BESIDE_RESUME = {"a", "b", "dsn", "resume", "pool_machines", "fail_if", "strict", "as_json", "force"} | {
     "junit",
     "markdown",
     "bencher",

@@ -144,6 +144,7 @@ def measure(course: Course, live: LiveLine) -> Verdict:
         if not alone:
             raise UsageError(f"another command is writing {folder.path}")
         if info.resumed_epoch_us:
+            _refuse_overtaken(course)
             folder.cut_torn_second()
             folder.write_info(info)
         try:
@@ -167,6 +168,12 @@ def measure(course: Course, live: LiveLine) -> Verdict:
             live.close()
             _say_what_is_kept(folder, "compare" if info.kind == "compare" else "study run")
             raise
+
+
+def _refuse_overtaken(course: Course) -> None:
+    """The run was read before it was locked; raise UsageError where another command has gone on with it in between."""
+    if course.folder.finished() != len(course.done) + len(course.prelude_done):
+        raise UsageError(f"another command went on with {course.folder.path} meanwhile", hint="resume it once more")
 
 
 def _prelude(course: Course, live: LiveLine) -> Prelude:
@@ -198,7 +205,7 @@ def _say_what_comes(study: Study, profile: Profile, patient: Patient, seed: int)
 
 
 def _say_what_is_kept(folder: RunFolder, command: str) -> None:
-    kept = len(list((folder.path / "trials").glob("*/record.json")))
+    kept = folder.finished()
     print(f"{kept} finished trials are kept in {folder.path}", file=sys.stderr)
     if kept:
         print(f"  judge what there is: pgclinic study judge {folder.path}", file=sys.stderr)

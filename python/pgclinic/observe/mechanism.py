@@ -16,7 +16,7 @@ def mechanism_counters(
     """Counters over the measured time, which began at 0 and lasted ``measured_s``; one that cannot be read is left out.
 
     ``read_calls`` are the read system calls of the server in that time. Samples must be aligned, the first taken before
-    0, the last at least 1.2 s after the end: backends tell what they did about once a second, between transactions.
+    0, the last when the statistics have heard of all of the load (``statistics_lag``).
     """
     span = _Span(samples, measured_s, transactions)
     found: dict[Counter, float | None] = {

@@ -108,8 +108,12 @@ def read_io(pid: int) -> Io | None:
 
 
 def read_run_time(pid: int) -> str | None:
-    """A text that changes whenever the process gets a processor: its run time to the nanosecond, and its waits."""
-    return _text(pid, "schedstat")
+    """A text that changes whenever the process gets a processor: its run time to the nanosecond, and its waits.
+
+    None also where the kernel does not count: it then says of every process that it never ran.
+    """
+    text = _text(pid, "schedstat")
+    return None if text is None or text.startswith("0 ") else text
 
 
 def read_title(pid: int) -> str | None:

@@ -101,8 +101,14 @@ def _was_sampled(trial: TrialRecord) -> bool:
     return trial.outcome is TrialOutcome.DONE and measured_s > 0 and len(trial.samples.taken) > 0
 
 
+def _warm_up_s(trial: TrialRecord) -> float:
+    """What it really took; older records tell only what it was to take."""
+    return (trial.load.warm_up_s if trial.load is not None else 0.0) or trial.spec.load.warm_up_s
+
+
 def _observed(index: int, trial: TrialRecord, seconds: Sequence[Second]) -> ObservedArm:
-    window = _Window(-trial.spec.load.warm_up_s, trial.load.measured_s if trial.load is not None else 0.0)
+    warm_up_s = _warm_up_s(trial)
+    window = _Window(-warm_up_s, trial.load.measured_s if trial.load is not None else 0.0)
     axis = (window.begin_s, round(window.end_s, 3))
     panels = _panels(trial, seconds, window)
     marks = marks_of(trial.samples, window.begin_s, window.end_s)
@@ -113,7 +119,7 @@ def _observed(index: int, trial: TrialRecord, seconds: Sequence[Second]) -> Obse
         arm=spec.arm,
         index=index,
         title=f"Trial {spec.number}, block {spec.block}: {window.end_s:g} s measured"
-        + (f" after {spec.load.warm_up_s:g} s of warm-up" if spec.load.warm_up_s else ""),
+        + (f" after {warm_up_s:g} s of warm-up" if warm_up_s else ""),
         events=event_rows(marks, axis),
         begin=_per_cent(0.0, axis),
         missing=(*missing_words(trial.samples), *_without_processes(trial)),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from pgclinic.model.run import RunInfo
-from pgclinic.model.study import ArmFile, Condition, Profile, Study
+from pgclinic.model.study import ArmFile, Condition, Profile, Study, WarmUpEnd
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.cost import Cost, cost_of
@@ -81,7 +81,10 @@ def workload_rows(run: RunInfo, study: Study, verdict: Verdict, trials: Sequence
 def _timing(profile: Profile) -> str:
     measured = ", ".join(f"{arm} {length:g} s" for arm, length in profile.measure_s.items())
     blocks = block_range(profile)
-    return f"{profile.warm_up_s:g} s of warm-up, then measured: {measured}; {blocks}"
+    warm_up = f"{profile.warm_up_s:g} s of warm-up"
+    if profile.warm_up_ends is WarmUpEnd.STEADY:
+        warm_up = f"up to {warm_up}, until it is steady"
+    return f"{warm_up}, then measured: {measured}; {blocks}"
 
 
 def block_range(profile: Profile) -> str:

@@ -15,14 +15,14 @@ from pgclinic.study.figures import count, span, times
 
 def verdict_table(studies: Sequence[Study], verdicts: Sequence[Verdict]) -> str:
     """A sum, and under the name of each study word, claim, what was seen, its 95 % interval, and what was published."""
-    rows = {
-        study.name: [_row(claim_of(study, each), each) for each in verdict.claims]
+    rows = [
+        (study.name, [_row(claim_of(study, each), each) for each in verdict.claims])
         for study, verdict in zip(studies, verdicts, strict=True)
-    }
-    together = [row for of_study in rows.values() for row in of_study]
+    ]
+    together = [row for _, of_study in rows for row in of_study]
     widths = [max((len(row[column]) for row in together), default=0) for column in range(4)]
     lines = [_sum([each for verdict in verdicts for each in verdict.claims])]
-    for name, of_study in rows.items():
+    for name, of_study in rows:
         lines += ["", name]
         for row in of_study:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]

@@ -28,16 +28,18 @@ class Line:
 class RootLaw:
     """``hits`` are buffer hits of an update by versions left behind; ``tau_s`` is None where nothing slows down.
 
-    ``tps_at_start`` is the rate with no version left behind.
+    ``tps_at_start`` is the rate with no version left behind. ``prices`` are what an update cost in the cheapest and in
+    the dearest tenth of the stretches, as ratios to what the law says of them.
     """
 
     hits: Line
     tps_at_start: float
     tau_s: float | None
+    prices: tuple[float, float] = (1.0, 1.0)
 
-    def tps_at(self, seconds: float) -> float:
-        """The rate after a hold of so many seconds under full load."""
-        return self.tps_at_start / math.sqrt(1.0 + seconds / self.tau_s) if self.tau_s else self.tps_at_start
+    def tps_at(self, seconds: float, price: float = 1.0) -> float:
+        """The rate after a hold of so many seconds under full load, where a hit costs ``price`` times as much."""
+        return self.tps_at_start / math.sqrt(1.0 + price * seconds / self.tau_s) if self.tau_s else self.tps_at_start
 
     @property
     def halved_after_s(self) -> float | None:
@@ -65,4 +67,13 @@ def fit_root_law(versions: Sequence[float], hits: Sequence[float], tps: Sequence
     if by_versions.slope <= 0 or cost.slope <= 0 or at_start <= 0:
         return None
     per_version = cost.slope * by_versions.slope
-    return RootLaw(hits=by_versions, tps_at_start=1.0 / at_start, tau_s=at_start**2 / (2.0 * per_version))
+    told = [(rate, cost.at_zero + cost.slope * seen) for rate, seen in zip(tps, hits, strict=True)]
+    # Below the first version a steep line may reach nothing, and no price is a multiple of that.
+    paid = sorted(1.0 / (rate * by_law) for rate, by_law in told if by_law > 0) or [1.0]
+    tenth = min(max(1, len(paid) // 10), (len(paid) - 1) // 2)
+    return RootLaw(
+        hits=by_versions,
+        tps_at_start=1.0 / at_start,
+        tau_s=at_start**2 / (2.0 * per_version),
+        prices=(paid[tenth], paid[-1 - tenth]),
+    )

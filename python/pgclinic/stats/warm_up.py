@@ -14,6 +14,9 @@ BATCH = 5
 #: Seconds in one bin of the state.
 BIN_S = 5
 
+#: Two bins, and the end is told a second ahead and comes at a whole one.
+SHORTEST_S = 2 * BIN_S + 2
+
 #: Nobody waits longer than this for a warm-up to end.
 LONGEST_S = 60
 

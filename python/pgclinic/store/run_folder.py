@@ -94,6 +94,11 @@ class RunFolder:
         with disk_errors(self.path):
             return max((int(folder.name) for folder in (self.path / "trials").iterdir()), default=0)
 
+    def finished(self) -> int:
+        """How many trials, those of a prelude included, are complete."""
+        with disk_errors(self.path):
+            return len(list((self.path / "trials").glob("*/record.json")))
+
     def cut_torn_second(self) -> None:
         """Drop a last line that a kill or a full disk has cut off, so that the next one begins a line of its own."""
         file = self.path / "seconds.jsonl"

@@ -27,7 +27,7 @@ from pgclinic.study.compare_arms import ArmAsked
 from pgclinic.study.interval import FIRST_LOOK
 from pgclinic.study.pgbench_tables import pgbench_fill
 from pgclinic.study.read import check_steady
-from pgclinic.study.run import OVERHEAD_S_GUESS
+from pgclinic.study.run import OVERHEAD_S_GUESS, likely_warm_up_s
 
 A, B = "a", "b"
 PROFILE = "compare"
@@ -206,7 +206,7 @@ def _profile(length: Length) -> Profile:
 
 
 def _within(length: Length, measure_s: dict[str, float], budget_s: float) -> Profile:
-    load_s = 2 * (length.warm_up_s + length.measure_s)
+    load_s = 2 * (likely_warm_up_s(length.warm_up_s, length.warm_up_ends) + length.measure_s)
     block_s = load_s + 2 * OVERHEAD_S_GUESS
     fewest = first_bounded()
     if budget_s < fewest * block_s:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pgclinic.model.study import Profile
-from pgclinic.study.run import OVERHEAD_S_GUESS
+from pgclinic.study.run import OVERHEAD_S_GUESS, likely_warm_up_s
 
 
 def block_s(profile: Profile) -> float:
-    """Seconds one block of all arms takes."""
-    return sum(seconds + profile.warm_up_s + OVERHEAD_S_GUESS for seconds in profile.measure_s.values())
+    """Seconds one block of all arms takes, at least where a warm-up ends by state."""
+    warm_up_s = likely_warm_up_s(profile.warm_up_s, profile.warm_up_ends)
+    return sum(seconds + warm_up_s + OVERHEAD_S_GUESS for seconds in profile.measure_s.values())
 
 
 def expected_s(profile: Profile) -> float:

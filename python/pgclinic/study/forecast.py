@@ -25,12 +25,13 @@ def forecast_steps(claim: Claim, trials: Sequence[TrialRecord]) -> tuple[str, ..
     law = law_of(trials)
     if law is None or law.hits.r_squared < R_SQUARED_MIN or law.halved_after_s is None:
         return ()
+    cheapest, dearest = (number(law.tps_at(_HOUR_S, price)) for price in law.prices)
     return (
         f"In {claim.arm} the buffer hits of one update follow {law.hits.at_zero:.1f} + {law.hits.slope * 1000:.2f} for "
         f"every 1,000 versions left behind (R² {law.hits.r_squared:.3f}). If nothing else changes, TPS falls with the "
         f"root of the time: half of {number(law.tps_at_start)} after {number(law.halved_after_s)} s of such a load, "
-        f"{number(law.tps_at(_HOUR_S))} after an hour. Beyond the trials that is the law's word; longer holds were "
-        "seen to fall faster.",
+        f"{number(law.tps_at(_HOUR_S))} after an hour; {dearest} to {cheapest} if a hit stays as dear, or as cheap, as "
+        "it was in a tenth of the time. Beyond the trials that is the law's word.",
     )
 
 

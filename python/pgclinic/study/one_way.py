@@ -11,8 +11,9 @@ from pgclinic.observe.deltas import Rate, hits_per_transaction
 from pgclinic.stats.slope import monotone
 from pgclinic.study.blocks import DECLINE
 
-#: Seconds are noisy: backends tell their counters late. Thirds of a trial are not.
+#: Seconds are noisy: backends tell their counters up to a second late. Thirds of some seconds are not.
 PARTS = 3
+SAMPLES_A_PART = 4
 
 
 def went_one_way(claim: Claim, mechanism: Mechanism, trials: Sequence[TrialRecord]) -> bool | None:
@@ -31,7 +32,7 @@ def hits_by_part(trial: TrialRecord) -> tuple[float, ...] | None:
     """Buffer hits per transaction in each third of what was measured; None where there are too few samples."""
     measured_s = trial.load.measured_s if trial.load is not None else 0.0
     inside = [one for one in trial.samples.of(Rate.COMMITS.view) if one.rows and 0.0 <= one.at_s <= measured_s]
-    if len(inside) <= PARTS:
+    if len(inside) <= PARTS * SAMPLES_A_PART:
         return None
     edges = [inside[part * (len(inside) - 1) // PARTS] for part in range(PARTS + 1)]
     parts = [hits_per_transaction(before, after) for before, after in pairwise(edges)]

@@ -14,7 +14,7 @@ from pgclinic.errors import StudyFileError, UnknownNameError
 from pgclinic.model.study import ArmFile, Claim, Condition, Counter, Study, WarmUpEnd
 from pgclinic.pg.dsn import SECRETS, parse_dsn
 from pgclinic.stats.pages_trend import EXACT_LEVELS_MAX
-from pgclinic.stats.warm_up import BIN_S, LONGEST_S
+from pgclinic.stats.warm_up import LONGEST_S, SHORTEST_S
 from pgclinic.study.blocks import OF_THE_LOAD
 from pgclinic.study.expand import resolve_arm
 from pgclinic.study.fitted import in_profile
@@ -212,10 +212,9 @@ def check_steady(study: Study, name: str, where: str) -> None:
     profile, place = study.profiles[name], f"{where}: profiles.{name}"
     if profile.warm_up_ends is WarmUpEnd.TIME:
         return
-    if not 2 * BIN_S < profile.warm_up_s <= LONGEST_S:
+    if not SHORTEST_S <= profile.warm_up_s <= LONGEST_S:
         raise StudyFileError(
-            f'{place}: with warm_up_ends = "steady", warm_up_s is the longest one: above {2 * BIN_S} and at most '
-            f"{LONGEST_S}"
+            f'{place}: with warm_up_ends = "steady", warm_up_s is the longest one: from {SHORTEST_S} to {LONGEST_S}'
         )
     for arm in profile.measure_s:
         if falls_by_design(resolve_arm(study, profile, arm, {}).condition):

@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from pgclinic.fleet.here import Fleet
 from pgclinic.model.progress import Progress
 from pgclinic.model.run import Second
-from pgclinic.model.study import Profile, Study
+from pgclinic.model.study import Profile, Study, WarmUpEnd
 from pgclinic.model.trial import Doubt, TrialOutcome, TrialRecord, TrialSpec
 from pgclinic.model.verdict import Verdict
+from pgclinic.stats.warm_up import SHORTEST_S
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.judge import decided, judge
 from pgclinic.study.resume import still_to_run
 from pgclinic.trial.run import TrialListener
 
 # What a trial takes beyond its load before any has shown it: start, condition, probe, stop.
-OVERHEAD_S_GUESS = 2.0
+OVERHEAD_S_GUESS = 1.2
 # An arm that failed in this many blocks one after the other will not succeed in the next.
 HOPELESS_BLOCKS = 2
 
@@ -152,6 +153,7 @@ class _Clock:
 
     def trial_done(self, record: TrialRecord) -> None:
         if record.outcome is TrialOutcome.DONE:
+            # A warm-up that ends by state may take longer than it was taken for: then this is part of it.
             self._overhead_s = max(0.5, record.elapsed_s - _load_s(record.spec))
 
     def has_room_for_block(self) -> bool:
@@ -179,8 +181,13 @@ class _Clock:
         return sum(_load_s(spec) + self._overhead_s for spec in self._blocks[0])
 
 
+def likely_warm_up_s(warm_up_s: float, ends: WarmUpEnd) -> float:
+    """How long a warm-up is taken for until one has shown it; one that ends by state may be over soon."""
+    return warm_up_s if ends is WarmUpEnd.TIME else min(warm_up_s, float(SHORTEST_S))
+
+
 def _load_s(spec: TrialSpec) -> float:
-    return spec.load.warm_up_s + (spec.load.measure_s or 0.0)
+    return likely_warm_up_s(spec.load.warm_up_s, spec.warm_up_ends) + (spec.load.measure_s or 0.0)
 
 
 def _hopeless(records: list[TrialRecord], study: Study) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pgclinic.load.by_second import transactions_by_second
 from pgclinic.model.load import LoadResult, LoadSpec
 from pgclinic.model.sample import Samples
-from pgclinic.model.study import WarmUpEnd
 from pgclinic.model.trial import CpuUse, Doubt, DoubtKind, TrialSpec
 from pgclinic.trial.finding import Finding
 from pgclinic.trial.machine_doubts import observers_cost, slower_clock, stopped_by_quota
@@ -23,8 +22,10 @@ CONFLICTS = frozenset({"40001", "40P01"})
 CLOCK_JUMP_S = 0.5
 
 
-def find_doubts(spec: TrialSpec, load: LoadResult, cpu: CpuUse | None, samples: Samples) -> tuple[Doubt, ...]:
-    """All doubts that this trial's own record raises."""
+def find_doubts(
+    spec: TrialSpec, load: LoadResult, cpu: CpuUse | None, samples: Samples, *, settled: bool = True
+) -> tuple[Doubt, ...]:
+    """All doubts that this trial's own record raises. ``settled`` is False where a warm-up by state ended without."""
     found = [
         _starved(cpu),
         _client_bound(spec.load, load),
@@ -34,7 +35,7 @@ def find_doubts(spec: TrialSpec, load: LoadResult, cpu: CpuUse | None, samples: 
         _clock_jump(cpu),
         _throttled(cpu),
         _told(DoubtKind.OBSERVERS_COST, observers_cost(cpu) if cpu is not None else None),
-        _told(DoubtKind.NO_STEADY_STATE, _unsteady(spec, load)),
+        _told(DoubtKind.NO_STEADY_STATE, _unsteady(spec, load, settled=settled)),
     ]
     return tuple(doubt for doubt in found if doubt is not None)
 
@@ -43,9 +44,8 @@ def _told(kind: DoubtKind, finding: Finding | None) -> Doubt | None:
     return finding.as_doubt(kind) if finding is not None else None
 
 
-def _unsteady(spec: TrialSpec, load: LoadResult) -> Finding | None:
+def _unsteady(spec: TrialSpec, load: LoadResult, *, settled: bool) -> Finding | None:
     """A warm-up that was to end by state and took all of its time says the more about why."""
-    settled = spec.warm_up_ends is WarmUpEnd.TIME or load.warm_up_s < spec.load.warm_up_s
     unfinished = warm_up_unfinished(settled, load.warm_up_s)
     return unfinished or no_steady_state(transactions_by_second(load), spec.condition)
 

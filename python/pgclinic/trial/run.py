@@ -57,6 +57,7 @@ class Measured:
     pages: PageFacts | None
     gauges: dict[str, float]
     events: TrialEvents
+    settled: bool
 
 
 def run_trial(spec: TrialSpec, listener: TrialListener, *, dsn: str | None = None) -> TrialRecord:
@@ -100,7 +101,7 @@ def run_trial(spec: TrialSpec, listener: TrialListener, *, dsn: str | None = Non
         probe=measured.probe,
         pages=measured.pages,
         cpu=measured.cpu,
-        doubts=find_doubts(spec, measured.load, measured.cpu, measured.samples),
+        doubts=find_doubts(spec, measured.load, measured.cpu, measured.samples, settled=measured.settled),
     )
 
 
@@ -144,6 +145,7 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
         pages=pages,
         gauges=gauges,
         events=events,
+        settled=warm_up is None or warm_up.settled,
     )
 
 

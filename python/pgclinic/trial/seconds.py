@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 from pgclinic.model.load import LoadProgress
@@ -10,6 +9,7 @@ from pgclinic.model.run import Second
 from pgclinic.model.sample import Sample
 from pgclinic.model.trial import TrialSpec
 from pgclinic.observe.deltas import hits_per_transaction
+from pgclinic.trial.latest import Latest
 
 
 class LiveSeconds:
@@ -18,27 +18,14 @@ class LiveSeconds:
     def __init__(self, spec: TrialSpec, on_second: Callable[[Second], None]) -> None:
         self._spec = spec
         self._on_second = on_second
-        self._lock = threading.Lock()
-        self._before: Sample | None = None
-        self._hits: float | None = None
+        self._hits = Latest(hits_per_transaction)
 
     def sample(self, sample: Sample) -> None:
-        if sample.view != "database":
-            return
-        with self._lock:
-            if self._before is not None:
-                hits = hits_per_transaction(self._before, sample)
-                # Backends flush their counters about once a second: a sample between two flushes shows no commits.
-                if hits is None:
-                    return
-                self._hits = hits
-            self._before = sample
+        self._hits.sample(sample)
 
     def progress(self, progress: LoadProgress) -> None:
         if progress.phase != "measure":
             return
-        with self._lock:
-            hits = self._hits
         self._on_second(
             Second(
                 trial=self._spec.number,
@@ -49,6 +36,6 @@ class LiveSeconds:
                 failed=progress.failed,
                 latency_us_p50=progress.latency_us_p50,
                 latency_us_p99=progress.latency_us_p99,
-                buffer_hits_per_transaction=hits,
+                buffer_hits_per_transaction=self._hits.value,
             )
         )
