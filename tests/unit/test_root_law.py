@@ -9,9 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.records import blocks_of, global_counters
+from pgclinic.model.pages import PageFacts
 from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.trial import TrialRecord
-from pgclinic.stats.root_law import fit_line, fit_root_law
+from pgclinic.stats.root_law import MEMORY_SURCHARGE, fit_line, fit_root_law
 from pgclinic.study.forecast import forecast_steps, law_of
 
 T0, TAU = 7000.0, 17.0
@@ -70,6 +71,23 @@ def test_what_a_hit_costs_may_move_and_the_law_says_by_how_much() -> None:
     assert moved.tps_at(3600) / moved.tps_at(3600, high) == pytest.approx(math.sqrt(high), rel=0.02)
 
 
+def test_versions_are_what_the_rate_leaves_behind() -> None:
+    law = fit_root_law(*stretches(30))
+    assert law is not None
+    for seconds in (1, 30, 600):
+        assert law.versions_at(seconds) == pytest.approx(committed_by(seconds), rel=0.02)
+
+
+def test_hits_that_no_cache_serves_make_the_fall_steeper() -> None:
+    law = fit_root_law(*stretches(30))
+    assert law is not None
+    assert law.tps_beyond_cache(600, 1e12) == pytest.approx(law.tps_at(600), rel=0.02), "all of it fits"
+    some, none = law.tps_beyond_cache(600, law.versions_at(600) / 3), law.tps_beyond_cache(600, 1.0)
+    assert law.tps_at(600) > some > none
+    # Every hit at the memory's price is the law at that price.
+    assert none == pytest.approx(law.tps_at(600, 1.0 + MEMORY_SURCHARGE), rel=0.03)
+
+
 def test_what_does_not_grow_has_no_law() -> None:
     versions, hits, tps = stretches(30)
     assert fit_root_law(versions, [A - B * 0.01 * value for value in versions], tps) is None
@@ -97,6 +115,23 @@ def test_a_claim_s_reasoning_foretells_when_the_rate_has_halved() -> None:
     (step,) = forecast_steps(study.claims[0], held)
     assert "4.09 for every 1,000 versions" in step
     assert "after an hour" in step
+
+
+def test_a_table_that_outgrows_the_cache_is_foretold_too() -> None:
+    study = global_counters()
+    held = [sampled(one, 30) for one in blocks_of(study, (0.6, 0.6), seconds=30) if one.spec.arm == "held"]
+    assert "last cache" not in forecast_steps(study.claims[0], held)[0]
+    wide = [with_pages(one, version_bytes=400) for one in held]
+    (step,) = forecast_steps(study.claims[0], wide)
+    assert "last cache" in step
+    narrow = [with_pages(one, version_bytes=1) for one in held]
+    assert "last cache" not in forecast_steps(study.claims[0], narrow)[0]
+
+
+def with_pages(record: TrialRecord, *, version_bytes: int) -> TrialRecord:
+    assert record.load is not None
+    size = version_bytes * (record.load.transactions + record.load.warm_up_transactions)
+    return replace(record, pages=PageFacts(table="global_counters", table_pages=size // 8192, elapsed_s=0.1))
 
 
 def test_nothing_is_foretold_without_samples_or_for_a_claim_of_another_kind() -> None:

@@ -14,6 +14,12 @@ from dataclasses import dataclass
 from pgclinic.stats.slope import least_squares_slope
 from pgclinic.stats.summary import mean
 
+#: By how much more a hit costs that memory must serve than one that a cache serves: benches/price_of_a_hit.py.
+MEMORY_SURCHARGE = 1.6
+
+#: The sum over versions has so many steps.
+_STEPS = 500
+
 
 @dataclass(frozen=True)
 class Line:
@@ -40,6 +46,30 @@ class RootLaw:
     def tps_at(self, seconds: float, price: float = 1.0) -> float:
         """The rate after a hold of so many seconds under full load, where a hit costs ``price`` times as much."""
         return self.tps_at_start / math.sqrt(1.0 + price * seconds / self.tau_s) if self.tau_s else self.tps_at_start
+
+    def tps_beyond_cache(self, seconds: float, versions_cached: float) -> float:
+        """The same where only so many versions fit into the processor's caches: hits on the others cost more."""
+        if not self.tau_s:
+            return self.tps_at_start
+        at_zero = 1.0 / self.tps_at_start
+        per_version = at_zero**2 / (2.0 * self.tau_s)
+        # Dearer hits leave fewer versions behind than the plain law, never more.
+        step = self.versions_at(seconds) / _STEPS
+        cost_s, passed_s = at_zero, 0.0
+        for number in range(_STEPS):
+            middle = (number + 0.5) * step
+            price = 1.0 + MEMORY_SURCHARGE * max(0.0, 1.0 - versions_cached / middle)
+            cost_s = at_zero + per_version * price * middle
+            passed_s += cost_s * step
+            if passed_s >= seconds:
+                break
+        return 1.0 / cost_s
+
+    def versions_at(self, seconds: float) -> float:
+        """How many versions a hold of so many seconds leaves behind."""
+        if not self.tau_s:
+            return self.tps_at_start * seconds
+        return 2.0 * self.tps_at_start * self.tau_s * (math.sqrt(1.0 + seconds / self.tau_s) - 1.0)
 
     @property
     def halved_after_s(self) -> float | None:

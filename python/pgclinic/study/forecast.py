@@ -15,7 +15,11 @@ from pgclinic.study.figures import number
 STRETCHES_MIN = 8
 R_SQUARED_MIN = 0.9
 
+#: A last cache as servers have it, for a machine's own is not told to guests.
+CACHE_BYTES = 32 * 2**20
+
 _HOUR_S = 3600.0
+_PAGE_BYTES = 8192
 
 
 def forecast_steps(claim: Claim, trials: Sequence[TrialRecord]) -> tuple[str, ...]:
@@ -31,8 +35,31 @@ def forecast_steps(claim: Claim, trials: Sequence[TrialRecord]) -> tuple[str, ..
         f"every 1,000 versions left behind (R² {law.hits.r_squared:.3f}). If nothing else changes, TPS falls with the "
         f"root of the time: half of {number(law.tps_at_start)} after {number(law.halved_after_s)} s of such a load, "
         f"{number(law.tps_at(_HOUR_S))} after an hour; {dearest} to {cheapest} if a hit stays as dear, or as cheap, as "
-        "it was in a tenth of the time. Beyond the trials that is the law's word.",
+        f"it was in a tenth of the time.{_beyond_cache(law, trials)}",
     )
+
+
+def _beyond_cache(law: RootLaw, trials: Sequence[TrialRecord]) -> str:
+    """What becomes of it once the versions no longer fit into the processor's cache; nothing where they do."""
+    each = _version_bytes(trials)
+    if each is None or law.versions_at(_HOUR_S) * each <= CACHE_BYTES:
+        return ""
+    size = law.versions_at(_HOUR_S) * each / 2**20
+    slower = number(law.tps_beyond_cache(_HOUR_S, CACHE_BYTES / each))
+    return (
+        f" By then the table has {number(size)} MB of versions, and beyond the processor's last cache (often some "
+        f"{CACHE_BYTES / 2**20:.0f} MB) each hit costs more: rather {slower} TPS."
+    )
+
+
+def _version_bytes(trials: Sequence[TrialRecord]) -> float | None:
+    """The table's bytes for one version left behind; None where nobody looked into the pages."""
+    pages = committed = 0
+    for trial in trials:
+        if trial.pages is not None and trial.load is not None:
+            pages += trial.pages.table_pages
+            committed += trial.load.transactions + trial.load.warm_up_transactions
+    return pages * _PAGE_BYTES / committed if pages and committed else None
 
 
 def _names_hits(claim: Claim) -> bool:
