@@ -17,8 +17,9 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wild
 
 build: $(VENV)/.built
 
+# Whatever the verdict is here, it was shown: 3 is a contradicted claim, 4 a machine too noisy to tell.
 demo: build
-	$(BIN)/pgclinic study run global-counters --profile demo
+	$(BIN)/pgclinic study run global-counters --profile demo || (code=$$?; [ $$code -eq 3 ] || [ $$code -eq 4 ])
 
 test: lint rust-test test-tools
 	$(BIN)/python -m pytest -m alone

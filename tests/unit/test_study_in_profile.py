@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fixtures.records import run_info
 from pgclinic.cli.main import run
-from pgclinic.errors import StudyFileError
+from pgclinic.errors import StudyFileError, UnknownNameError
 from pgclinic.model.study import ArmFile, WorkloadChange
 from pgclinic.model.trial import DoubtKind, ServerWanted
 from pgclinic.report.run_view import repeat_commands
@@ -27,6 +27,15 @@ def test_the_demo_has_two_arms_and_only_claims_about_them() -> None:
     assert demo.claims[0] == STUDY.claims[0]
     assert {arm for claim in demo.claims for arm in (claim.arm, claim.control)} == {"free", "held"}
     assert in_profile(demo, DEMO) is demo
+
+
+def test_a_profile_may_judge_some_claims_only() -> None:
+    assert [claim.name for claim in in_profile(STUDY, DEMO).claims] == ["held-is-slower"]
+    both = in_profile(STUDY, replace(DEMO, claims=()))
+    assert {"held-is-slower", "held-falls-and-free-does-not"} <= {claim.name for claim in both.claims}
+    text = study_text("global-counters")
+    with pytest.raises(UnknownNameError, match="held-is-slow'"):
+        parse_study(text.replace('claims = ["held-is-slower"]', 'claims = ["held-is-slow"]'), "mine.toml")
 
 
 def test_only_named_arms_are_run_even_of_the_whole_study() -> None:

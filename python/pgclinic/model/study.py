@@ -124,7 +124,8 @@ class WarmUpEnd(str, Enum):
 class Profile(Record):
     """How much of it: ``measure_s`` by arm, blocks at least and at most, and the budget that ends the run.
 
-    Only the arms that ``measure_s`` names are run, and only claims about these are judged.
+    Only the arms that ``measure_s`` names are run, and only claims about these are judged; with ``claims``, names of
+    them, no others.
     A budget in seconds counts from the start of the first trial; a block that cannot be finished in it is not begun.
     With ``blocks_min`` equal to ``blocks_max`` nobody stops on what was seen, and the interval is the narrower one of
     a fixed number of blocks. ``warehouses`` is TPC-C's size, ``isolation`` overrides its workload's.
@@ -146,6 +147,7 @@ class Profile(Record):
     settings: dict[str, dict[str, str]] = {}
     prelude_s: float = 0.0
     warm_up_ends: WarmUpEnd = WarmUpEnd.TIME
+    claims: tuple[str, ...] = ()
 
 
 class Counter(str, Enum):

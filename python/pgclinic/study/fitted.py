@@ -54,11 +54,12 @@ def fitted(study: Study, major: int, profile: Profile | None = None, memory_byte
 
 
 def in_profile(study: Study, profile: Profile) -> Study:
-    """The study with only those arms that the profile runs, and only the claims that need no other."""
+    """The study with the arms that the profile runs, and the claims that it judges and that need no other."""
     gone = {name: "" for name in study.arms if name not in profile.measure_s}
-    if not gone:
+    asked = [claim for claim in study.claims if not profile.claims or claim.name in profile.claims]
+    if not gone and len(asked) == len(study.claims):
         return study
-    claims = tuple(kept for claim in study.claims if (kept := _without(claim, gone)) is not None)
+    claims = tuple(kept for claim in asked if (kept := _without(claim, gone)) is not None)
     return replace(study, arms=_folded(study.arms, gone, profile), claims=claims)
 
 

@@ -172,6 +172,10 @@ def _check_profile(study: Study, name: str, where: str) -> None:
         for arm_name in by_arm:
             if arm_name not in study.arms:
                 raise UnknownNameError("arm", arm_name, study.arms, where=f"{where}: profiles.{name}.{key}")
+    names = [claim.name for claim in study.claims]
+    for claim in profile.claims:
+        if claim not in names:
+            raise UnknownNameError("claim", claim, names, where=f"{where}: profiles.{name}.claims")
     _check_times(study, name, where)
 
 
