@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
-from pgclinic.cli.compare_exports import Exports, write_exports
+from pgclinic.cli.compare_exports import Exports, check_exports, write_exports
 from pgclinic.model.compare import CompareWord, Comparison, Threshold, ThresholdState
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
@@ -18,6 +17,7 @@ from pgclinic.report.terminal import Places
 from pgclinic.store.run_folder import RunFolder, read_run
 from pgclinic.study.compare import PROFILE
 from pgclinic.study.comparison import compare
+from pgclinic.study.fail_if import parse_threshold
 
 CROSSED, UNDECIDED = 3, 4
 
@@ -26,42 +26,43 @@ CROSSED, UNDECIDED = 3, 4
 class Ending:
     """What is to become of the answer, in the user's words."""
 
-    fail_if: tuple[str, ...]
-    strict: bool
-    exports: Exports
-    as_json: bool
+    fail_if: tuple[str, ...] = ()
+    strict: bool = False
+    exports: Exports = field(default_factory=Exports)
+    as_json: bool = False
+
+    @property
+    def thresholds(self) -> tuple[Threshold, ...]:
+        """Raises UsageError for a condition that cannot be read."""
+        return tuple(parse_threshold(text) for text in self.fail_if)
+
+    def check(self) -> None:
+        """Raise UsageError for whatever of it cannot be done, before anything is run."""
+        _ = self.thresholds
+        check_exports(self.exports, as_json=self.as_json)
 
 
-def finish_comparison(
-    folder: RunFolder,
-    study: Study,
-    verdict: Verdict,
-    *,
-    thresholds: Sequence[Threshold] = (),
-    exports: Exports = Exports(),
-    strict: bool = False,
-    as_json: bool = False,
-) -> int:
+def finish_comparison(folder: RunFolder, study: Study, verdict: Verdict, ending: Ending) -> int:
     """Write verdict, comparison, report and exports; print the answer; give the exit code."""
     folder.write_verdict(verdict)
     stored = read_run(folder.path)
-    comparison = compare(study, stored.trials, verdict, study.profiles[PROFILE], thresholds, stored.prelude)
+    comparison = compare(study, stored.trials, verdict, study.profiles[PROFILE], ending.thresholds, stored.prelude)
     folder.write_comparison(comparison)
     page = render_report(
         stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), comparison, stored.prelude
     )
     report = folder.write_report(page)
-    to_stdout = write_exports(exports, comparison, stored, strict=strict)
+    to_stdout = write_exports(ending.exports, comparison, stored, strict=ending.strict)
     if to_stdout is not None:
         print(to_stdout, end="")
-    elif as_json:
+    elif ending.as_json:
         told = {"run": str(folder.path), "report": str(report), "comparison": comparison}
         print(msgspec.json.encode(told).decode())
     else:
         places = Places(report=str(report), folder=str(folder.path))
         width = min(120, max(60, shutil.get_terminal_size((100, 24)).columns))
         print(compare_text(comparison, stored.trials, places, width=width))
-    return exit_code(comparison, strict=strict)
+    return exit_code(comparison, strict=ending.strict)
 
 
 def exit_code(comparison: Comparison, *, strict: bool) -> int:

@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from pgclinic.cli.compare_end import Ending, finish_comparison
-from pgclinic.cli.compare_exports import check_exports
 from pgclinic.cli.compare_run import patients_words
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
@@ -24,7 +23,6 @@ from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 from pgclinic.study.compare import PROFILE, A, B
 from pgclinic.study.expand import expand
-from pgclinic.study.fail_if import parse_threshold
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import parse_study
 from pgclinic.study.resume import refuse_another_plan, with_machine
@@ -45,8 +43,7 @@ def resume_comparison(request: ResumeRequest) -> int:
 
     Raises UsageError: no run of a comparison, another machine or server, a run that is being written.
     """
-    thresholds = tuple(parse_threshold(text) for text in request.ending.fail_if)
-    check_exports(request.ending.exports, as_json=request.ending.as_json)
+    request.ending.check()
     stored = _stored(request.run)
     study = parse_study(stored.study_toml, str(request.run / "study.toml"))
     secrets = _secrets(study, request)
@@ -55,15 +52,7 @@ def resume_comparison(request: ResumeRequest) -> int:
     with LiveLine(sys.stderr) as live:
         course = _course(request, stored, study, info, secrets, live)
         verdict = measure(course, live)
-    return finish_comparison(
-        course.folder,
-        study,
-        verdict,
-        thresholds=thresholds,
-        exports=request.ending.exports,
-        strict=request.ending.strict,
-        as_json=request.ending.as_json,
-    )
+    return finish_comparison(course.folder, study, verdict, request.ending)
 
 
 def _course(

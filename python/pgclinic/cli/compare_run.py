@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from pgclinic import __version__
 from pgclinic.cli.compare_end import Ending, finish_comparison
-from pgclinic.cli.compare_exports import check_exports
 from pgclinic.cli.duration import in_words, parse_duration_s
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
@@ -33,7 +32,6 @@ from pgclinic.study.compare import PROFILE, A, B, Common, Length, comparison_stu
 from pgclinic.study.compare_arms import ArmAsked, parse_arm, parse_script, read_arm_file, read_text
 from pgclinic.study.expand import expand
 from pgclinic.study.expected import block_s
-from pgclinic.study.fail_if import parse_threshold
 from pgclinic.study.fitted import fitted
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import read_study
@@ -111,8 +109,7 @@ class Asked:
 
 def run_comparison(request: Request) -> int:
     """Answer the question and give the exit code; all that can be wrong is found before anything is done."""
-    thresholds = tuple(parse_threshold(text) for text in request.ending.fail_if)
-    check_exports(request.ending.exports, as_json=request.ending.as_json)
+    request.ending.check()
     asked = _asked(request)
     say_cleaned()
     seed = request.seed if request.seed is not None else random.SystemRandom().randrange(1, SEEDS)
@@ -131,15 +128,7 @@ def run_comparison(request: Request) -> int:
         name = f"{time.strftime('%Y-%m-%d')}-compare-{seed}"
         folder = RunFolder.create(request.runs, name, info, study_toml(study))
         verdict = measure(Course(study, profile, blocks, folder, info, dsn=None, dsns=_secrets(asked)), live)
-    return finish_comparison(
-        folder,
-        study,
-        verdict,
-        thresholds=thresholds,
-        exports=request.ending.exports,
-        strict=request.ending.strict,
-        as_json=request.ending.as_json,
-    )
+    return finish_comparison(folder, study, verdict, request.ending)
 
 
 def _asked(request: Request) -> Asked:

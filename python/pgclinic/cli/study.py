@@ -132,7 +132,7 @@ def judge_again(
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
     """Judge a finished or interrupted run again, without a server, and write its report anew."""
-    from pgclinic.cli.compare_end import finish_comparison
+    from pgclinic.cli.compare_end import Ending, finish_comparison
     from pgclinic.cli.verdict import finish
     from pgclinic.store.run_folder import RunFolder, read_run
     from pgclinic.study.fitted import in_profile
@@ -148,7 +148,7 @@ def judge_again(
     doubts = doubts_of_run(stored.info, stored.prelude)
     verdict = judge(study, stored.trials, profile, stored.info.machine.memory_bytes, doubts)
     if stored.info.kind == "compare":
-        raise typer.Exit(finish_comparison(RunFolder(run_folder), study, verdict, as_json=as_json))
+        raise typer.Exit(finish_comparison(RunFolder(run_folder), study, verdict, Ending(as_json=as_json)))
     finish(RunFolder(run_folder), study, verdict, as_json=as_json)
     raise typer.Exit(worst_exit_code([verdict]))
 
