@@ -13,6 +13,8 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 
+LONG_TESTS := tests/studies tests/server
+
 .PHONY: reference build demo test lint rust-test rust-lint python-lint test-tools lock clean
 
 build: $(VENV)/.built
@@ -23,7 +25,8 @@ demo: build
 
 test: lint rust-test test-tools
 	$(BIN)/python -m pytest -m alone
-	$(BIN)/python -m pytest -m "not alone" --numprocesses auto --maxprocesses 4 --dist loadfile --durations 20 --durations-min 5
+	# The long ones first, so that no worker is left with them at the end.
+	$(BIN)/python -m pytest $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(wildcard tests/*)) -m "not alone" --numprocesses auto --maxprocesses 4 --dist loadfile --durations 20 --durations-min 5
 
 lint: rust-lint python-lint
 
