@@ -124,6 +124,27 @@ def test_a_spent_budget_begins_no_block(tmp_path: Path, monkeypatch: pytest.Monk
     assert verdict.headline.word is VerdictWord.INCONCLUSIVE
 
 
+def test_the_last_block_that_a_verdict_needs_may_overrun_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert PROFILE.blocks_min < PROFILE.blocks_max
+    now = [0.0]
+    monkeypatch.setattr(study_run.time, "monotonic", lambda: now[0])
+
+    def slow(spec: TrialSpec) -> TrialRecord:
+        now[0] += 40.0
+        return replace(steady(0.6)(spec), elapsed_s=40.0)
+
+    # 80 s a block, and the last one needed would end 60 s too late.
+    short = ScriptedFleet(slow)
+    run(tmp_path / "short", short, replace(PROFILE, budget_s=80 * PROFILE.blocks_min - 60))
+    assert len(short.orders) == 2 * PROFILE.blocks_min
+    now[0] = 0.0
+    shorter = ScriptedFleet(slow)
+    run(tmp_path / "shorter", shorter, replace(PROFILE, budget_s=80 * PROFILE.blocks_min - 100))
+    assert len(shorter.orders) == 2 * (PROFILE.blocks_min - 2)
+
+
 def test_failed_trials_are_stored_and_the_study_goes_on(tmp_path: Path) -> None:
     def dies_once(spec: TrialSpec) -> TrialRecord:
         if spec.number == 3:

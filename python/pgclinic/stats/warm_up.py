@@ -17,6 +17,9 @@ BIN_S = 5
 #: Two bins, and the end is told a second ahead and comes at a whole one.
 SHORTEST_S = 2 * BIN_S + 2
 
+#: What most take that end by state at all: one bin more.
+LIKELY_S = SHORTEST_S + BIN_S
+
 #: Nobody waits longer than this for a warm-up to end.
 LONGEST_S = 60
 

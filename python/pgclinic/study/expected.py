@@ -7,7 +7,7 @@ from pgclinic.study.run import OVERHEAD_S_GUESS, likely_warm_up_s
 
 
 def block_s(profile: Profile) -> float:
-    """Seconds one block of all arms takes, at least where a warm-up ends by state."""
+    """Seconds one block of all arms likely takes."""
     warm_up_s = likely_warm_up_s(profile.warm_up_s, profile.warm_up_ends)
     return sum(seconds + warm_up_s + OVERHEAD_S_GUESS for seconds in profile.measure_s.values())
 

@@ -12,7 +12,8 @@ from pgclinic.model.run import Second
 from pgclinic.model.study import Profile, Study, WarmUpEnd
 from pgclinic.model.trial import Doubt, TrialOutcome, TrialRecord, TrialSpec
 from pgclinic.model.verdict import Verdict
-from pgclinic.stats.warm_up import SHORTEST_S
+from pgclinic.stats.summary import mean
+from pgclinic.stats.warm_up import LIKELY_S
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.judge import decided, judge
 from pgclinic.study.resume import still_to_run
@@ -20,6 +21,9 @@ from pgclinic.trial.run import TrialListener
 
 # What a trial takes beyond its load before any has shown it: start, condition, probe, stop.
 OVERHEAD_S_GUESS = 1.2
+
+# By how much the last block that a verdict needs may overrun the budget: without it all others were for nothing.
+OVERRUN = 1.25
 # An arm that failed in this many blocks one after the other will not succeed in the next.
 HOPELESS_BLOCKS = 2
 
@@ -66,7 +70,7 @@ def run_blocks(
                 break
             continue
         begun = len(block) < len(blocks[number - 1])
-        if number > 1 and not begun and not clock.has_room_for_block():
+        if number > 1 and not begun and not clock.has_room_for_block(number):
             break
         for spec in block:
             record = _run_one(spec, fleet, folder, listener, clock)
@@ -143,7 +147,8 @@ class _Clock:
         self._started_s = time.monotonic() - sum(record.elapsed_s for record in done)
         self._trial_started_s = self._started_s
         self._current: TrialSpec | None = None
-        self._overhead_s = OVERHEAD_S_GUESS
+        # By arm, what its trials took beyond their load as planned: a start, thousands of sessions, a longer warm-up.
+        self._beyond_s: dict[str, list[float]] = {}
         for record in done:
             self.trial_done(record)
 
@@ -153,11 +158,13 @@ class _Clock:
 
     def trial_done(self, record: TrialRecord) -> None:
         if record.outcome is TrialOutcome.DONE:
-            # A warm-up that ends by state may take longer than it was taken for: then this is part of it.
-            self._overhead_s = max(0.5, record.elapsed_s - _load_s(record.spec))
+            beyond_s = max(0.5, record.elapsed_s - _load_s(record.spec))
+            self._beyond_s.setdefault(record.spec.arm, []).append(beyond_s)
 
-    def has_room_for_block(self) -> bool:
-        return self._spent_s() + self._block_s() <= self._profile.budget_s
+    def has_room_for_block(self, number: int) -> bool:
+        """Whether block ``number`` may begin; that without which there is no verdict may overrun the budget a bit."""
+        budget_s = self._profile.budget_s * (OVERRUN if number == self._profile.blocks_min else 1.0)
+        return self._spent_s() + self._block_s() <= budget_s
 
     @property
     def blocks_likely(self) -> int:
@@ -170,7 +177,7 @@ class _Clock:
             return self.blocks_likely * self._block_s()
         later_blocks = max(0, self.blocks_likely - self._current.block)
         here = self._blocks[self._current.block - 1][self._current.position - 1 :]
-        in_block_s = sum(_load_s(spec) + self._overhead_s for spec in here)
+        in_block_s = sum(self._takes_s(spec) for spec in here)
         in_trial_s = time.monotonic() - self._trial_started_s
         return max(0.0, later_blocks * self._block_s() + in_block_s - in_trial_s)
 
@@ -178,12 +185,17 @@ class _Clock:
         return time.monotonic() - self._started_s
 
     def _block_s(self) -> float:
-        return sum(_load_s(spec) + self._overhead_s for spec in self._blocks[0])
+        return sum(self._takes_s(spec) for spec in self._blocks[0])
+
+    def _takes_s(self, spec: TrialSpec) -> float:
+        """As its arm's trials did; where it has had none, as those of the others."""
+        seen = self._beyond_s.get(spec.arm) or [each for trials in self._beyond_s.values() for each in trials]
+        return _load_s(spec) + (mean(seen) if seen else OVERHEAD_S_GUESS)
 
 
 def likely_warm_up_s(warm_up_s: float, ends: WarmUpEnd) -> float:
     """How long a warm-up is taken for until one has shown it; one that ends by state may be over soon."""
-    return warm_up_s if ends is WarmUpEnd.TIME else min(warm_up_s, float(SHORTEST_S))
+    return warm_up_s if ends is WarmUpEnd.TIME else min(warm_up_s, float(LIKELY_S))
 
 
 def _load_s(spec: TrialSpec) -> float:
