@@ -85,7 +85,8 @@ def test_the_slope_is_that_of_the_part_that_counts_and_long_trials_have_it_too()
 
 
 def test_a_study_file_may_claim_a_decline() -> None:
-    text = study_text("global-counters").replace('name = "held-is-slower"', 'name = "falls"\nmeasure = "decline"', 1)
+    named = 'name = "held-is-slower"'
+    text = study_text("global-counters").replace(named, f'{named}\nmeasure = "decline"', 1)
     assert parse_study(text, "a file").claims[0].measure == "decline"
 
 
