@@ -18,7 +18,7 @@ _BUFFER_BYTES = 8192
 
 #: Sessions may have this share of the memory, at so much each; a fresh one has 1.4 MB for itself on 18, others more.
 SESSIONS_SHARE = 0.6
-IDLE_BYTES = 5 * 2**19
+IDLE_BYTES = 14 * 2**20 // 10
 BUSY_BYTES = 4 * 2**20
 
 
