@@ -17,12 +17,23 @@ ARM_HELP = (
 
 
 #: What may stand beside --resume: what becomes of the answer, and addresses whose passwords no run folder keeps.
-BESIDE_RESUME = {"a", "b", "dsn", "resume", "pool_machines", "fail_if", "strict", "as_json", "force"} | {
-    "junit",
-    "markdown",
-    "bencher",
-    "otava",
-}
+BESIDE_RESUME = frozenset(
+    [
+        "a",
+        "b",
+        "dsn",
+        "resume",
+        "pool_machines",
+        "fail_if",
+        "strict",
+        "as_json",
+        "junit",
+        "markdown",
+        "bencher",
+        "otava",
+        "force",
+    ]
+)
 
 
 def compare(

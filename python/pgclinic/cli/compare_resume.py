@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from pgclinic.cli.compare_end import Ending, finish_comparison
 from pgclinic.cli.compare_run import patients_words
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
+from pgclinic.cli.study_resume import resumed_now
 from pgclinic.cli.study_run import Course, measure
 from pgclinic.errors import UsageError
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Study
 from pgclinic.pg.dsn import without_password
-from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 from pgclinic.study.compare import PROFILE, A, B
 from pgclinic.study.expand import expand
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import parse_study
-from pgclinic.study.resume import refuse_another_plan, with_machine
+from pgclinic.study.resume import refuse_another_plan
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ def resume_comparison(request: ResumeRequest) -> int:
     stored = _stored(request.run)
     study = parse_study(stored.study_toml, str(request.run / "study.toml"))
     secrets = _secrets(study, request)
-    info = _info(stored.info, request)
+    info = resumed_now(stored.info, pool_machines=request.pool_machines)
     say_cleaned()
     with LiveLine(sys.stderr) as live:
         course = _course(request, stored, study, info, secrets, live)
@@ -112,8 +109,3 @@ def _patient(study: Study, name: str, secrets: Mapping[str, str], live: LiveLine
     bindir = Path(arm.bindir) if arm.bindir is not None else None
     dsn = secrets[arm.dsn] if arm.dsn is not None else None
     return choose_patient(study, version=arm.version, bindir=bindir, dsn=dsn, on_stage=live.stage)
-
-
-def _info(info: RunInfo, request: ResumeRequest) -> RunInfo:
-    pooled = with_machine(info, read_machine(), pool=request.pool_machines)
-    return replace(pooled, resumed_epoch_us=(*info.resumed_epoch_us, time.time_ns() // 1000))

@@ -104,9 +104,13 @@ def _profile(study: Study, info: RunInfo, request: ResumeRequest) -> Profile:
 
 
 def _info(info: RunInfo, profile: Profile, request: ResumeRequest) -> RunInfo:
-    pooled = with_machine(info, read_machine(), pool=request.pool_machines)
-    resumed = (*info.resumed_epoch_us, time.time_ns() // 1000)
-    return replace(pooled, resumed_epoch_us=resumed, budget_s=profile.budget_s)
+    return replace(resumed_now(info, pool_machines=request.pool_machines), budget_s=profile.budget_s)
+
+
+def resumed_now(info: RunInfo, *, pool_machines: bool) -> RunInfo:
+    """The run's info with this machine and this moment in it. Raises UsageError for another machine."""
+    pooled = with_machine(info, read_machine(), pool=pool_machines)
+    return replace(pooled, resumed_epoch_us=(*info.resumed_epoch_us, time.time_ns() // 1000))
 
 
 def _patient(study: Study, wanted: ServerWanted, info: RunInfo, request: ResumeRequest, live: LiveLine) -> Patient:
