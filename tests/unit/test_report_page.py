@@ -1,8 +1,11 @@
 """What goes into the page, before it is rendered, and what must never come out of it."""
 
+import base64
+import hashlib
 import json
 import random
 import re
+from html import unescape
 from html.parser import HTMLParser
 from importlib import resources
 
@@ -17,10 +20,10 @@ from pgclinic.model.trial import Doubt, DoubtKind
 from pgclinic.report.claim_view import block_rows, claim_view, plain_interval, window_rows
 from pgclinic.report.cost import cost_of
 from pgclinic.report.interval_picture import interval_picture
-from pgclinic.report.page import render_report
+from pgclinic.report.page import render_report, script_json
 from pgclinic.report.prelude_view import prelude_view
 from pgclinic.report.run_view import cost_rows, machine_rows, repeat_commands, trial_rows, workload_rows
-from pgclinic.report.series import chart_data
+from pgclinic.report.series import ChartData, chart_data
 from pgclinic.study.judge import judge
 from pgclinic.study.prelude import prelude_of
 
@@ -235,6 +238,30 @@ def test_nothing_from_a_run_can_become_markup() -> None:
     assert "<script>alert" not in html
     assert html.count("<script") == page().count("<script")
     assert html.count("</script") == page().count("</script")
+
+
+def test_what_is_no_web_address_is_no_link() -> None:
+    source = replace(STUDY.source, url="javascript:alert(1)")
+    html = render_report(run_info(), replace(STUDY, source=source), (), (), judge(STUDY, ()), ".")
+    assert "javascript:" not in html
+
+
+def test_page_allows_its_own_script_by_its_hash_and_no_other() -> None:
+    html = page()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)
+    script = re.search(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert policy is not None
+    assert script is not None
+    rule = next(part for part in unescape(policy[1]).split("; ") if part.startswith("script-src"))
+    digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    assert rule == f"script-src 'sha256-{digest}'"
+
+
+def test_data_in_the_page_cannot_end_its_element() -> None:
+    names = ["</script>", "<!--", "a\u2028b", "c\u2029d", "&amp;"]
+    told = str(script_json(ChartData(x=(), arms=tuple(names), charts=())))
+    assert not set("<>&\u2028\u2029") & set(told)
+    assert json.loads(told)["arms"] == names
 
 
 def test_page_is_the_same_every_time() -> None:

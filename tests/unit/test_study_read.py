@@ -8,6 +8,7 @@ import pytest
 
 from fixtures.headline import headline_text
 from pgclinic.errors import StudyFileError, UnknownNameError
+from pgclinic.model.study import Source
 from pgclinic.study.read import parse_study, read_study, shipped_studies, study_text
 
 SHIPPED = headline_text()
@@ -80,6 +81,29 @@ def test_what_contradicts_itself_is_refused(right: str, wrong: str, words: str) 
     assert right in SHIPPED
     with pytest.raises((StudyFileError, UnknownNameError), match=words):
         parse_study(SHIPPED.replace(right, wrong, 1), "mine.toml")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "JaVaScRiPt:alert(1)",
+        " javascript:alert(1)",
+        "data:text/html,x",
+        "//x.org",
+        "https://a b",
+    ],
+)
+def test_a_source_links_to_the_web_alone(url: str) -> None:
+    with pytest.raises(StudyFileError, match="is not an http or https address"):
+        parse_study(SHIPPED.replace("[source]", f"[source]\nurl = '{url}'", 1), "mine.toml")
+    assert Source(title="t", author="a", published="2026", url=url).link is None
+
+
+def test_shipped_sources_are_links() -> None:
+    studies = [read_study(name)[0] for name in shipped_studies()]
+    assert [one.name for one in studies if one.source.url and one.source.link is None] == []
+    assert Source(title="t", author="a", published="2026", url="HTTPS://x.org/a?b=(c)#d").link is not None
 
 
 def test_a_file_is_read_by_its_path(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 from pgclinic.model.load import Convention, Isolation, Protocol, Script
 from pgclinic.model.record import Record
+
+_WEB_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\x7f<>\"'`\\]+", re.IGNORECASE)
 
 
 class Holder(str, Enum):
@@ -263,6 +266,11 @@ class Source(Record):
     author: str
     published: str
     url: str | None = None
+
+    @property
+    def link(self) -> str | None:
+        """``url`` where a page may link to it: an http or https address; None for anything else, such as a script."""
+        return self.url if self.url is not None and _WEB_ADDRESS.fullmatch(self.url) else None
 
 
 class Study(Record):

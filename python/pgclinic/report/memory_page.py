@@ -9,7 +9,7 @@ from pgclinic import __version__
 from pgclinic.model.memory import ContextChange, MemorySnapshot, changes, leaves_names_out
 from pgclinic.report.icicle import icicle
 from pgclinic.report.memory_groups import NAMES_LEFT_OUT, signed_size, size
-from pgclinic.report.page import assets, environment
+from pgclinic.report.page import assets, content_policy, environment
 
 _STYLES = ("report.css", "icicle.css")
 
@@ -35,6 +35,7 @@ def render_memory(snapshots: Sequence[MemorySnapshot], server_version: str) -> s
             shrunk=[change_row(change) for change in changed if change.grown_bytes < 0],
             note=NAMES_LEFT_OUT if any(leaves_names_out(each.root) for each in (first, last)) else "",
             css=assets(_STYLES),
+            policy=content_policy(),
         )
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from importlib import resources
 
@@ -35,6 +37,7 @@ from pgclinic.study.figures import count, number
 
 _STYLES = ("uPlot.min.css", "report.css")
 _SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js")
+_IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 
 def render_report(
@@ -56,6 +59,7 @@ def render_report(
     views = [claim_view(run, study, trials, claim) for claim in verdict.claims]
     if comparison is not None:
         views = [compare_view(views[0], comparison)]
+    script = assets(_SCRIPTS)
     repeat = repeat_comparison if comparison is not None else run_view.repeat_commands
     return (
         environment()
@@ -91,14 +95,31 @@ def render_report(
             pages=pages_view(study, trials, verdict),
             observed_data=script_json([one.drawn for one in observed]),
             css=assets(_STYLES),
-            script=assets(_SCRIPTS),
+            script=script,
+            policy=content_policy(script),
         )
     )
 
 
 def script_json(data: ChartData | list[ObservedTrial]) -> Markup:
-    """JSON that may stand inside a script element: without "<" it can neither close the element nor open a comment."""
-    return Markup(msgspec.json.encode(data).decode().replace("<", "\\u003c"))
+    """JSON that may stand inside a script element: it can neither close the element nor open a comment there.
+
+    Line and paragraph separators are legal in JSON and were line ends in older JavaScript, so they are escaped too.
+    """
+    return Markup(msgspec.json.encode(data).decode().translate(_IN_SCRIPT))
+
+
+def content_policy(script: str = "") -> Markup:
+    """The page's Content-Security-Policy: nothing is loaded, and no script runs but ``script``, known by its hash.
+
+    Inline handlers and javascript: addresses are refused by it, whatever text they came from.
+    """
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    allowed = f"'sha256-{digest}'" if script else "'none'"
+    return Markup(
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
 
 
 def chart_rows(charts: ChartData, chart: Chart) -> tuple[tuple[str, ...], ...]:

@@ -105,6 +105,8 @@ def _line_of(text: str, key: str) -> int:
 
 
 def _check_references(study: Study, where: str) -> None:
+    if study.source.url is not None and study.source.link is None:
+        raise StudyFileError(f"{where}: source.url {study.source.url!r} is not an http or https address")
     if len(study.arms) < 2:
         raise StudyFileError(f"{where}: a study compares at least two arms")
     if not study.claims:

@@ -1,0 +1,54 @@
+"""No text of a study or a run becomes code: the page's policy stops inline handlers and script addresses."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.chromium import CHROMIUM, opened
+from fixtures.records import StudyRun, global_counters, run_info
+from pgclinic.report.page import render_report
+from pgclinic.study.judge import judge
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+EVIL = "</script><img src=x onerror='window.ran = 1'>\u2028</title><a href='javascript:window.ran = 1'>x</a>"
+
+# What a hole in the escaping would let in: neither a handler, a link nor another script may run.
+INJECTED = """
+() => {
+  document.body.insertAdjacentHTML("afterbegin", "<a id=evil href='javascript:window.ran = 1'>x</a>" +
+    "<button id=handler onclick='window.ran = 1'>y</button><img src='data:,' onerror='window.ran = 1'>");
+  const script = document.createElement("script");
+  script.textContent = "window.ran = 1";
+  document.body.append(script);
+}
+"""
+
+
+def test_foreign_text_never_runs(browser: "sync_api.Browser", tmp_path: Path) -> None:
+    study = global_counters()
+    trials, seconds = StudyRun().make()
+    verdict = judge(study, trials)
+    study = replace(
+        study,
+        title=EVIL,
+        about=EVIL,
+        source=replace(study.source, title=EVIL, url="javascript:window.ran = 1"),
+        claims=tuple(replace(claim, text=EVIL) for claim in study.claims),
+    )
+    path = tmp_path / "report.html"
+    path.write_text(render_report(run_info(), study, trials, seconds, verdict, EVIL), encoding="utf-8")
+    seen = opened(browser, path)
+    assert seen.complaints == []
+    assert seen.page.locator("a[href^='javascript']").count() == 0
+    seen.page.evaluate(INJECTED)
+    seen.page.locator("#evil").click()
+    seen.page.locator("#handler").click()
+    seen.page.wait_for_timeout(200)
+    assert seen.page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in words for words in seen.complaints)
+    assert seen.requests == []
+    seen.page.context.close()
