@@ -27,7 +27,7 @@ class ServerWanted(Record):
 class TrialSpec(Record):
     """Everything one trial needs, every value a literal. ``load.target`` is filled in once the server is up.
 
-    ``block`` and ``position`` say where it stands in the randomised order; ``number`` counts all trials from 1.
+    ``block`` and ``position`` say where it stands in the counterbalanced order; ``number`` counts all trials from 1.
     """
 
     number: int

@@ -56,7 +56,7 @@ def _protocol_lines(study: Study) -> list[str]:
     lines += _load_lines(workload)
     if workload.probe:
         lines += _field("probe", workload.probe)
-    lines += _field("blocks", "one trial of every arm each, in random order, each on a fresh copy of the data")
+    lines += _field("blocks", "one trial of every arm each, in counterbalanced order, each on a fresh copy of the data")
     return lines
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from pgclinic.errors import UnknownNameError
 from pgclinic.model.load import LoadSpec, Target, TpccSpec
 from pgclinic.model.study import ArmFile, Condition, Profile, Study, Workload, WorkloadChange
 from pgclinic.model.trial import ServerWanted, TrialSpec
+from pgclinic.study.block_order import block_order, load_seed
 
 # Filled in by the trial once its server is up; a spec on disk shows that none was known yet.
 UNRESOLVED_TARGET = Target(host="", port=0, user="", database="")
@@ -65,20 +65,16 @@ def _changed(workload: Workload, change: WorkloadChange | None) -> Workload:
 def expand(
     study: Study, profile: Profile, *, seed: int, server: ServerWanted, extra_settings: Mapping[str, str]
 ) -> tuple[tuple[TrialSpec, ...], ...]:
-    """All blocks that may run, each one trial of every arm in random order; the same seed gives the same order.
+    """All blocks that may run, each one trial of every arm in counterbalanced order; the seed alone decides which.
 
     Both arms of a block get the same load seed, so that they draw the same random rows.
     """
-    order = random.Random(seed)
     arms = {name: resolve_arm(study, profile, name, extra_settings) for name in study.arms if name in profile.measure_s}
     blocks = []
     number = 0
     for block in range(1, profile.blocks_max + 1):
-        names = list(arms)
-        order.shuffle(names)
-        load_seed = order.getrandbits(48)
         trials = []
-        for position, name in enumerate(names, start=1):
+        for position, name in enumerate(block_order(tuple(arms), seed, block), start=1):
             number += 1
             trials.append(
                 TrialSpec(
@@ -90,7 +86,7 @@ def expand(
                     settings=arms[name].settings,
                     fill=arms[name].workload.fill,
                     condition=arms[name].condition,
-                    load=_load_spec(arms[name], profile, name, load_seed),
+                    load=_load_spec(arms[name], profile, name, load_seed(seed, block)),
                     probe=arms[name].workload.probe,
                     gauges=arms[name].workload.gauges,
                     pages=arms[name].workload.pages,

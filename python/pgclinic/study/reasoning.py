@@ -27,7 +27,7 @@ def blocks_step(claim: Claim, evidence: Evidence) -> tuple[str, ...]:
         return ("No block has run.",)
     first = (
         f"{used} of {count(total, 'block')} can be used; in each, {claim.control} and {claim.arm} ran one after the "
-        f"other, in random order."
+        f"other, in counterbalanced order."
     )
     return (first, *(f"{reason[0].upper()}{reason[1:]}." for reason in evidence.left_out))
 

@@ -1,4 +1,4 @@
-"""Run a study: blocks in their random order, a look after each, until the verdict is in or the budget is spent."""
+"""Run a study: blocks in counterbalanced order, judged after each, until the verdict is in or the budget is spent."""
 
 from __future__ import annotations
 
