@@ -58,6 +58,9 @@ def test_a_starved_machine_answers_nothing() -> None:
     assert seen.thresholds[0].state is ThresholdState.UNDECIDED
     assert exit_code(seen, strict=False) == 4
     assert any("others took" in step for step in seen.how)
+    first, second, *_ = compare_text(seen, (), Places()).splitlines()
+    assert first == "INVALID   No answer: other programs used most of the CPU"
+    assert second.startswith("  refused     b is 0.")
 
 
 def test_an_arm_that_never_ran_is_named() -> None:
@@ -70,7 +73,8 @@ def test_an_arm_that_never_ran_is_named() -> None:
     seen = compare(study, trials, judge(study, trials, profile), profile)
     assert seen.word is CompareWord.INVALID
     assert (seen.a.failed, seen.b.failed) == (0, 5)
-    assert "it refused to start" in sentence(seen)
+    assert sentence(seen) == "No answer: a server could not be started"
+    assert "it refused to start" in compare_text(seen, trials, Places())
 
 
 def test_a_run_within_a_budget_has_the_wider_interval_and_may_stop_at_either_answer() -> None:
@@ -251,7 +255,8 @@ def test_a_prelude_that_advises_against_it_is_the_reason() -> None:
     prelude = Prelude(trials=4, seconds=60, budget_s=60.0, switch_s=2.0, refusal=refusal)
     seen = compare(study, (), judge(study, (), profile), profile, prelude=prelude)
     assert seen.word is CompareWord.INVALID
-    assert "a differs from itself" in sentence(seen)
+    assert sentence(seen) == "No answer: the A/A calibration advised against the run"
+    assert "a differs from itself" in compare_text(seen, (), Places())
     assert "Published" not in " ".join(seen.how)
     assert exit_code(seen, strict=False) == 4
 

@@ -117,7 +117,7 @@ def test_other_studies_keep_their_layout() -> None:
     study = global_counters()
     trials = blocks_of(study, (0.6, 0.61, 0.59, 0.605, 0.595))
     lines = verdict_text(study, trials, judge(study, trials)).splitlines()
-    assert lines[0].startswith("REPLICATED   held runs at 0.60x of free    95 % interval")
+    assert lines[0].startswith("REPLICATED   held runs at 0.60x of free in the last 5 s    95 % interval")
     assert not any("slower by" in line for line in lines)
 
 

@@ -8,9 +8,11 @@ from msgspec.structs import replace
 from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, trial
 from pgclinic.model.progress import Progress
 from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
+from pgclinic.model.verdict import InvalidReason
+from pgclinic.report.no_answer import no_answer
 from pgclinic.report.progress import clock, live_line, sparkline, trial_line
 from pgclinic.report.terminal import Places, colour_wanted, verdict_text
-from pgclinic.report.wording import change, plain_sentence
+from pgclinic.report.wording import answer, change, plain_sentence
 from pgclinic.study.judge import judge
 
 STUDY = global_counters()
@@ -26,7 +28,7 @@ def test_verdict_of_a_good_run() -> None:
     trials, _ = StudyRun(free_s=15).make()
     lines = text_of(trials).splitlines()
     assert lines[0].startswith("REPLICATED   held runs at 0.5")
-    assert "x of free    95 % interval 0.5" in lines[0]
+    assert "x of free in the last 5 s    95 % interval 0.5" in lines[0]
     assert lines[0].endswith("5 blocks")
     assert lines[1] == "  published   0.60x after 30 s (7,228 -> 4,361 TPS)"
     assert lines[2].startswith("  why         buffer hits per update 6 -> 1")
@@ -47,14 +49,34 @@ def test_windows_stand_under_each_other() -> None:
 
 def test_inconclusive_says_what_it_needs() -> None:
     text = text_of(blocks_of(STUDY, STEADY[:3]))
-    assert text.startswith("INCONCLUSIVE   held runs at 0.60x of free    no interval yet, 3 blocks\n")
+    assert text.startswith("INCONCLUSIVE   held runs at 0.60x of free in the last 5 s    no interval yet, 3 blocks\n")
     assert "\n  needs       about 2 more blocks to decide it\n" in text
 
 
 def test_invalid_gives_its_reason() -> None:
     text = text_of(blocks_of(STUDY, STEADY, hits=(6.0, 6.1)))
-    assert text.startswith("INVALID")
+    assert text.startswith("INVALID   No answer: buffer hits per update did not change as claimed\n")
+    assert "\n  refused     held runs at 0.60x of free in the last 5 s, 95 % interval 0.57 to 0.63, 5 blocks\n" in text
     assert "\n  reason      Cause: buffer hits per update went from 6 (free) to 6.1 (held)" in text
+
+
+def test_a_starved_run_leads_with_the_reason_and_not_with_its_figure() -> None:
+    starved = Doubt(kind=DoubtKind.STARVED_CPU, text="others took the CPU", advice="wait for quiet", share=0.6)
+    text = text_of(blocks_of(STUDY, (2.43,) * 5, doubts=(starved,)))
+    first, second, *_ = text.splitlines()
+    assert first == "INVALID   No answer: other programs used most of the CPU"
+    assert second.startswith("  refused     held runs at 2.43x of free")
+    # Dim, so that nobody takes it for the result.
+    assert "\x1b[2mheld runs at 2.43x" in text_of(blocks_of(STUDY, (2.43,) * 5, doubts=(starved,)), colour=True)
+
+
+def test_an_invalid_claim_has_no_figure_among_other_claims() -> None:
+    verdict = judge(STUDY, blocks_of(STUDY, STEADY, hits=(6.0, 6.1))).headline
+    assert verdict.invalid_because is InvalidReason.CAUSE_NOT_SHOWN
+    assert answer(STUDY.claims[0], verdict) == "No answer: buffer hits per update did not change as claimed"
+    assert no_answer(None) == "No answer"
+    unread = judge(STUDY, blocks_of(STUDY, STEADY, pages=(3, None))).headline
+    assert answer(STUDY.claims[0], unread) == "No answer: pages visited by one probe could not be read"
 
 
 def test_nothing_ran() -> None:
@@ -192,4 +214,4 @@ def test_plain_sentences(ratios: tuple[float, ...], expected: str) -> None:
 def test_plain_sentence_of_an_invalid_run_names_the_counter() -> None:
     verdict = judge(STUDY, blocks_of(STUDY, STEADY, pages=(3, 3))).headline
     sentence = plain_sentence(STUDY.claims[0], verdict)
-    assert sentence.startswith("This run says nothing about the published claim. Cause: pages visited by one probe")
+    assert sentence.startswith("No answer: pages visited by one probe did not change")

@@ -47,4 +47,4 @@ def test_a_claim_that_could_not_be_compared_has_its_line() -> None:
     trials = [failed_trial(STUDY, 1, 1, "free", "it did not start"), failed_trial(STUDY, 2, 1, "held", "nor did it")]
     shown = verdict_table([STUDY], [judge(STUDY, trials)])
     assert shown.startswith("1 claim: 1 ")
-    assert "no usable block" in shown
+    assert "! INVALID  held-is-slower  -  a server could not be started" in shown

@@ -7,7 +7,7 @@ from enum import Enum
 from pgclinic.model.prelude import Prelude
 from pgclinic.model.record import Record
 from pgclinic.model.trial import Doubt
-from pgclinic.model.verdict import Interval
+from pgclinic.model.verdict import Interval, InvalidReason
 
 
 class CompareWord(str, Enum):
@@ -82,7 +82,8 @@ class Comparison(Record):
 
     ``smallest_effect`` is how much slower, as a share, b must be for so many blocks of this noise to tell.
     ``blocks_needed`` estimates how many more would decide it, where it is inconclusive; ``how`` is the reasoning.
-    ``prelude`` is what a against itself told before, if that was run.
+    ``prelude`` is what a against itself told before, if that was run. ``invalid_because`` is set where the word is
+    *invalid*.
     """
 
     name: str
@@ -99,4 +100,5 @@ class Comparison(Record):
     smallest_effect: float | None = None
     blocks_needed: int | None = None
     prelude: Prelude | None = None
+    invalid_because: InvalidReason | None = None
     format: int = 1

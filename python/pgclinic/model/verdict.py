@@ -18,6 +18,17 @@ class VerdictWord(str, Enum):
     INVALID = "invalid"
 
 
+class InvalidReason(str, Enum):
+    """Why there is no answer: others took the CPU, a counter did not change as the claimed cause demands, an arm never
+    had a running server, the A/A calibration advised against the run, or no block can be used."""
+
+    STARVED_CPU = "starved_cpu"
+    CAUSE_NOT_SHOWN = "cause_not_shown"
+    NEVER_STARTED = "never_started"
+    CALIBRATION_REFUSED = "calibration_refused"
+    NO_BLOCK = "no_block"
+
+
 class IntervalMethod(str, Enum):
     """``always_valid`` may be looked at after every block; ``fixed_blocks`` is the t interval of a number of blocks
     that was fixed beforehand; ``counts`` is exact for few events, over all blocks together."""
@@ -120,7 +131,8 @@ class ClaimVerdict(Record):
     """``blocks_needed`` estimates how many more blocks would decide it, where it is inconclusive.
 
     ``how`` is the reasoning in words, one step an entry, as the report prints it. ``upheld_together`` is whether it
-    stands among all claims of the study (e-BH); None where it is the only one.
+    stands among all claims of the study (e-BH); None where it is the only one. ``invalid_because`` is set where the
+    word is *invalid*, and in no other verdict.
     """
 
     claim: str
@@ -137,6 +149,7 @@ class ClaimVerdict(Record):
     blocks_needed: int | None = None
     published_others: tuple[PublishedSeen, ...] = ()
     upheld_together: bool | None = None
+    invalid_because: InvalidReason | None = None
 
 
 class Verdict(Record):

@@ -9,19 +9,20 @@ from dataclasses import dataclass
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Claim, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
-from pgclinic.model.verdict import ClaimVerdict, IntervalMethod, MechanismSeen, WindowSeen
+from pgclinic.model.verdict import ClaimVerdict, IntervalMethod, MechanismSeen, VerdictWord, WindowSeen
 from pgclinic.report.interval_picture import IntervalPicture, interval_picture
 from pgclinic.report.quantities import factor, range_words, ratio_words, told_as_factor
 from pgclinic.report.sweep import Sweep, sweep_of
 from pgclinic.report.wording import (
     MARKS,
+    answer,
     beside,
     claim_of,
     interval_text,
     measure_words,
     measured_words,
-    outcome,
     plain_sentence,
+    reason_for_invalid,
     word_in_full,
 )
 from pgclinic.stats.log_ratio import ratio_range
@@ -37,6 +38,7 @@ class ClaimView:
     """``kind`` names the style of the word, ``ratio`` is the big figure and ``ratio_about`` what it is a figure of;
     tables are rows of cells. ``compared`` says what of a trial counts; ``sweep`` is None for a claim about two arms.
 
+    ``reason`` says why there is no answer, and is None where there is one: a ratio beside it is refused.
     ``plain_interval`` is the ordinary t interval, None unless the number of blocks was fixed before the run.
     """
 
@@ -50,6 +52,7 @@ class ClaimView:
     interval: str
     published: str
     sentence: str
+    reason: str | None
     picture: IntervalPicture
     region: str
     null_zone: str
@@ -75,10 +78,11 @@ def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdic
         word=word_in_full(verdict),
         ratio=big_figure(claim, verdict),
         ratio_about=_ratio_about(claim, verdict),
-        outcome=outcome(claim, verdict),
+        outcome=answer(claim, verdict),
         interval=interval_text(verdict.interval),
         published=_published(claim),
         sentence=plain_sentence(claim, verdict),
+        reason=reason_for_invalid(verdict) if verdict.word is VerdictWord.INVALID else None,
         picture=interval_picture(verdict, is_open=claim.open),
         region=range_words(verdict.region, claim.published_ratio),
         null_zone=span(verdict.null_zone),
@@ -110,9 +114,10 @@ def _is_slower(claim: Claim, verdict: ClaimVerdict) -> bool:
 
 
 def _ratio_about(claim: Claim, verdict: ClaimVerdict) -> str:
+    part = f", TPS in the last {claim.tail_s:g} s of each trial" if claim.measure == TPS and claim.tail_s else ""
     if _is_slower(claim, verdict):
-        return f"slower, {claim.arm} against {claim.control}"
-    return f"{claim.arm} / {claim.control if claim.published_value is None else beside(claim)}"
+        return f"slower, {claim.arm} against {claim.control}{part}"
+    return f"{claim.arm} / {claim.control if claim.published_value is None else beside(claim)}{part}"
 
 
 def _published(claim: Claim) -> str:

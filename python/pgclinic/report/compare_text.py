@@ -10,6 +10,7 @@ from pgclinic.model.compare import CompareWord, Comparison, Measure, MeasureComp
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
 from pgclinic.report.cost import cost_of
+from pgclinic.report.no_answer import no_answer
 from pgclinic.report.prelude_text import prelude_text
 from pgclinic.report.quantities import range_words, slower, told_as_factor
 from pgclinic.report.terminal import Places
@@ -44,10 +45,18 @@ HEAD = ("", "a", "b", "b / a", "95 % interval")
 
 
 def sentence(comparison: Comparison) -> str:
-    """The answer in words: "b is 1.23x as fast as a, 95 % interval 1.15 to 1.31, 8 blocks"."""
+    """The answer in words: "b is 1.23x as fast as a, 95 % interval 1.15 to 1.31, 8 blocks", or why there is none."""
     interval = comparison.interval
-    if interval is None:
-        return f"b could not be compared with a: {_why(comparison)}"
+    if comparison.word is CompareWord.INVALID or interval is None:
+        return no_answer(comparison.invalid_because)
+    return f"{_seen(comparison.word, interval)}, {_bounds(interval)}"
+
+
+def refused(comparison: Comparison) -> str | None:
+    """The figure of an invalid comparison, which is no answer; None without one."""
+    interval = comparison.interval
+    if comparison.word is not CompareWord.INVALID or interval is None:
+        return None
     return f"{_seen(comparison.word, interval)}, {_bounds(interval)}"
 
 
@@ -65,7 +74,8 @@ def _bounds(interval: Interval) -> str:
     return f"95 % interval {range_words((interval.low, interval.high), interval.ratio)}, {blocks}"
 
 
-def _why(comparison: Comparison) -> str:
+def why_invalid(comparison: Comparison) -> str:
+    """The step of the reasoning that led there."""
     return comparison.how[-2] if len(comparison.how) > 1 else "no block could be used"
 
 
@@ -81,7 +91,12 @@ def compare_text(comparison: Comparison, trials: Sequence[TrialRecord], places: 
     """The whole answer, wrapped to ``width`` columns, without a last line break."""
     lines = [f"{comparison.word.value.upper()}   {sentence(comparison)}"]
     if len(lines[0]) > width:
-        lines = [comparison.word.value.upper(), *_row("measured", sentence(comparison), width)]
+        label = "no answer" if comparison.word is CompareWord.INVALID else "measured"
+        answer = sentence(comparison).removeprefix("No answer: ")
+        lines = [comparison.word.value.upper(), *_row(label, answer, width)]
+    figure = refused(comparison)
+    if figure is not None:
+        lines.extend(_row("refused", figure, width))
     for side, arm in (("a", comparison.a), ("b", comparison.b)):
         lines.extend(_row(side, arm.about, width))
     lines.extend(["", *table_lines(comparison.measures), ""])
@@ -94,7 +109,7 @@ def _rows(comparison: Comparison, trials: Sequence[TrialRecord], places: Places)
     for seen in comparison.thresholds:
         yield "fail-if", threshold_words(seen)
     if comparison.word is CompareWord.INVALID:
-        yield "reason", _why(comparison)
+        yield "reason", why_invalid(comparison)
     if comparison.word is CompareWord.INCONCLUSIVE:
         yield "needs", comparison.how[-1]
     told = resolution(comparison)

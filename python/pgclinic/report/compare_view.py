@@ -8,7 +8,7 @@ from dataclasses import replace
 from pgclinic.model.compare import CompareWord, Comparison
 from pgclinic.model.run import RunInfo
 from pgclinic.report.claim_view import ClaimView
-from pgclinic.report.compare_text import resolution, sentence
+from pgclinic.report.compare_text import resolution, sentence, why_invalid
 
 #: Mark and style of each word; the styles are those of verdicts.
 _LOOKS = {
@@ -30,6 +30,7 @@ def compare_view(view: ClaimView, comparison: Comparison) -> ClaimView:
         mark=mark,
         word=comparison.word.value,
         sentence=f"{sentence(comparison)}." + (f" {told}." if told is not None else ""),
+        reason=why_invalid(comparison) if comparison.word is CompareWord.INVALID else None,
         published="",
         how=comparison.how,
     )

@@ -19,7 +19,7 @@ from pgclinic.report.cost import cost_of
 from pgclinic.report.ladder import is_ladder, rungs_of
 from pgclinic.report.ladder_text import ladder_lines
 from pgclinic.report.quantities import range_words
-from pgclinic.report.wording import claim_of, interval_text, outcome, reason_for_invalid, word_in_full
+from pgclinic.report.wording import answer, claim_of, interval_text, outcome, reason_for_invalid, word_in_full
 from pgclinic.stats.summary import standard_deviation
 from pgclinic.study.figures import count, counter_words, number, percent
 
@@ -102,7 +102,7 @@ def _claim_lines(text: Text, study: Study, claims: Sequence[ClaimVerdict], width
     """A claim a line, its word first; the interval is left out where there is no room for it."""
     if not claims:
         return
-    sentences = [outcome(claim_of(study, one), one) for one in claims]
+    sentences = [answer(claim_of(study, one), one) for one in claims]
     space = max(len(word_in_full(one)) for one in claims)
     # Where the longest would not fit under one another, every claim takes the room that it needs.
     space = space if 2 + space + 3 + max(map(len, sentences)) <= width else 0
@@ -117,7 +117,7 @@ def _claim_lines(text: Text, study: Study, claims: Sequence[ClaimVerdict], width
 
 def _limits(verdict: ClaimVerdict) -> str:
     interval = verdict.interval
-    if interval is None or interval.low is None or interval.high is None:
+    if verdict.word is VerdictWord.INVALID or interval is None or interval.low is None or interval.high is None:
         return ""
     return range_words((interval.low, interval.high), interval.ratio)
 
@@ -126,6 +126,9 @@ def _headline(text: Text, claim: Claim, verdict: ClaimVerdict, width: int) -> No
     word = word_in_full(verdict).upper()
     sentence, interval = outcome(claim, verdict), interval_text(verdict.interval)
     text.append(word, style=_STYLES[verdict.word])
+    if verdict.word is VerdictWord.INVALID:
+        _no_answer(text, claim, verdict, width)
+        return
     if len(word) + len(sentence) + len(interval) + 7 <= width:
         text.append(f"   {sentence}    {interval}\n")
         return
@@ -135,6 +138,18 @@ def _headline(text: Text, claim: Claim, verdict: ClaimVerdict, width: int) -> No
         text.append("\n")
         _row(text, "measured", sentence, width)
     _row(text, "interval", interval, width)
+
+
+def _no_answer(text: Text, claim: Claim, verdict: ClaimVerdict, width: int) -> None:
+    """The reason first: a figure that is refused must not be read as the result."""
+    reason = answer(claim, verdict)
+    if len(word_in_full(verdict)) + 3 + len(reason) <= width:
+        text.append(f"   {reason}\n")
+    else:
+        text.append("\n")
+        _row(text, "no answer", reason.removeprefix("No answer: "), width)
+    if verdict.interval is not None:
+        _row(text, "refused", f"{outcome(claim, verdict)}, {interval_text(verdict.interval)}", width, style="dim")
 
 
 def _claim_rows(claim: Claim, verdict: ClaimVerdict, width: int) -> Iterator[tuple[str, str]]:
@@ -212,7 +227,7 @@ def _place_rows(places: Places) -> Iterator[tuple[str, str]]:
         yield "again", f"pgclinic study judge {places.folder}"
 
 
-def _row(text: Text, label: str, content: str, width: int) -> None:
+def _row(text: Text, label: str, content: str, width: int, style: str = "") -> None:
     """A label and its content; long content goes on under its own beginning. Commands and paths are never broken."""
     indent = " " * (2 + _LABEL_WIDTH)
     if label in ("report", "again", "windows", ""):
@@ -220,7 +235,7 @@ def _row(text: Text, label: str, content: str, width: int) -> None:
     else:
         lines = textwrap.wrap(content, max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False)
     text.append(f"  {label:<{_LABEL_WIDTH}}", style="dim")
-    text.append(f"\n{indent}".join(lines or [""]))
+    text.append(f"\n{indent}".join(lines or [""]), style=style)
     text.append("\n")
 
 

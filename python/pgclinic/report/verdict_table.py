@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pgclinic.model.study import Claim, Study
 from pgclinic.model.verdict import ClaimVerdict, Interval, Verdict, VerdictWord
+from pgclinic.report.no_answer import no_answer
 from pgclinic.report.quantities import range_words, slower, told_as_factor
 from pgclinic.report.wording import MARKS, claim_of, measured_words, word_in_full
 from pgclinic.study.blocks import TPS
@@ -40,6 +41,9 @@ def _sum(claims: Sequence[ClaimVerdict]) -> str:
 def _row(claim: Claim, verdict: ClaimVerdict) -> tuple[str, str, str, str, str]:
     word = f"{MARKS[verdict.word]} {word_in_full(verdict).upper()}"
     seen, ends = _seen(claim, verdict.interval)
+    if verdict.word is VerdictWord.INVALID:
+        # The figure is refused: the report shows it, a table of answers does not.
+        seen, ends = "-", no_answer(verdict.invalid_because, verdict.mechanisms).removeprefix("No answer: ")
     return word, claim.name, seen, ends, _published(claim)
 
 

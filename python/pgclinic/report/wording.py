@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pgclinic.model.study import Claim, Study
 from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
+from pgclinic.report.no_answer import no_answer
 from pgclinic.report.quantities import FACTOR_WORTH_SAYING, factor, range_words, slower, told_as_factor
 from pgclinic.study.blocks import DECLINE, TPS
 from pgclinic.study.figures import count, counter_words, number, times
@@ -93,23 +94,34 @@ def outcome(claim: Claim, verdict: ClaimVerdict) -> str:
         return f"{claim.arm} could not be compared with {beside(claim)}"
     if claim.measure != TPS:
         return _has(claim, verdict.interval.ratio, quoted=False)
+    part = f" in the last {claim.tail_s:g} s" if claim.tail_s is not None else ""
     if told_as_factor(verdict.interval.ratio, verdict.interval.high):
-        return f"{claim.arm} is {slower(verdict.interval.ratio)} than {claim.control}"
-    return f"{claim.arm} runs at {times(verdict.interval.ratio)} of {claim.control}"
+        return f"{claim.arm} is {slower(verdict.interval.ratio)} than {claim.control}{part}"
+    return f"{claim.arm} runs at {times(verdict.interval.ratio)} of {claim.control}{part}"
+
+
+def answer(claim: Claim, verdict: ClaimVerdict) -> str:
+    """What was seen; of an invalid run why that is no answer."""
+    if verdict.word is VerdictWord.INVALID:
+        return no_answer(verdict.invalid_because, verdict.mechanisms)
+    return outcome(claim, verdict)
 
 
 def plain_sentence(claim: Claim, verdict: ClaimVerdict) -> str:
     """One sentence that needs no other word of the report."""
+    if verdict.word is VerdictWord.INVALID:
+        return f"{no_answer(verdict.invalid_because, verdict.mechanisms)}."
     opening = _opening(claim, verdict)
-    if verdict.interval is None or verdict.word is VerdictWord.INVALID:
-        return f"{opening} {reason_for_invalid(verdict)}".strip()
+    if verdict.interval is None:
+        return f"{opening} {_ending(verdict)}".strip()
     if claim.measure != TPS:
         seen = _has(claim, verdict.interval.ratio, quoted=True)
         published = "" if claim.published_value is not None else f"; published: {times(claim.published_ratio)}"
         return f"{opening} {seen}{published}. {_ending(verdict)}".strip()
     amount = change(verdict.interval.ratio)
     link = "as" if amount.endswith("as many") else "than"
-    seen = f"“{claim.arm}” finished {amount} transactions per second {link} “{claim.control}”"
+    part = f" in the last {claim.tail_s:g} s of each trial" if claim.tail_s is not None else ""
+    seen = f"“{claim.arm}” finished {amount} transactions per second {link} “{claim.control}”{part}"
     return f"{opening} {seen}; published: {change(claim.published_ratio)}. {_ending(verdict)}".strip()
 
 
@@ -125,8 +137,6 @@ def _has(claim: Claim, ratio: float, *, quoted: bool) -> str:
 
 def reason_for_invalid(verdict: ClaimVerdict) -> str:
     """Why nothing can be said: the step before the last one, or the counter that did not move."""
-    if verdict.word is not VerdictWord.INVALID:
-        return _ending(verdict)
     for seen, step in zip(verdict.mechanisms, _mechanism_steps(verdict), strict=False):
         if not seen.moved:
             return step
@@ -140,7 +150,6 @@ def _mechanism_steps(verdict: ClaimVerdict) -> tuple[str, ...]:
 _OPENINGS = {
     VerdictWord.REPLICATED: "The published result shows on this machine too:",
     VerdictWord.NO_EFFECT: "The published effect does not show on this machine:",
-    VerdictWord.INVALID: "This run says nothing about the published claim.",
 }
 
 

@@ -9,7 +9,7 @@ from pgclinic.model.compare import ArmCompared, CompareWord, Comparison, Measure
 from pgclinic.model.prelude import Prelude
 from pgclinic.model.study import Claim, Counter, Profile, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
-from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, Verdict, VerdictWord
+from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, InvalidReason, Verdict, VerdictWord
 from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.stats.calibration import POWER, smallest_effect
 from pgclinic.stats.claimed_region import NULL_EFFECT
@@ -63,7 +63,14 @@ def compare(
         smallest_effect=_smallest_effect(evidence, fixed=fixed),
         blocks_needed=seen.blocks_needed,
         prelude=prelude,
+        invalid_because=_invalid_because(seen, prelude) if word is CompareWord.INVALID else None,
     )
+
+
+def _invalid_because(seen: ClaimVerdict, prelude: Prelude | None) -> InvalidReason:
+    if prelude is not None and prelude.refusal is not None:
+        return InvalidReason.CALIBRATION_REFUSED
+    return seen.invalid_because or InvalidReason.NO_BLOCK
 
 
 def word_for(seen: ClaimVerdict) -> CompareWord:

@@ -12,6 +12,7 @@ from pgclinic.model.verdict import (
     ClaimVerdict,
     Interval,
     IntervalMethod,
+    InvalidReason,
     MechanismSeen,
     PublishedSeen,
     Verdict,
@@ -52,6 +53,7 @@ class _Finding:
     steps: tuple[str, ...] = ()
     qualifier: str | None = None
     blocks_needed: int | None = None
+    invalid_because: InvalidReason | None = None
 
 
 def judge(
@@ -152,6 +154,7 @@ def _judge_claim(study: Study, claim: Claim, trials: Sequence[TrialRecord], bloc
         qualifier=finding.qualifier,
         blocks_needed=finding.blocks_needed,
         published_others=_published_others(claim, interval),
+        invalid_because=finding.invalid_because,
     )
 
 
@@ -239,11 +242,12 @@ def _finding(
     if interval is None:
         return _without_blocks(claim, trials)
     if claim.measure in OF_THE_LOAD and refused(evidence.trials):
-        return _Finding(VerdictWord.INVALID, (reasoning.starved_step(evidence.trials),))
+        step = reasoning.starved_step(evidence.trials)
+        return _Finding(VerdictWord.INVALID, (step,), invalid_because=InvalidReason.STARVED_CPU)
     if sweep is None and (interval.low is None or interval.high is None):
         return _Finding(VerdictWord.INCONCLUSIVE, blocks_needed=_needed(ground, evidence, interval))
     if not all(seen.moved for seen in mechanisms):
-        return _Finding(VerdictWord.INVALID)
+        return _Finding(VerdictWord.INVALID, invalid_because=InvalidReason.CAUSE_NOT_SHOWN)
     return _by_interval(ground, evidence, interval, sweep)
 
 
@@ -262,7 +266,8 @@ def _without_blocks(claim: Claim, trials: Sequence[TrialRecord]) -> _Finding:
     for arm in (claim.control, claim.arm):
         why = never_started(arm, trials)
         if why is not None:
-            return _Finding(VerdictWord.INVALID, (reasoning.never_started_step(arm, why),))
+            step = reasoning.never_started_step(arm, why)
+            return _Finding(VerdictWord.INVALID, (step,), invalid_because=InvalidReason.NEVER_STARTED)
     return _Finding(VerdictWord.INCONCLUSIVE, blocks_needed=first_bounded())
 
 
