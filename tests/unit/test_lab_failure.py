@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgclinic.lab.failure import blamed_setting, last_words, ran_out_of_room, start_error
+from pgclinic.lab.failure import blamed_setting, killed_by, last_words, ran_out_of_room, start_error
 
 KNOWN = ("max_connections", "shared_buffers", "wal_level", "port", "max_wal_senders")
 STAMP = "2026-01-01 00:00:00.000 UTC [1] "
@@ -68,3 +68,25 @@ def test_the_error_carries_line_and_setting() -> None:
 def test_a_full_disk_is_recognised() -> None:
     assert ran_out_of_room(["PANIC:  could not write to file: No space left on device"])
     assert not ran_out_of_room(["PANIC:  could not write to file: Input/output error"])
+
+
+def test_what_clients_were_told_is_not_why_a_server_is_gone() -> None:
+    lines = [
+        STAMP + "PANIC:  could not write to file: No space left on device",
+        STAMP + "FATAL:  the database system is in recovery mode",
+        STAMP + "LOG:  shutting down",
+    ]
+    assert last_words(lines)[0] == lines[0]
+
+
+def test_a_server_whose_process_was_killed_did_not_refuse() -> None:
+    lines = [
+        STAMP + "LOG:  startup process (PID 7) was terminated by signal 9: Killed",
+        STAMP + "LOG:  aborting startup due to startup process failure",
+    ]
+    error = start_error("18.6", lines, {"port": "1"}, KNOWN, "refused to start")
+    assert error.message == "PostgreSQL 18.6 did not start: startup process (PID 7) was terminated by signal 9: Killed"
+    assert error.setting is None
+    error = start_error("18.6", [STAMP + "LOG:  starting"], {}, KNOWN, killed_by(9))
+    assert error.message == "PostgreSQL 18.6 was killed by SIGKILL while it started; the last line of its log: starting"
+    assert "dmesg" in (error.hint or "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -13,6 +14,9 @@ _SEVERITY = re.compile(r"\b(PANIC|FATAL|ERROR|LOG|WARNING|HINT|DETAIL|CONTEXT|ST
 _TAIL_BYTES = 64 * 1024
 _SUMS_UP = ("contains errors", "could not create any")
 _ROUTINE = ("starting PostgreSQL", "listening on", "redirecting log output", "Future log output", "ending log output")
+_TO_CLIENTS = ("the database system is ", "terminating connection ")
+_KILLED = "was terminated by signal"
+_WAS_KILLED = "was killed by "
 _NO_ROOM = ("No space left on device", "Disk quota exceeded")
 
 
@@ -34,9 +38,12 @@ def last_words(lines: list[str]) -> tuple[str | None, str]:
     fatal = None
     for position, line in enumerate(lines):
         match = _SEVERITY.search(line)
-        if match and match[1] in ("PANIC", "FATAL"):
+        if match and match[1] in ("PANIC", "FATAL") and not match[2].startswith(_TO_CLIENTS):
             fatal = position
     if fatal is None:
+        killed = [line for line in lines if _KILLED in line]
+        if killed:
+            return killed[0], killed[0]
         complaints = [line for line in lines if (match := _SEVERITY.search(line)) is None or match[1] != "LOG"]
         last = (complaints or lines)[-1:]
         return (last[0], last[0]) if last else (None, "")
@@ -66,15 +73,30 @@ def blamed_setting(text: str, settings: Mapping[str, str], known: Iterable[str])
     return next((name for name in known if "_" in name and name in told), None)
 
 
+def killed_by(number: int) -> str:
+    """How a server ended that a signal of this number ended while it started."""
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    return f"{_WAS_KILLED}{name} while it started; the last line of its log"
+
+
 def start_error(
     version: str, lines: list[str], settings: Mapping[str, str], known: Iterable[str], reason: str
 ) -> ServerStartError:
-    """The error for a server that refused to start."""
+    """The error for a server that did not start; ``reason`` says how it ended."""
     line, text = last_words(lines)
-    setting = blamed_setting(text, settings, known)
+    if _KILLED in text:
+        reason = "did not start"
+    # What a server was doing when it was killed says nothing about its settings.
+    was_killed = reason.startswith(_WAS_KILLED) or _KILLED in text
+    setting = None if was_killed else blamed_setting(text, settings, known)
     said = _SEVERITY.search(line or "")
     message = f"PostgreSQL {version} {reason}: {said[2] if said else line or 'it logged nothing'}"
     hint = None
+    if was_killed:
+        hint = "the kernel kills processes when memory runs out, and says so in its own log (dmesg)"
     if setting is not None:
         hint = f"the setting to blame: {setting}" + (f" = {settings[setting]!r}" if setting in settings else "")
     return ServerStartError(message, log_line=line, setting=setting, hint=hint)

@@ -230,7 +230,8 @@ def _await(
     """Wait for the server, then complete its registration."""
     try:
         ready = wait_until_ready(process, server, instance.data_dir)
-        reason = "refused to start"
+        code = process.returncode
+        reason = failure.killed_by(-code) if code is not None and code < 0 else "refused to start"
     except TimeoutError:
         ready, reason = False, f"was not ready after {START_LIMIT_S:.0f} s"
     if not ready:

@@ -32,6 +32,7 @@ from pgclinic.pg.session import Access, QueryError
 from pgclinic.trial.condition import conditions
 from pgclinic.trial.doubts import find_doubts
 from pgclinic.trial.patient import server_for, target_of
+from pgclinic.trial.restarts import RestartWatch
 from pgclinic.trial.seconds import LiveSeconds
 from pgclinic.trial.server_log import ServerLog
 from pgclinic.trial.warm_up import WarmUpWatch
@@ -109,8 +110,9 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
     """Bring the condition up, load and observe, probe while the condition still lasts."""
     live = LiveSeconds(spec, listener.on_second)
     warm_up = WarmUpWatch() if spec.warm_up_ends is WarmUpEnd.STEADY else None
-    with conditions(access, spec.condition):
-        log = ServerLog(access.server, spec.load.target.application_name)
+    application = spec.load.target.application_name
+    with conditions(access, spec.condition), RestartWatch(access, application) as restarts:
+        log = ServerLog(access.server, application)
         sampler, watch = Sampler(access, on_sample=_both_samples(live, warm_up)), ProcessWatch(access.server.pid)
         meter = CpuMeter(access.server.pid)
         sampler.start()
@@ -124,7 +126,7 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
                 is_warm=warm_up.is_warm if warm_up is not None else None,
             )
             cpu = meter.stop()
-            await_statistics(access, spec.load.target.application_name)
+            await_statistics(access, application)
         finally:
             samples, processes = sampler.stop(), watch.stop()
         cpu = meter.split(cpu, samples.cost_s + watch.cost_s)
@@ -135,6 +137,7 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
         gauges = read_gauges(access, spec.gauges)
         began_s = load.started_epoch_us / 1e6
         events = log.read(began_s)
+        restarts.refuse(load, [one.event for one in events.kept])
     aligned = tuple(replace(look, at_s=look.at_s - began_s) for look in processes)
     return Measured(
         load=load,

@@ -1,0 +1,1 @@
+select pg_catalog.pg_postmaster_start_time()::text, null::text
