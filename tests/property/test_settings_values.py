@@ -17,6 +17,7 @@ from pgclinic.lab.instance import start_server
 from pgclinic.pg.catalog import Setting, SettingsCatalog, checked_settings
 from pgclinic.pg.conf import quoted
 from pgclinic.pg.connect import Connection, connect
+from pgclinic.pg.setting_history import setting_history
 from pgclinic.pg.values import parse_bool, parse_integer, parse_real
 
 EXAMPLES = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -157,3 +158,13 @@ def test_every_default_passes_our_own_check(judge: Judge) -> None:
     for setting in judge.catalog.settings:
         if setting.context != "internal" and setting.boot_val is not None:
             assert ours(judge, setting.name, setting.boot_val), setting
+
+
+@pytest.mark.parametrize("branch", ["13", "14", "17", "18"])
+def test_the_history_of_settings_agrees_with_the_servers_own_settings(branch: str) -> None:
+    history = setting_history()
+    places = {one: at for at, one in enumerate(history.branches)}
+    names = {setting.name.lower() for setting in settings_catalog(binaries_for(branch)).settings}
+    for name, span in history.settings.items():
+        first, last = places[span.since or history.branches[0]], places[span.until or history.branches[-1]]
+        assert (name in names) == (first <= places[branch] <= last), name

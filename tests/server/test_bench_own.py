@@ -17,6 +17,7 @@ import pytest
 from fixtures.lab_home import PACKAGE_ROOT, binaries_for, cli
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.model.bench import BenchResult
+from pgclinic.model.load import SecondResult
 from pgclinic.pg.connect import connect, set_password
 from pgclinic.stats.hdr import decode_histogram
 
@@ -64,6 +65,8 @@ def test_the_files_of_a_run(server: RunningServer, tmp_path: Path) -> None:
     seconds, hdr, runs = tmp_path / "s.jsonl", tmp_path / "l.hlog", tmp_path / "runs"
     result = result_of(server, "-S", "-T", "2", "--seconds", str(seconds), "--hdr", str(hdr), "--runs", str(runs))
     rows = [json.loads(line) for line in seconds.read_text().splitlines()]
+    # As its published schema says.
+    assert all(msgspec.json.decode(line, type=SecondResult) for line in seconds.read_text().splitlines())
     assert sum(row["transactions"] for row in rows) == result.load.transactions
     tagged = [line.split(",") for line in hdr.read_text().splitlines() if line.startswith("Tag=")]
     assert sum(decode_histogram(cells[-1]).total for cells in tagged) == result.load.transactions

@@ -11,11 +11,13 @@ from contextlib import ExitStack
 from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from fixtures.command import Command, wait_for
 from fixtures.lab_home import binaries_for
 from pgclinic.lab.instance import RunningServer, start_server
+from pgclinic.model.output import CompareOutput
 from pgclinic.model.study import Study
 from pgclinic.pg.connect import connect, set_password
 from pgclinic.study.read import parse_study
@@ -39,6 +41,8 @@ def items(command: Command) -> Command:
 def compare(command: Command, *words: str) -> tuple[int, dict[str, Any], str]:
     done = command.run("compare", *words, "--json", timeout=240)
     assert done.returncode in (0, 3, 4), done.stdout + done.stderr
+    # What the published schema says is all that is printed.
+    assert msgspec.json.decode(done.stdout, type=CompareOutput).comparison.name
     return done.returncode, json.loads(done.stdout)["comparison"], done.stderr
 
 
@@ -222,6 +226,14 @@ def test_a_setting_that_this_version_refuses_is_found_before_any_run(command: Co
     done = command.run("compare", "--a", "set:work_memm=4MB")
     assert done.returncode == 1
     assert "did you mean work_mem" in done.stderr
+    assert not command.runs.exists()
+
+
+def test_a_version_that_does_not_exist_is_refused_before_any_other_is_downloaded(command: Command) -> None:
+    done = command.run("compare", "--a", "version=12", "--b", "version=88", timeout=120)
+    assert done.returncode == 1
+    assert "did you mean 18.6" in done.stderr
+    assert "PostgreSQL 12" not in done.stderr
     assert not command.runs.exists()
 
 

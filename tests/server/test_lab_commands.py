@@ -101,6 +101,12 @@ def test_a_hanging_server_is_listed_as_such_and_can_be_stopped(home: Path) -> No
         (("--set", "work_mem"), "is not NAME=VALUE", "write --set"),
         (("--set", "work_mem=1MB", "--set", "work_mem=2MB"), "given twice", ""),
         (("--set", "work_mem=1kB"), "outside 64kB to", "PostgreSQL 18.6"),
+        (
+            ("--version", "13", "--set", "io_method=worker"),
+            "has no setting io_method",
+            "io_method exists from PostgreSQL 18",
+        ),
+        (("--version", "133"), "unknown PostgreSQL version '133'", "did you mean 13.3?"),
         (("--version", "13.6"), "unknown PostgreSQL version '13.6'", "did you mean 13.5?"),
         (("--version", "x"), "is not a PostgreSQL version", "write it as"),
         (("--port", "80"), "not a port the lab can use", "1024 to 65535"),

@@ -50,7 +50,7 @@ def test_an_interrupt_ends_everything_and_keeps_what_was_finished(command: Comma
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     assert out == ""
-    assert "1 finished trials are kept" in err
+    assert "1 finished trial is kept" in err
     assert not alive(postmaster)
     assert not [pid for pid in below if alive(pid)]
     assert len(read_run(command.only_run()).trials) == 1

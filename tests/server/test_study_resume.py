@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fixtures.command import Command, alive, postmaster_below, wait_for
+from pgclinic.model.output import StudyOutput
 from pgclinic.study.expand import expand
 from pgclinic.study.read import parse_study
 
@@ -42,6 +44,7 @@ def seconds_written(command: Command) -> int:
 def resumed(command: Command, run: Path, *options: str, code: int = 4) -> dict[str, Any]:
     done = command.run("study", "run", "--resume", str(run), "--json", *options, timeout=180)
     assert done.returncode == code, done.stderr
+    assert msgspec.json.decode(done.stdout, type=StudyOutput).run == str(run)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 

@@ -61,6 +61,22 @@ def test_an_unknown_name_leads_to_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "version", "where"),
+    [
+        ("io_method", "13.3", "io_method exists from PostgreSQL 18 on"),
+        ("IO_Method", "17.6", "IO_Method exists from PostgreSQL 18 on"),
+        ("stats_temp_directory", "18.6", "stats_temp_directory exists up to PostgreSQL 14"),
+        ("allow_in_place_tablespaces", "13.3", "allow_in_place_tablespaces came to PostgreSQL 13 in a later minor"),
+    ],
+)
+def test_a_setting_of_another_version_says_which(name: str, version: str, where: str) -> None:
+    catalog = SettingsCatalog(version=version, major=int(version.split(".", maxsplit=1)[0]), settings=CATALOG.settings)
+    with pytest.raises(SettingError, match=rf"PostgreSQL {version} has no setting {name}") as caught:
+        checked_settings(catalog, {name: "on"})
+    assert (caught.value.hint or "").startswith(where)
+
+
+@pytest.mark.parametrize(
     ("name", "value", "message"),
     [
         ("work_mem", "32kB", r"work_mem = '32kB': it is outside 64kB to .*base unit kB"),

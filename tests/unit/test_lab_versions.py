@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgclinic.errors import UsageError
-from pgclinic.lab.sources.releases import choose, parse_release
+from pgclinic.lab.sources.releases import choose, nearest, parse_release
 from pgclinic.pg.version import Version, parse_version, version_of_number
 
 PUBLISHED = [
@@ -87,6 +87,23 @@ def test_the_newest_fitting_release_is_chosen(wish: str, coordinate: str | None)
 )
 def test_the_nearest_release_is_of_the_same_branch_if_there_is_one(wish: str, nearest: str) -> None:
     assert str(min(PUBLISHED, key=lambda release: release.distance(wish)).version) == nearest
+
+
+@pytest.mark.parametrize(
+    ("wish", "meant"),
+    [
+        ("133", "13.3"),
+        ("1323", "13.23"),
+        ("1399", "13.23"),
+        ("96", "9.6.24"),
+        ("9624", "9.6.24"),
+        ("88", "18.6"),
+        ("777", "18.6"),
+        ("13.4", "13.3"),
+    ],
+)
+def test_a_version_without_its_point_leads_to_the_one_that_is_meant(wish: str, meant: str) -> None:
+    assert str(nearest(wish, PUBLISHED).version) == meant
 
 
 def test_a_branch_may_be_outdated_but_a_release_is_exact() -> None:

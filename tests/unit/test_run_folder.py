@@ -68,8 +68,26 @@ def test_a_newer_format_is_refused_and_a_damaged_file_is_named(tmp_path: Path) -
         read_run(newer.path)
     damaged = written(tmp_path)
     (damaged.path / "trials" / "3" / "record.json").write_text("{", encoding="utf-8")
-    with pytest.raises(RunFailedError, match="cannot be read as a run"):
+    with pytest.raises(RunFailedError, match=r"trials/3/record\.json is damaged") as caught:
         read_run(damaged.path)
+    assert "trials/3 away" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("trials/2/observed.json", b"[]", "observed.json is damaged"),
+        ("run.json", b'{"format": 1}', "run.json is damaged"),
+        ("study.toml", b"\xff", "study.toml is damaged"),
+        ("prelude.json", b"", "prelude.json is damaged"),
+        ("seconds.jsonl", b'{"trial": 1}\n', r"seconds.jsonl is damaged: line 1: "),
+    ],
+)
+def test_every_damaged_file_is_named(tmp_path: Path, file: str, content: bytes, words: str) -> None:
+    folder = written(tmp_path)
+    (folder.path / file).write_bytes(content)
+    with pytest.raises(RunFailedError, match=words):
+        read_run(folder.path)
 
 
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from pgclinic.cli.compare_exports import Exports, check_exports, write_exports
 from pgclinic.model.compare import CompareWord, Comparison, Threshold, ThresholdState
+from pgclinic.model.output import CompareOutput
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.compare_text import compare_text
@@ -56,8 +57,8 @@ def finish_comparison(folder: RunFolder, study: Study, verdict: Verdict, ending:
     if to_stdout is not None:
         print(to_stdout, end="")
     elif ending.as_json:
-        told = {"run": str(folder.path), "report": str(report), "comparison": comparison}
-        print(msgspec.json.encode(told).decode())
+        output = CompareOutput(run=str(folder.path), report=str(report), comparison=comparison)
+        print(msgspec.json.encode(output).decode())
     else:
         places = Places(report=str(report), folder=str(folder.path))
         width = min(120, max(60, shutil.get_terminal_size((100, 24)).columns))

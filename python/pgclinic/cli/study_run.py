@@ -33,6 +33,7 @@ from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.aa_run import DEFAULT_S, run_prelude
 from pgclinic.study.expand import expand, profile_of
 from pgclinic.study.expected import block_s, expected_s
+from pgclinic.study.figures import count
 from pgclinic.study.fitted import fitted, in_profile
 from pgclinic.study.judge import judge
 from pgclinic.study.prepare import Patient, choose_patient, prepare
@@ -206,10 +207,10 @@ def _say_what_comes(study: Study, profile: Profile, patient: Patient, seed: int)
 
 def _say_what_is_kept(folder: RunFolder, command: str) -> None:
     kept = folder.finished()
-    print(f"{kept} finished trials are kept in {folder.path}", file=sys.stderr)
+    print(f"{count(kept, 'finished trial')} {'is' if kept == 1 else 'are'} kept in {folder.path}", file=sys.stderr)
     if kept:
         print(f"  judge what there is: pgclinic study judge {folder.path}", file=sys.stderr)
-    print(f"  go on with it:       pgclinic {command} --resume {folder.path}", file=sys.stderr)
+    print(f"  resume it:           pgclinic {command} --resume {folder.path}", file=sys.stderr)
 
 
 def _run_info(study: Study, profile: Profile, patient: Patient, seed: int, request: Request) -> RunInfo:

@@ -8,6 +8,7 @@ import sys
 
 import msgspec
 
+from pgclinic.model.output import StudyOutput
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.page import render_report
@@ -24,7 +25,8 @@ def finish(folder: RunFolder, study: Study, verdict: Verdict, *, as_json: bool) 
     )
     report = folder.write_report(page)
     if as_json:
-        print(msgspec.json.encode({"run": str(folder.path), "report": str(report), "verdict": verdict}).decode())
+        output = StudyOutput(run=str(folder.path), report=str(report), verdict=verdict)
+        print(msgspec.json.encode(output).decode())
         return
     print(
         verdict_text(

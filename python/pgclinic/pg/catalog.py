@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pgclinic.errors import SettingError, UnknownNameError
+from pgclinic.errors import SettingError, UnknownNameError, UsageError
 from pgclinic.model.record import Record
+from pgclinic.pg.setting_history import where_it_exists
 from pgclinic.pg.values import format_amount, parse_bool, parse_integer, parse_real
 
 # Names the server still accepts for another setting, and since which major version.
@@ -74,12 +75,20 @@ def checked_settings(catalog: SettingsCatalog, settings: Mapping[str, str]) -> d
             if "." in given:
                 checked[given] = value
                 continue
-            raise UnknownNameError("setting", given, catalog.names(), where=f"PostgreSQL {catalog.version}")
+            raise _unknown(given, catalog)
         if setting.name in checked:
             raise SettingError(f"{setting.name} is given twice")
         _check(setting, value, catalog)
         checked[setting.name] = value
     return checked
+
+
+def _unknown(given: str, catalog: SettingsCatalog) -> UsageError:
+    """Where another version has it that is said, for the nearest name that this one has would mislead."""
+    elsewhere = where_it_exists(given, catalog.version)
+    if elsewhere is not None:
+        return SettingError(f"PostgreSQL {catalog.version} has no setting {given}", hint=elsewhere)
+    return UnknownNameError("setting", given, catalog.names(), where=f"PostgreSQL {catalog.version}")
 
 
 def _check(setting: Setting, value: str, catalog: SettingsCatalog) -> None:

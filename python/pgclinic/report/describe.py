@@ -90,4 +90,5 @@ def minutes(seconds: float) -> str:
 
 def _field(label: str, text: str) -> list[str]:
     rows = textwrap.wrap(text, WIDTH - 14) or [""]
-    return [f"  {label:<12}{rows[0]}", *(" " * 14 + row for row in rows[1:])]
+    # A name that fills its column still has a space behind it.
+    return [f"  {label:<11} {rows[0]}", *(" " * 14 + row for row in rows[1:])]

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.verdict import Verdict
 
 FORMAT = 1
+_Stored = TypeVar("_Stored", RunInfo, TrialRecord, Observed, Prelude)
 
 
 @dataclass(frozen=True)
@@ -130,33 +132,50 @@ def read_run(path: Path) -> StoredRun:
     if not (path / "run.json").is_file():
         raise UsageError(f"{path} is no run folder: it has no run.json", hint="name the folder that a run printed")
     _refuse_newer(path / "run.json")
-    try:
-        info = msgspec.json.decode((path / "run.json").read_bytes(), type=RunInfo)
-        trials = tuple(_read_trial(folder) for folder in _trial_folders(path))
-        return StoredRun(
-            path=path,
-            info=info,
-            study_toml=(path / "study.toml").read_text(encoding="utf-8"),
-            trials=tuple(trial for trial in trials if trial.spec.block > 0),
-            seconds=tuple(second for second in _read_seconds(path / "seconds.jsonl") if second.block > 0),
-            prelude_trials=tuple(trial for trial in trials if trial.spec.block == 0),
-            prelude=_read_prelude(path / "prelude.json"),
-        )
-    except (msgspec.MsgspecError, OSError) as error:
-        raise RunFailedError(f"{path} cannot be read as a run: {error}") from error
+    info = _decoded(path / "run.json", RunInfo)
+    trials = tuple(_read_trial(folder) for folder in _trial_folders(path))
+    with _naming(path / "study.toml"):
+        study_toml = (path / "study.toml").read_text(encoding="utf-8")
+    return StoredRun(
+        path=path,
+        info=info,
+        study_toml=study_toml,
+        trials=tuple(trial for trial in trials if trial.spec.block > 0),
+        seconds=tuple(second for second in _read_seconds(path / "seconds.jsonl") if second.block > 0),
+        prelude_trials=tuple(trial for trial in trials if trial.spec.block == 0),
+        prelude=_decoded(path / "prelude.json", Prelude) if (path / "prelude.json").is_file() else None,
+    )
 
 
 def _read_trial(folder: Path) -> TrialRecord:
-    record = msgspec.json.decode((folder / "record.json").read_bytes(), type=TrialRecord)
+    record = _decoded(folder / "record.json", TrialRecord)
     beside = folder / "observed.json"
     if not beside.is_file():
         return record
-    observed = msgspec.json.decode(beside.read_bytes(), type=Observed)
+    observed = _decoded(beside, Observed)
     return replace(record, samples=observed.samples, processes=observed.processes, events=observed.events)
 
 
-def _read_prelude(path: Path) -> Prelude | None:
-    return msgspec.json.decode(path.read_bytes(), type=Prelude) if path.is_file() else None
+def _decoded(file: Path, kind: type[_Stored]) -> _Stored:
+    """What a file holds. Raises RunFailedError that names the file."""
+    with _naming(file):
+        return msgspec.json.decode(file.read_bytes(), type=kind)
+
+
+@contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """Turn what goes wrong with ``file`` into a RunFailedError that names it."""
+    try:
+        yield
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise RunFailedError(f"{file} is damaged: {error}", hint=_remedy(file)) from error
+    except OSError as error:
+        raise RunFailedError(f"cannot read {file}: {error.strerror}") from error
+
+
+def _remedy(file: Path) -> str:
+    trial = file.parent.parent.name == "trials"
+    return "restore it from a copy" + (f", or move {file.parent} away to judge the other trials" if trial else "")
 
 
 def _without_observed(record: TrialRecord) -> TrialRecord:
@@ -173,20 +192,21 @@ def _read_seconds(path: Path) -> Iterator[Second]:
     if not path.is_file():
         return
     decoder = msgspec.json.Decoder(Second)
-    for line in path.read_bytes().split(b"\n"):
-        # The last line may be cut off by a kill; all before it are whole.
-        try:
-            if line:
-                yield decoder.decode(line)
-        except msgspec.MsgspecError:
-            return
+    with _naming(path):
+        # What stands behind the last line break was cut off by a kill; all before it are whole.
+        whole = path.read_bytes().split(b"\n")[:-1]
+    for number, line in enumerate(whole, start=1):
+        with _naming(path):
+            try:
+                if line:
+                    yield decoder.decode(line)
+            except msgspec.MsgspecError as error:
+                raise msgspec.DecodeError(f"line {number}: {error}") from error
 
 
 def _refuse_newer(path: Path) -> None:
-    try:
+    with _naming(path):
         found = msgspec.json.decode(path.read_bytes())
-    except msgspec.MsgspecError as error:
-        raise RunFailedError(f"{path} is damaged: {error}") from error
     written = found.get("format") if isinstance(found, dict) else None
     if isinstance(written, int) and written > FORMAT:
         raise UsageError(

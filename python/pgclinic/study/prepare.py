@@ -46,6 +46,7 @@ def choose_patient(
     if dsn is not None:
         server, _ = attach(dsn)
         return Patient(ServerWanted(dsn=without_password(dsn)), server.major, f"PostgreSQL {server.version} (attached)")
+    _refuse_unknown_versions(study)
     source = find_source(version or (study.version if bindir is None else None), bindir)
     binaries = source.ensure(lambda fetching: on_stage(_fetching_in_words(fetching)))
     if bindir is not None:
@@ -54,6 +55,13 @@ def choose_patient(
         )
     words = f"PostgreSQL {binaries.version} ({binaries.source})"
     return Patient(ServerWanted(version=binaries.version), binaries.parsed.major, words)
+
+
+def _refuse_unknown_versions(study: Study) -> None:
+    """Raise UnknownNameError where an arm names a version that does not exist: before any other is downloaded."""
+    for arm in study.arms.values():
+        if arm.version is not None:
+            _ = find_source(arm.version).version
 
 
 def _fetching_in_words(fetching: Fetching) -> str:

@@ -22,7 +22,7 @@ from pgclinic.lab.clone import NO_ROOM, no_room
 from pgclinic.lab.home import folder
 from pgclinic.lab.locks import named_lock
 from pgclinic.lab.sources.protocol import StartsServers, missing_programs
-from pgclinic.lab.sources.releases import Release, choose, parse_release
+from pgclinic.lab.sources.releases import Release, choose, nearest, parse_release
 from pgclinic.model.record import Record
 
 _GROUP = "io.zonky.test.postgres"
@@ -124,8 +124,7 @@ def _unknown(wish: str, known: tuple[Release, ...]) -> SourceError | UnknownName
             f"PostgreSQL {wish} is not here, and the list of versions could not be fetched",
             hint="check the network, or use --bindir or the embedded version",
         )
-    nearest = min(known, key=lambda release: release.distance(wish))
-    return UnknownNameError("PostgreSQL version", wish, (), nearest=str(nearest.version))
+    return UnknownNameError("PostgreSQL version", wish, (), nearest=str(nearest(wish, known).version))
 
 
 def _artifact_name() -> str:

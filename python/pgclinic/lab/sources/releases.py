@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pgclinic.model.record import Record
 from pgclinic.pg.version import Version, parse_version
@@ -57,6 +57,32 @@ def choose(wish: str, releases: Iterable[Release]) -> Release | None:
     fitting = [release for release in releases if release.fits(wish)]
     exact = [release for release in fitting if release.coordinate == wish]
     return max(exact or fitting, default=None)
+
+
+def nearest(wish: str, releases: Iterable[Release]) -> Release:
+    """The release most likely meant by a wish that none fits; there must be one.
+
+    ``133`` is 13.3 without its point, and ``96`` is 9.6. Otherwise the nearest branch counts, then the nearest minor.
+    """
+    known = tuple(releases)
+    meant = next((text for text in _with_point(wish) if _is_near(text, known)), wish)
+    return choose(meant, known) or min(known, key=lambda release: release.distance(meant))
+
+
+def _with_point(wish: str) -> Iterator[str]:
+    """A wish of digits alone, with a point where a version has one."""
+    if wish.isdigit() and len(wish) > 2:
+        yield f"{wish[:2]}.{wish[2:]}"
+    if wish.isdigit() and len(wish) > 1 and wish[0] == "9":
+        yield f"9.{wish[1]}" + (f".{wish[2:]}" if wish[2:] else "")
+
+
+def _is_near(text: str, releases: Iterable[Release]) -> bool:
+    """Whether there is a release of that branch, or of that family before 10."""
+    wished = parse_version(text)
+    return any(
+        release.version.family == wished.family or release.version.major == wished.major == 9 for release in releases
+    )
 
 
 def _patch(wish: str) -> int:
