@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fixtures.records import blocks_of, global_counters
+from fixtures.records import blocks_of, global_counters, printed
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict, VerdictWord
 from pgclinic.study.judge import decided, judge
@@ -16,7 +16,7 @@ from pgclinic.study.vocabulary import Ground, outside, settled, word_for
 STUDY = global_counters()
 SWAPPED = replace(
     STUDY,
-    claims=(replace(STUDY.claims[0], arm="free", control="held", published_ratio=1 / 0.603),),
+    claims=(replace(STUDY.claims[0], arm="free", control="held", published=printed(1 / 0.603)),),
 )
 block_ratios = st.lists(st.floats(0.05, 5.0), min_size=0, max_size=12)
 edges = st.floats(0.01, 100.0)

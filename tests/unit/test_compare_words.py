@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.comparison import asked, comparison, measured
-from fixtures.records import failed_trial, trial
+from fixtures.records import failed_trial, printed, trial
 from pgclinic.cli.compare_end import exit_code
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.model.compare import CompareWord, Measure, ThresholdState
@@ -268,5 +268,10 @@ def test_an_open_question_is_asked_however_noisy_the_machine() -> None:
     told = prelude_of((claim,), trials, budget_s=300.0, block_s=20.0)
     assert (told.refusal, told.claims) == (None, ())
     assert told.smallest_effect is not None
-    refused = prelude_of((replace(claim, open=False, published_ratio=1.06),), trials, budget_s=300.0, block_s=20.0)
+    refused = prelude_of(
+        (replace(claim, open=False, published=printed(1.06)),),
+        trials,
+        budget_s=300.0,
+        block_s=20.0,
+    )
     assert refused.refusal is not None

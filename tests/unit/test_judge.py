@@ -5,7 +5,7 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, load_result, trial
+from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, load_result, printed, trial
 from pgclinic.model.study import Study
 from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, VerdictWord
@@ -268,7 +268,10 @@ def test_the_order_in_which_trials_are_given_does_not_matter() -> None:
 
 
 def test_a_claim_of_no_difference() -> None:
-    study = replace(STUDY, claims=(replace(STUDY.claims[0], published_ratio=1.0, mechanisms=()),))
+    study = replace(
+        STUDY,
+        claims=(replace(STUDY.claims[0], published=printed(1.0), mechanisms=()),),
+    )
     assert judge(study, blocks_of(study, around(1.0))).headline.word is VerdictWord.REPLICATED
     assert judge(study, blocks_of(study, around(0.8))).headline.word is VerdictWord.CONTRADICTED
     assert judge(study, blocks_of(study, around(1.2))).headline.word is VerdictWord.CONTRADICTED
@@ -283,7 +286,12 @@ def test_a_region_named_by_the_study_is_used() -> None:
 
 
 def test_every_claim_is_judged_and_the_first_is_the_headline() -> None:
-    other = replace(STUDY.claims[0], name="faster", published_ratio=1.5, published_windows=None)
+    other = replace(
+        STUDY.claims[0],
+        name="faster",
+        published=printed(1.5),
+        published_windows=None,
+    )
     study = replace(STUDY, claims=(STUDY.claims[0], other))
     verdict = judge(study, blocks_of(study, STEADY))
     assert [claim.word for claim in verdict.claims] == [VerdictWord.REPLICATED, VerdictWord.CONTRADICTED]

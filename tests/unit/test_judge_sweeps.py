@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from fixtures.records import global_counters, trial
+from fixtures.records import global_counters, printed, trial
 from pgclinic.errors import StudyFileError
-from pgclinic.model.study import ArmFile, Claim, Profile, Study
+from pgclinic.model.study import ArmFile, Claim, Profile, Published, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import VerdictWord
 from pgclinic.study.judge import decided, judge
@@ -21,8 +21,7 @@ CLAIM = Claim(
     text="TPS fall as the level rises",
     arm="l8",
     control="l1",
-    published_ratio=0.5,
-    published_text="half",
+    published=Published(ratio=0.5, text="half"),
     levels=tuple(LEVELS),
 )
 STUDY: Study = replace(
@@ -87,7 +86,7 @@ def test_the_knee_is_told_and_not_tested() -> None:
 
 
 def test_levels_that_change_nothing_replicate_a_claim_of_no_difference() -> None:
-    flat = replace(STUDY, claims=(replace(CLAIM, published_ratio=1.0),))
+    flat = replace(STUDY, claims=(replace(CLAIM, published=printed(1.0)),))
     claim = judge(flat, blocks([(1.0, 1.002, 0.999, 1.001), (1.0, 0.998, 1.001, 0.999)] * 4)).headline
     assert claim.word is VerdictWord.REPLICATED
     assert claim.how[-1].startswith("The whole interval lies inside")

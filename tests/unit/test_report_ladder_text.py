@@ -26,7 +26,7 @@ SHIPPED = Path(__file__).parents[2] / "python" / "pgclinic" / "studies" / "slow-
 WIDE = """\
 REPLICATED IN DIRECTION, WEAKER   io is 3,280x slower than base
   interval    95 % interval 1,560x to 8,210x slower, 3 blocks, exact for few events
-  published   42,000x slower, says the title
+  published   42,000x slower: says the title
   others      the chart: 7,082 to 0.016 TPS (outside); the text: 11 commits in 120 s (outside); the
               title (outside, nearest)
 

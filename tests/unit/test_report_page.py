@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, run_info, trial
+from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, printed, run_info, trial
 from pgclinic.model.run import Second
 from pgclinic.model.trial import Doubt, DoubtKind
 from pgclinic.report.claim_view import block_rows, claim_view, plain_interval, window_rows
@@ -174,7 +174,7 @@ def test_strip_without_blocks() -> None:
 
 @given(st.floats(1e-5, 1e4), st.lists(st.floats(1e-4, 50.0), min_size=0, max_size=8))
 def test_strip_holds_everything_and_its_ticks_do_not_crowd(published: float, ratios: list[float]) -> None:
-    study = replace(STUDY, claims=(replace(STUDY.claims[0], published_ratio=published),))
+    study = replace(STUDY, claims=(replace(STUDY.claims[0], published=printed(published)),))
     picture = interval_picture(judge(study, blocks_of(study, ratios, control_tps=1e6, seconds=5)).headline)
     places = [picture.published, picture.one, *(dot.at for dot in picture.dots), *(tick.at for tick in picture.ticks)]
     assert all(-0.01 <= place <= 100.01 for place in places)

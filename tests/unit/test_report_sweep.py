@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.records import global_counters, run_info, trial
-from pgclinic.model.study import ArmFile, Claim, Counter, Study
+from pgclinic.model.study import ArmFile, Claim, Counter, Published, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, VerdictWord
 from pgclinic.report.claim_view import ClaimView, claim_view
@@ -24,8 +24,7 @@ GROWN = Claim(
     control="tables-100",
     levels=tuple(LEVELS),
     measure="grown_bytes",
-    published_ratio=16.0,
-    published_text="linearly",
+    published=Published(ratio=16.0, text="linearly"),
     region=(12.0, 20.0),
 )
 VALUE = Claim(
@@ -34,9 +33,8 @@ VALUE = Claim(
     arm="tables-400",
     control="tables-400",
     measure="bytes_per_table",
-    published_value=2400.0,
-    published_ratio=1.0,
-    published_text="about 2.4 kB",
+    reference_value=2400.0,
+    published=Published(ratio=1.0, text="about 2.4 kB"),
     region=(0.5, 2.0),
 )
 STUDY: Study = replace(
@@ -86,7 +84,7 @@ def test_blocks_are_told_in_the_measures_words() -> None:
 
 
 def test_a_share_is_told_in_per_cent() -> None:
-    claim = replace(VALUE, measure=Counter.HIT_RATIO.value, published_value=0.99)
+    claim = replace(VALUE, measure=Counter.HIT_RATIO.value, reference_value=0.99)
     study = replace(STUDY, claims=(claim,))
     trials = tuple(replace(one, counters=one.counters | {claim.measure: 0.5}) for one in trials_of())
     view = claim_view(run_info(), study, trials, judge(study, trials).headline)
@@ -111,7 +109,7 @@ def test_a_published_value_stands_in_the_controls_place() -> None:
     )
     view = view_of(VALUE)
     assert view.ratio_about == "tables-400 / the published 2,400"
-    assert view.published == "2,400"
+    assert view.published == "published 2,400"
     assert view.block_heads[2:4] == ("Published bytes per table", "tables-400, bytes per table")
     assert view.blocks[0][2:4] == ("2,400", "3,100")
     assert (

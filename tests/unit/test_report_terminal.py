@@ -5,7 +5,7 @@ import io
 import pytest
 from msgspec.structs import replace
 
-from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, trial
+from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, printed, trial
 from pgclinic.model.progress import Progress
 from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
 from pgclinic.model.verdict import InvalidReason
@@ -30,7 +30,7 @@ def test_verdict_of_a_good_run() -> None:
     assert lines[0].startswith("REPLICATED   held runs at 0.5")
     assert "x of free in the last 5 s    95 % interval 0.5" in lines[0]
     assert lines[0].endswith("5 blocks")
-    assert lines[1] == "  published   0.60x after 30 s (7,228 -> 4,361 TPS)"
+    assert lines[1] == "  published   0.60x: 7,228.1 -> 4,360.8 TPS in six windows of 5 s"
     assert lines[2].startswith("  why         buffer hits per update 6 -> 1")
     assert lines[3].startswith("  windows ")
     assert lines[3].endswith("TPS published, held, 5 s each")
@@ -135,7 +135,13 @@ def test_colour_wanted(stream: io.StringIO, environment: dict[str, str], wanted:
 
 
 def test_every_claim_is_printed_and_the_places_once() -> None:
-    other = replace(STUDY.claims[0], name="faster", published_ratio=1.5, published_windows=None, mechanisms=())
+    other = replace(
+        STUDY.claims[0],
+        name="faster",
+        published=printed(1.5),
+        published_windows=None,
+        mechanisms=(),
+    )
     study = replace(STUDY, claims=(STUDY.claims[0], other))
     trials = blocks_of(study, STEADY)
     text = verdict_text(study, trials, judge(study, trials), Places(folder="runs/one"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fixtures.records import global_counters, run_info, trial
+from fixtures.records import global_counters, printed, run_info, trial
 from pgclinic.model.prelude import ClaimReach, Prelude, Refusal, RefusalKind, SliceSeen
 from pgclinic.model.run import Second
 from pgclinic.model.trial import ServerWanted, TrialRecord, TrialSpec
@@ -89,7 +89,13 @@ def test_a_prelude_that_was_cut_off_is_finished(tmp_path: Path) -> None:
 
 
 def test_claims_that_are_not_about_tps_are_not_told_by_its_noise(tmp_path: Path) -> None:
-    by_counter = replace(STUDY.claims[0], name="counted", measure="probe_pages", published_ratio=1.01, region=None)
+    by_counter = replace(
+        STUDY.claims[0],
+        name="counted",
+        measure="probe_pages",
+        published=printed(1.01),
+        region=None,
+    )
     whole = replace(STUDY.claims[0], tail_s=None)
     study = replace(STUDY, claims=(whole, by_counter))
     prelude = run_prelude(study, PROFILE, BLOCKS, NoisyFleet(), folder_in(tmp_path), StudyListener())
@@ -99,7 +105,7 @@ def test_claims_that_are_not_about_tps_are_not_told_by_its_noise(tmp_path: Path)
 
 
 def test_a_study_that_claims_a_counter_as_well_is_run_although_its_effect_is_too_small(tmp_path: Path) -> None:
-    small = replace(STUDY.claims[0], published_ratio=0.94, region=None)
+    small = replace(STUDY.claims[0], published=printed(0.94), region=None)
     by_counter = replace(small, name="counted", measure="probe_pages")
     alone, both = (replace(STUDY, claims=claims) for claims in ((small,), (small, by_counter)))
     refused = run_prelude(alone, PROFILE, BLOCKS, NoisyFleet(), folder_in(tmp_path), StudyListener())

@@ -8,7 +8,7 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from fixtures.records import global_counters, load_result, trial
+from fixtures.records import global_counters, load_result, printed, trial
 from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialRecord
@@ -22,7 +22,7 @@ CLAIM = replace(
     global_counters().claims[0],
     name="it-declines",
     measure="decline",
-    published_ratio=0.6,
+    published=printed(0.6),
     region=None,
     tail_s=None,
     published_windows=None,

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.procedure import blocks_beyond_the_null_zone
-from fixtures.records import failed_trial, global_counters, trial
+from fixtures.records import failed_trial, global_counters, printed, trial
 from fixtures.series import QUIET, SHARED, UGLY, Noise, log_ratios, log_tps
 from pgclinic.model.prelude import Prelude, RefusalKind
 from pgclinic.model.study import Claim
@@ -23,7 +23,7 @@ CLAIM = STUDY.claims[0]
 
 
 def claim(ratio: float, name: str = "claimed") -> Claim:
-    return replace(CLAIM, name=name, published_ratio=ratio, region=None)
+    return replace(CLAIM, name=name, published=printed(ratio), region=None)
 
 
 def trials_of(rows: Sequence[Sequence[float]]) -> list[TrialRecord]:

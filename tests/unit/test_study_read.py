@@ -61,20 +61,20 @@ def test_an_unknown_study_names_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "words"),
     [
-        ("format = 1", "format = 2", "format is 2"),
+        ("format = 2", "format = 3", "format is 3"),
         ('builds_on = "free"', 'builds_on = "fre"', "unknown arm 'fre'"),
         ('control = "free"', 'control = "fee"', "unknown arm 'fee'"),
         ("measure_s = { free = 10, held = 30 }", "measure_s = { free = 15 }", "lacks the arm held"),
         ("measure_s = { free = 10, held = 30 }", "measure_s = { free = 3, held = 30 }", "needs 5"),
         ("blocks_min = 5", "blocks_min = 7", "blocks_min <= blocks_max"),
-        ("published_ratio = 0.603", "published_ratio = 0", "above 0"),
+        ("ratio = 0.603", "ratio = 0", "above 0"),
         ("tail_s = 5", "tail_s = 5\nregion = [0.8, 0.4]", "the smaller one first"),
         ("clients = 10", 'clients = "ten"', "clients"),
         ('about = "nothing holds the horizon"', 'about = "x"\nbuilds_on = "held"', "in a circle"),
         ("warm_up_s = 1", 'warm_up_s = 20\nwarm_up_ends = "steady"', "held does not come to rest"),
         ("warm_up_s = 1", 'warm_up_s = 10\nwarm_up_ends = "steady"', "from 12 to 60"),
         ("warm_up_s = 1", 'warm_up_s = 10\nwarm_up_ends = "stead"', "warm_up_ends"),
-        ("format = 1", "format = ", "not TOML"),
+        ("format = 2", "format = ", "not TOML"),
     ],
 )
 def test_what_contradicts_itself_is_refused(right: str, wrong: str, words: str) -> None:

@@ -7,7 +7,7 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from fixtures.records import blocks_of, global_counters
+from fixtures.records import blocks_of, global_counters, printed
 from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
 from pgclinic.study.judge import judge
 from pgclinic.study.together import blocks_for_claims, standings
@@ -16,7 +16,7 @@ STUDY = global_counters()
 
 
 def verdict_on(published: float, ratios: list[float], name: str = "claim") -> ClaimVerdict:
-    claim = replace(STUDY.claims[0], name=name, published_ratio=published, region=None)
+    claim = replace(STUDY.claims[0], name=name, published=printed(published), region=None)
     return judge(replace(STUDY, claims=(claim,)), blocks_of(STUDY, ratios, control_tps=1e6)).headline
 
 
@@ -116,7 +116,7 @@ def test_exact_limits_are_a_bet_of_all_or_nothing() -> None:
 
 def test_a_study_of_several_claims_says_which_stand_together() -> None:
     claims = tuple(
-        replace(STUDY.claims[0], name=name, published_ratio=published, region=None)
+        replace(STUDY.claims[0], name=name, published=printed(published), region=None)
         for name, published in (("slower", 0.6), ("faster", 1.6))
     )
     trials = blocks_of(STUDY, SLOWER, control_tps=1e6)
@@ -132,7 +132,7 @@ def test_a_study_of_several_claims_says_which_stand_together() -> None:
 
 def test_a_claim_that_is_too_weak_among_many_is_told_so() -> None:
     claims = tuple(
-        replace(STUDY.claims[0], name=f"claim {n}", published_ratio=r, region=None)
+        replace(STUDY.claims[0], name=f"claim {n}", published=printed(r), region=None)
         for n, r in enumerate([0.6, 1.6, 1.6])
     )
     verdict = judge(replace(STUDY, claims=claims), blocks_of(STUDY, SLOWER[:5], control_tps=1e6))

@@ -212,33 +212,97 @@ class PublishedRatio(Record):
     text: str
 
 
-class Claim(Record):
-    """``arm`` runs at ``published_ratio`` times the TPS of ``control``, in the last ``tail_s`` seconds of each trial.
+class Direction(str, Enum):
+    """How the arm's measure compares with the control's.
 
-    ``measure`` is what is compared in place of the TPS: a counter, a gauge, or ``decline``, how far the TPS came from
-    begin to end of a trial, as a ratio. A claim with ``levels``, three to nine arms in the order of their level, is a
-    sweep from ``control``, the first, to ``arm``, the last: it is judged by the trend over all of them. Without
-    ``tail_s`` whole trials are compared. ``region`` overrides the claimed region of the ratio; without it, it is half
-    to twice the published log effect. With ``published_value`` the measure is held against that figure in place of the
-    control's. ``published_others`` are the figures by which the source contradicts itself.
-    An ``open`` one is a question: nobody has claimed anything, and ``published_ratio`` is 1.
+    ``equal`` is a claim of equivalence within the margin; ``not_lower`` and ``not_higher`` are claims of
+    non-inferiority: within the margin on that side, however far on the other.
+    """
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    EQUAL = "equal"
+    NOT_LOWER = "not_lower"
+    NOT_HIGHER = "not_higher"
+
+
+class Bound(str, Enum):
+    """Whether the source's figure is a limit, as in "more than twice" or "under 200"."""
+
+    AT_LEAST = "at_least"
+    AT_MOST = "at_most"
+
+
+class Published(Record):
+    """What the source itself prints about the claim; ``text`` is its sentence or its figures.
+
+    ``ratio`` is the arm's measure divided by the control's, only where the source prints it or where it follows from
+    figures that the source prints; ``follows_from`` then says from which. Without a ratio the source gives a
+    ``direction`` alone.
+    """
+
+    text: str
+    ratio: float | None = None
+    bound: Bound | None = None
+    follows_from: str | None = None
+    direction: Direction | None = None
+
+
+class Expected(Record):
+    """What follows from the claimed mechanism and no source prints: a direction, with the reason for it."""
+
+    direction: Direction
+    reason: str
+
+
+class Revision(Record):
+    """A change of a claim, its region or its protocol, on ``date`` (YYYY-MM-DD).
+
+    ``results_seen`` is whether results of the earlier form were known by then.
+    """
+
+    date: str
+    what: str
+    why: str
+    results_seen: bool
+
+
+class Claim(Record):
+    """The measure of ``arm`` against that of ``control``, TPS in the last ``tail_s`` seconds of each trial.
+
+    It has either ``published``, what the source prints, or ``expected``, what should follow; an ``open`` one has
+    neither: it is a question. ``measure`` is what is compared in place of the TPS: a counter, a gauge, or ``decline``,
+    how far the TPS came from begin to end of a trial, as a ratio. A claim with ``levels``, three to nine arms in the
+    order of their level, is a sweep from ``control``, the first, to ``arm``, the last: it is judged by the trend over
+    all of them. Without ``tail_s`` whole trials are compared. ``region`` overrides the claimed region of the ratio and
+    needs a ``region_reason``; without it, it is half to twice the published log effect, or all beyond the equivalence
+    margin where only a direction is known. With ``reference_value`` the measure is held against that figure in place
+    of the control's. ``published_others`` are the figures by which the source contradicts itself. ``revisions`` are
+    all changes of the claim since it was first run.
     """
 
     name: str
     text: str
     arm: str
     control: str
-    published_ratio: float
-    published_text: str
+    published: Published | None = None
+    expected: Expected | None = None
     measure: str = "tps"
     levels: tuple[str, ...] = ()
-    published_value: float | None = None
+    reference_value: float | None = None
     tail_s: float | None = None
     region: tuple[float, float] | None = None
+    region_reason: str | None = None
     mechanisms: tuple[Mechanism, ...] = ()
     published_windows: PublishedWindow | None = None
     published_others: tuple[PublishedRatio, ...] = ()
+    revisions: tuple[Revision, ...] = ()
     open: bool = False
+
+    @property
+    def published_ratio(self) -> float | None:
+        """The ratio that the source prints; None where it prints none."""
+        return self.published.ratio if self.published is not None else None
 
 
 class Since(Record):
@@ -276,7 +340,7 @@ class Source(Record):
 class Study(Record):
     """A whole study file. ``version`` is the PostgreSQL it runs on unless the user names another.
 
-    ``since`` is by setting.
+    ``since`` is by setting. ``revisions`` are changes of the protocol, which concern every claim.
     """
 
     format: int
@@ -291,3 +355,4 @@ class Study(Record):
     version: str | None = None
     since: dict[str, Since] = {}
     scale: tuple[Scale, ...] = ()
+    revisions: tuple[Revision, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 from pgclinic.model.load import SecondFailure
@@ -10,7 +11,10 @@ from pgclinic.model.trial import Doubt
 
 
 class VerdictWord(str, Enum):
+    """The word of a claim; an expectation is *confirmed* where a published claim is *replicated*."""
+
     REPLICATED = "replicated"
+    CONFIRMED = "confirmed"
     REPLICATED_IN_DIRECTION = "replicated in direction"
     NO_EFFECT = "no effect"
     CONTRADICTED = "contradicted"
@@ -130,6 +134,10 @@ class ArmSeen(Record):
 class ClaimVerdict(Record):
     """``blocks_needed`` estimates how many more blocks would decide it, where it is inconclusive.
 
+    ``region`` is the claimed one; its end is None where it has no upper limit, its beginning 0 where it has no lower.
+    ``direction`` is -1 where the arm is claimed to be lower, 1 where higher, 0 where neither; ``published_ratio`` is
+    None where the source prints none, and ``expected`` says that the claim is an expectation of the study.
+
     ``how`` is the reasoning in words, one step an entry, as the report prints it. ``upheld_together`` is whether it
     stands among all claims of the study (e-BH); None where it is the only one. ``invalid_because`` is set where the
     word is *invalid*, and in no other verdict.
@@ -138,9 +146,8 @@ class ClaimVerdict(Record):
     claim: str
     word: VerdictWord
     interval: Interval | None
-    region: tuple[float, float]
+    region: tuple[float, float | None]
     null_zone: tuple[float, float]
-    published_ratio: float
     blocks: tuple[BlockRatio, ...]
     mechanisms: tuple[MechanismSeen, ...]
     windows: tuple[WindowSeen, ...]
@@ -150,6 +157,15 @@ class ClaimVerdict(Record):
     published_others: tuple[PublishedSeen, ...] = ()
     upheld_together: bool | None = None
     invalid_because: InvalidReason | None = None
+    published_ratio: float | None = None
+    direction: int = 0
+    expected: bool = False
+
+    @property
+    def region_edges(self) -> tuple[float, float]:
+        """Both ends of the claimed region; without an upper limit it ends at infinity."""
+        low, high = self.region
+        return low, math.inf if high is None else high
 
 
 class Verdict(Record):

@@ -11,18 +11,23 @@ from pgclinic.model.study import Claim, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, IntervalMethod, MechanismSeen, VerdictWord, WindowSeen
 from pgclinic.report.interval_picture import IntervalPicture, interval_picture
-from pgclinic.report.quantities import factor, range_words, ratio_words, told_as_factor
+from pgclinic.report.quantities import factor, range_words, told_as_factor
 from pgclinic.report.sweep import Sweep, sweep_of
 from pgclinic.report.wording import (
     MARKS,
     answer,
     beside,
+    capitalised,
     claim_of,
     interval_text,
     measure_words,
     measured_words,
     plain_sentence,
     reason_for_invalid,
+    revision_words,
+    stated,
+    stated_figure,
+    stated_in_full,
     word_in_full,
 )
 from pgclinic.stats.log_ratio import ratio_range
@@ -51,6 +56,9 @@ class ClaimView:
     outcome: str
     interval: str
     published: str
+    origin: str
+    stated: str
+    revisions: tuple[str, ...]
     sentence: str
     reason: str | None
     picture: IntervalPicture
@@ -80,11 +88,14 @@ def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdic
         ratio_about=_ratio_about(claim, verdict),
         outcome=answer(claim, verdict),
         interval=interval_text(verdict.interval),
-        published=_published(claim),
+        published=stated_figure(claim),
+        origin=capitalised(stated(claim)[0]),
+        stated=stated_in_full(claim)[1],
+        revisions=tuple(revision_words(one) for one in (*study.revisions, *claim.revisions)),
         sentence=plain_sentence(claim, verdict),
         reason=reason_for_invalid(verdict) if verdict.word is VerdictWord.INVALID else None,
         picture=interval_picture(verdict, is_open=claim.open),
-        region=range_words(verdict.region, claim.published_ratio),
+        region=range_words(verdict.region_edges, claim.published_ratio),
         null_zone=span(verdict.null_zone),
         compared=compared(claim),
         windows=window_rows(verdict.windows),
@@ -117,13 +128,7 @@ def _ratio_about(claim: Claim, verdict: ClaimVerdict) -> str:
     part = f", TPS in the last {claim.tail_s:g} s of each trial" if claim.measure == TPS and claim.tail_s else ""
     if _is_slower(claim, verdict):
         return f"slower, {claim.arm} against {claim.control}{part}"
-    return f"{claim.arm} / {claim.control if claim.published_value is None else beside(claim)}{part}"
-
-
-def _published(claim: Claim) -> str:
-    if claim.published_value is not None:
-        return measured_words(claim, claim.published_value)
-    return ratio_words(claim.published_ratio).removesuffix("x")
+    return f"{claim.arm} / {beside(claim)}{part}"
 
 
 def compared(claim: Claim) -> str:
@@ -179,7 +184,9 @@ def mechanism_row(seen: MechanismSeen) -> tuple[str, ...]:
 
 def block_heads(claim: Claim) -> tuple[str, ...]:
     words = measure_words(claim)
-    control = f"{claim.control}, {words}" if claim.published_value is None else f"Published {words}"
+    control = (
+        f"{claim.control}, {words}" if claim.reference_value is None else f"{capitalised(stated(claim)[0])} {words}"
+    )
     heads = (f"{claim.control} TPS", f"{claim.arm} TPS") if claim.measure == TPS else (control, f"{claim.arm}, {words}")
     return ("Block", "Order", *heads, "Ratio")
 

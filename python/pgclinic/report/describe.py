@@ -5,12 +5,14 @@ from __future__ import annotations
 import textwrap
 
 from pgclinic.model.study import Claim, Study, Workload
+from pgclinic.model.verdict import VerdictWord
 from pgclinic.report.quantities import range_words
 from pgclinic.report.run_view import block_range, profile_words
+from pgclinic.report.wording import beside, revision_words, stated_in_full
 from pgclinic.report.workload_words import tpcc_rows
-from pgclinic.stats.claimed_region import claimed_region
 from pgclinic.study.expected import expected_s
 from pgclinic.study.figures import count
+from pgclinic.study.vocabulary import region_of
 
 WIDTH = 100
 
@@ -26,6 +28,8 @@ def describe_study(study: Study) -> str:
         "",
         *_field("source", published + (f"  {source.url}" if source.url else "")),
     ]
+    for revision in study.revisions:
+        parts += _field("revised", revision_words(revision))
     for claim in study.claims:
         parts += _claim_lines(claim)
     parts += ["", *_protocol_lines(study), "", *_time_lines(study)]
@@ -33,17 +37,21 @@ def describe_study(study: Study) -> str:
 
 
 def _claim_lines(claim: Claim) -> list[str]:
-    region = claim.region or claimed_region(claim.published_ratio)
-    held = range_words(region, claim.published_ratio)
+    held = range_words(region_of(claim), claim.published_ratio)
+    label, text = stated_in_full(claim)
+    word = VerdictWord.REPLICATED if claim.expected is None else VerdictWord.CONFIRMED
+    reason = f" ({claim.region_reason})" if claim.region_reason else ""
     lines = [
         *_field("claim", claim.text),
-        *_field("published", claim.published_text),
-        *_field("replicated", f"when the 95 % interval of {claim.arm} / {claim.control} lies in {held}"),
+        *_field(label, text),
+        *_field(word.value, f"when the 95 % interval of {claim.arm} / {beside(claim)} is {held}{reason}"),
     ]
     for mechanism in claim.mechanisms:
         bound = "at least" if mechanism.ratio_min >= 1 else "at most"
         need = f"{mechanism.about}: {bound} {mechanism.ratio_min:g}x those of {claim.control}"
         lines += _field("mechanism", need)
+    for revision in claim.revisions:
+        lines += _field("revised", revision_words(revision))
     return lines
 
 

@@ -53,7 +53,7 @@ class IntervalPicture:
     region: Band
     null_zone: Band
     one: float
-    published: float
+    published: float | None
     estimate: float | None
     interval: Band | None
     dots: tuple[Tick, ...]
@@ -73,6 +73,8 @@ class _Axis:
     def at(self, value: float) -> float:
         if value <= self.low:
             return 0.0
+        if value >= self.high:
+            return 100.0
         return round((math.log(value) - self._low) / self._length * 100, 3)
 
     def band(self, bounds: tuple[float, float]) -> Band:
@@ -86,18 +88,19 @@ def interval_picture(verdict: ClaimVerdict, *, is_open: bool = False) -> Interva
     bounds = None
     if interval is not None and interval.low is not None and interval.high is not None:
         bounds = (interval.low, interval.high)
-    shown = [*verdict.region, *verdict.null_zone, verdict.published_ratio, *(bounds or ())]
+    told = verdict.published_ratio
+    shown = [*verdict.region_edges, *verdict.null_zone, *(bounds or ())] + ([told] if told is not None else [])
     shown.extend(block.ratio for block in verdict.blocks)
     if interval is not None:
         shown.append(interval.ratio)
-    # An interval may reach down to nothing at all, which no logarithmic axis has: it ends where the axis does.
-    shown = [value for value in shown if value > 0]
+    # Nothing at all and no limit have no place on a logarithmic axis: what reaches there ends where the axis does.
+    shown = [value for value in shown if 0 < value < math.inf]
     axis = _Axis(min(shown), max(shown))
     return IntervalPicture(
-        region=axis.band(verdict.region),
+        region=axis.band(verdict.region_edges),
         null_zone=axis.band(verdict.null_zone),
         one=axis.at(1.0),
-        published=axis.at(verdict.published_ratio),
+        published=axis.at(told) if told is not None else None,
         estimate=axis.at(interval.ratio) if interval is not None else None,
         interval=axis.band(bounds) if bounds is not None else None,
         dots=tuple(
@@ -154,10 +157,12 @@ def _description(verdict: ClaimVerdict, bounds: tuple[float, float] | None, *, i
         )
         each = ", ".join(ratio(block.ratio) for block in verdict.blocks)
         seen = f"Measured is {ratio_words(interval.ratio)}, {ends}; the blocks are at {each}."
-    region = range_words(verdict.region, verdict.published_ratio)
+    told = verdict.published_ratio
+    region = range_words(verdict.region_edges, told)
     if is_open:
         return f"Ratios on a logarithmic axis. No difference is from {range_words(verdict.null_zone)}. {seen}"
+    figure = f"Published is {ratio_words(told)}; the" if told is not None else "The"
     return (
-        f"Ratios on a logarithmic axis. Published is {ratio_words(verdict.published_ratio)}; the claimed region goes "
-        f"from {region}, no difference from {range_words(verdict.null_zone)}. {seen}"
+        f"Ratios on a logarithmic axis. {figure} claimed region is {region}, "
+        f"the equivalence margin {range_words(verdict.null_zone)}. {seen}"
     )

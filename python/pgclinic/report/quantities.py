@@ -40,6 +40,10 @@ def range_words(bounds: tuple[float, float], ratio: float | None = None) -> str:
     ``ratio`` is what the range is about, its middle where that is not said.
     """
     low, high = bounds
+    if low <= 0 and told_as_factor(high):
+        return slower_range(low, high)
+    if low <= 0 or math.isinf(high):
+        return span(bounds)
     middle = ratio if ratio is not None else math.sqrt(low * high)
     if not told_as_factor(middle, high):
         return span(bounds)

@@ -52,7 +52,7 @@ class Sweep:
     levels: tuple[Tick, ...]
     dots: tuple[Dot, ...]
     fitted: Slope | None
-    published: Slope
+    published: Slope | None
     axes: str
     description: str
     caption: str
@@ -99,8 +99,9 @@ def sweep_of(study: Study, claim: Claim, trials: Sequence[TrialRecord], verdict:
     if points is None or verdict.interval is None:
         return None
     first, last = _ends(points, verdict.interval.ratio)
-    told = first * claim.published_ratio
-    shown = [value for _, values in points.blocks for value in values] + [first, last, told]
+    told = first * claim.published_ratio if claim.published_ratio is not None else None
+    shown = [value for _, values in points.blocks for value in values] + [first, last]
+    shown += [told] if told is not None else []
     axes = _Axes(
         levels=(points.levels[0], points.levels[-1]),
         values=(min(shown) / 1.15, max(shown) * 1.15),
@@ -112,7 +113,7 @@ def sweep_of(study: Study, claim: Claim, trials: Sequence[TrialRecord], verdict:
         levels=tuple(Tick(at=axes.x(level), text=number(level)) for level in points.levels),
         dots=_dots(claim, points, axes),
         fitted=axes.line(first, last),
-        published=axes.line(first, told),
+        published=axes.line(first, told) if told is not None else None,
         axes=f"{measure_words(claim)} by level, both axes logarithmic",
         description=_description(claim, points, verdict.interval.ratio),
         caption=f"The levels: {measure_words(claim)}, geometric mean of {len(points.blocks)} blocks",
@@ -169,10 +170,11 @@ def _rows(claim: Claim, points: _Points, ends: tuple[float, float]) -> tuple[tup
     rows = []
     for place, (arm, level) in enumerate(zip(points.arms, points.levels, strict=True)):
         value = points.middle(place)
-        told = _between(points, (1.0, claim.published_ratio), level)
+        published = claim.published_ratio
+        told = times(_between(points, (1.0, published), level)) if published is not None else "-"
         fitted = measured_words(claim, _between(points, ends, level))
         of_first = times(value / points.middle(0))
-        rows.append((arm, number(level), measured_words(claim, value), of_first, fitted, times(told)))
+        rows.append((arm, number(level), measured_words(claim, value), of_first, fitted, told))
     return tuple(rows)
 
 
@@ -182,7 +184,9 @@ def _description(claim: Claim, points: _Points, ratio: float) -> str:
         f"level {number(level)}: {measured_words(claim, points.middle(place))}"
         for place, level in enumerate(points.levels)
     )
+    told = claim.published_ratio
+    published = f", the published one to {times(told)}" if told is not None else ""
     return (
         f"{measure_words(claim)} by level, both axes logarithmic. Means: {means}. From the first level to the last the "
-        f"line through all blocks goes to {times(ratio)}, the published one to {times(claim.published_ratio)}."
+        f"line through all blocks goes to {times(ratio)}{published}."
     )

@@ -19,12 +19,13 @@ from pgclinic.report.cost import cost_of
 from pgclinic.report.ladder import is_ladder, rungs_of
 from pgclinic.report.ladder_text import ladder_lines
 from pgclinic.report.quantities import range_words
-from pgclinic.report.wording import answer, claim_of, interval_text, outcome, reason_for_invalid, word_in_full
+from pgclinic.report.wording import answer, claim_of, interval_text, outcome, reason_for_invalid, stated, word_in_full
 from pgclinic.stats.summary import standard_deviation
 from pgclinic.study.figures import count, counter_words, number, percent
 
 _STYLES = {
     VerdictWord.REPLICATED: "bold green",
+    VerdictWord.CONFIRMED: "bold green",
     VerdictWord.REPLICATED_IN_DIRECTION: "bold green",
     VerdictWord.NO_EFFECT: "bold blue",
     VerdictWord.CONTRADICTED: "bold red",
@@ -157,7 +158,7 @@ def _claim_rows(claim: Claim, verdict: ClaimVerdict, width: int) -> Iterator[tup
         yield "reason", reason_for_invalid(verdict)
     if verdict.word is VerdictWord.INCONCLUSIVE:
         yield "needs", _needs(verdict)
-    yield "published", claim.published_text
+    yield stated(claim)
     if verdict.published_others:
         yield "others", "; ".join(_other(one) for one in verdict.published_others)
     if verdict.mechanisms:

@@ -9,7 +9,7 @@ from pgclinic.model.study import Claim, Study
 from pgclinic.model.verdict import ClaimVerdict, Interval, Verdict, VerdictWord
 from pgclinic.report.no_answer import no_answer
 from pgclinic.report.quantities import range_words, slower, told_as_factor
-from pgclinic.report.wording import MARKS, claim_of, measured_words, word_in_full
+from pgclinic.report.wording import MARKS, claim_of, stated_figure, word_in_full
 from pgclinic.study.blocks import TPS
 from pgclinic.study.figures import count, span, times
 
@@ -32,10 +32,26 @@ def verdict_table(studies: Sequence[Study], verdicts: Sequence[Verdict]) -> str:
 
 
 def _sum(claims: Sequence[ClaimVerdict]) -> str:
-    """47 claims: 30 replicated, 11 replicated in direction, 6 inconclusive."""
+    """Published claims and expectations apart, a line each: 16 of 18 published claims replicated, ..."""
+    published = [claim for claim in claims if not claim.expected]
+    expected = [claim for claim in claims if claim.expected]
+    lines = [
+        _tally(published, "published claim", (VerdictWord.REPLICATED, VerdictWord.REPLICATED_IN_DIRECTION)),
+        _tally(expected, "expectation", (VerdictWord.CONFIRMED,)),
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _tally(claims: Sequence[ClaimVerdict], kind: str, holding: Sequence[VerdictWord]) -> str:
+    """The words that hold first, each with its number of all: 12 of 18 published claims replicated, 1 invalid."""
+    if not claims:
+        return ""
     counts = Counter(claim.word for claim in claims)
-    parts = [f"{counts[word]} {word.value}" for word in VerdictWord if counts[word]]
-    return f"{count(len(claims), 'claim')}: {', '.join(parts)}"
+    shown = [word for word in VerdictWord if counts[word] or word is holding[0]]
+    shown.sort(key=lambda word: word not in holding)
+    first, *rest = shown
+    opening = f"{counts[first]} of {count(len(claims), kind)} {first.value}"
+    return ", ".join([opening, *(f"{counts[word]} {word.value}" for word in rest)])
 
 
 def _row(claim: Claim, verdict: ClaimVerdict) -> tuple[str, str, str, str, str]:
@@ -58,9 +74,7 @@ def _seen(claim: Claim, interval: Interval | None) -> tuple[str, str]:
 
 
 def _published(claim: Claim) -> str:
-    if claim.published_value is not None:
-        return f"of the published {measured_words(claim, claim.published_value)}"
-    return f"published {_ratio(claim, claim.published_ratio)}"
+    return f"of the {stated_figure(claim)}" if claim.reference_value is not None else stated_figure(claim)
 
 
 def _ratio(claim: Claim, ratio: float, high: float | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgclinic.model.study import Claim, Study
+from pgclinic.model.study import Bound, Claim, Direction, Revision, Study
 from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
 from pgclinic.report.no_answer import no_answer
 from pgclinic.report.quantities import FACTOR_WORTH_SAYING, factor, range_words, slower, told_as_factor
@@ -12,6 +12,7 @@ from pgclinic.study.figures import count, counter_words, number, times
 #: A mark beside every word, so that colour is never the only difference.
 MARKS = {
     VerdictWord.REPLICATED: "✓",
+    VerdictWord.CONFIRMED: "✓",
     VerdictWord.REPLICATED_IN_DIRECTION: "≈",
     VerdictWord.NO_EFFECT: "=",
     VerdictWord.CONTRADICTED: "✗",
@@ -29,6 +30,16 @@ _METHODS = {
 
 #: What is compared and no counter.
 _MEASURES = {TPS: "TPS", DECLINE: "TPS at the end, of those at the beginning"}
+
+
+_DIRECTIONS = {
+    Direction.LOWER: "lower",
+    Direction.HIGHER: "higher",
+    Direction.EQUAL: "no difference",
+    Direction.NOT_LOWER: "not lower",
+    Direction.NOT_HIGHER: "not higher",
+}
+_BOUNDS = {Bound.AT_LEAST: "at least ", Bound.AT_MOST: "at most "}
 
 
 def claim_of(study: Study, verdict: ClaimVerdict) -> Claim:
@@ -76,10 +87,48 @@ def measured_words(claim: Claim, value: float) -> str:
 
 
 def beside(claim: Claim) -> str:
-    """What the arm is held against: the control's name, or "the published 2,400"."""
-    if claim.published_value is None:
+    """What the arm is held against: the control's name, or "the published 2,400 bytes per table"."""
+    if claim.reference_value is None:
         return claim.control
-    return f"the published {counter_words(claim.measure, claim.published_value)}"
+    origin = "expected" if claim.expected is not None else "published"
+    return f"the {origin} {counter_words(claim.measure, claim.reference_value)}"
+
+
+def stated(claim: Claim) -> tuple[str, str]:
+    """Where the claim comes from, *published* or *expected*, and the figure with the source's words, or the reason."""
+    if claim.expected is not None:
+        return "expected", f"{_DIRECTIONS[claim.expected.direction]}: {claim.expected.reason}"
+    if claim.published is None:
+        return "published", "nothing: this is an open question"
+    figure = stated_figure(claim).removeprefix("published ")
+    return "published", f"{figure}: {claim.published.text}"
+
+
+def stated_in_full(claim: Claim) -> tuple[str, str]:
+    """As ``stated``, and how the published ratio follows from the figures that the source prints."""
+    label, text = stated(claim)
+    how = claim.published.follows_from if claim.published is not None else None
+    return label, f"{text} (the ratio is {how})" if how else text
+
+
+def revision_words(revision: Revision) -> str:
+    """2026-11-21, after results were seen: what changed. Why: the reason."""
+    seen = "after results were seen" if revision.results_seen else "before any result was seen"
+    return f"{revision.date}, {seen}: {revision.what.rstrip('.')}. Why: {revision.why.rstrip('.')}."
+
+
+def stated_figure(claim: Claim) -> str:
+    """What was published or expected, short: published 0.60x, published lower, expected higher."""
+    label = "expected" if claim.expected is not None else "published"
+    if claim.reference_value is not None:
+        return f"{label} {measured_words(claim, claim.reference_value)}"
+    ratio, published = claim.published_ratio, claim.published
+    if ratio is None:
+        named = claim.expected.direction if claim.expected is not None else published.direction if published else None
+        return f"{label} {_DIRECTIONS[named]}" if named is not None else ""
+    said = slower(ratio) if claim.measure == TPS and told_as_factor(ratio) else times(ratio)
+    bound = published.bound if published is not None else None
+    return f"{label} {_BOUNDS[bound]}{said}" if bound is not None else f"{label} {said}"
 
 
 def capitalised(text: str) -> str:
@@ -116,13 +165,15 @@ def plain_sentence(claim: Claim, verdict: ClaimVerdict) -> str:
         return f"{opening} {_ending(verdict)}".strip()
     if claim.measure != TPS:
         seen = _has(claim, verdict.interval.ratio, quoted=True)
-        published = "" if claim.published_value is not None else f"; published: {times(claim.published_ratio)}"
+        ratio = claim.published_ratio if claim.reference_value is None else None
+        published = f"; published: {times(ratio)}" if ratio is not None else ""
         return f"{opening} {seen}{published}. {_ending(verdict)}".strip()
     amount = change(verdict.interval.ratio)
     link = "as" if amount.endswith("as many") else "than"
     part = f" in the last {claim.tail_s:g} s of each trial" if claim.tail_s is not None else ""
     seen = f"“{claim.arm}” finished {amount} transactions per second {link} “{claim.control}”{part}"
-    return f"{opening} {seen}; published: {change(claim.published_ratio)}. {_ending(verdict)}".strip()
+    told = f"; published: {change(claim.published_ratio)}" if claim.published_ratio is not None else ""
+    return f"{opening} {seen}{told}. {_ending(verdict)}".strip()
 
 
 def _has(claim: Claim, ratio: float, *, quoted: bool) -> str:
@@ -130,7 +181,7 @@ def _has(claim: Claim, ratio: float, *, quoted: bool) -> str:
     arm, control = (f"“{name}”" if quoted else name for name in (claim.arm, claim.control))
     if claim.measure == DECLINE:
         return f"{arm} kept {times(ratio)} as much of its TPS to the end as {control}"
-    if claim.published_value is not None:
+    if claim.reference_value is not None:
         return f"{arm} has {times(ratio)} of {beside(claim)} {measure_words(claim)}"
     return f"{arm} has {times(ratio)} the {measure_words(claim)} of {control}"
 
@@ -149,7 +200,8 @@ def _mechanism_steps(verdict: ClaimVerdict) -> tuple[str, ...]:
 
 _OPENINGS = {
     VerdictWord.REPLICATED: "The published result shows on this machine too:",
-    VerdictWord.NO_EFFECT: "The published effect does not show on this machine:",
+    VerdictWord.CONFIRMED: "It is as expected:",
+    VerdictWord.NO_EFFECT: "The {origin} effect does not show on this machine:",
 }
 
 
@@ -162,17 +214,17 @@ def _opening(claim: Claim, verdict: ClaimVerdict) -> str:
     if verdict.word is VerdictWord.INCONCLUSIVE:
         if verdict.interval is None:
             return "This run cannot tell yet: no block gave both figures."
-        return "This run cannot tell yet whether the published result holds here: so far"
-    return _OPENINGS[verdict.word]
+        return f"This run does not show yet whether the {stated(claim)[0]} result holds here: so far"
+    return _OPENINGS[verdict.word].format(origin=stated(claim)[0])
 
 
 def _opposite(claim: Claim, verdict: ClaimVerdict) -> str:
-    low, high = verdict.null_zone
-    if claim.published_value is not None:
-        return "This machine shows another figure than was published:"
-    if low <= verdict.published_ratio <= high:
-        return "This machine shows a difference where none was published:"
-    return "This machine shows the opposite of what was published:"
+    origin = stated(claim)[0]
+    if claim.reference_value is not None:
+        return f"This machine shows another figure than was {origin}:"
+    if verdict.direction == 0:
+        return f"This machine shows a difference where none was {origin}:"
+    return f"This machine shows the opposite of what was {origin}:"
 
 
 def _ending(verdict: ClaimVerdict) -> str:

@@ -159,8 +159,8 @@ def _pair(claim: Claim, block: int, inside: Sequence[TrialRecord], levels: tuple
 
 def _pair_of_values(claim: Claim, block: int, chosen: Sequence[TrialRecord], levels: tuple[float, ...]) -> Pair | str:
     values = [trial.counters[claim.measure] for trial in chosen]
-    if claim.published_value is not None:
-        values[0] = claim.published_value
+    if claim.reference_value is not None:
+        values[0] = claim.reference_value
     if min(values) <= 0:
         return f"{claim.measure} is {min(values):g} there, which has no ratio to anything"
     return Pair(block=block, trials=tuple(chosen), values=tuple(values), levels=levels)

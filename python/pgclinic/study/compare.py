@@ -26,7 +26,7 @@ from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.study.compare_arms import ArmAsked
 from pgclinic.study.interval import FIRST_LOOK
 from pgclinic.study.pgbench_tables import pgbench_fill
-from pgclinic.study.read import check_steady
+from pgclinic.study.read import FORMAT, check_steady
 from pgclinic.study.run import OVERHEAD_S_GUESS, likely_warm_up_s
 
 A, B = "a", "b"
@@ -73,7 +73,7 @@ def comparison_study(a: ArmAsked, b: ArmAsked, common: Common, length: Length, t
     """The study that answers which of the two is faster. Raises UsageError for what does not go together."""
     _check_tpcc(a, b, common)
     study = Study(
-        format=1,
+        format=FORMAT,
         name="compare",
         title=f"Compare a ({about(a)}) with b ({about(b)})",
         about="Two arms compared; nothing is claimed about either.",
@@ -103,8 +103,6 @@ def question() -> Claim:
         text="b runs as fast as a",
         arm=B,
         control=A,
-        published_ratio=1.0,
-        published_text="nothing: this is an open question",
         open=True,
     )
 

@@ -47,7 +47,11 @@ def times(value: float) -> str:
 
 
 def span(bounds: tuple[float, float]) -> str:
-    """Two ratios as a range: 0.46 to 0.58."""
+    """Two ratios as a range: 0.46 to 0.58; with one end only, 0.95 or less, 1.05 or more."""
+    if bounds[0] <= 0:
+        return f"{ratio(bounds[1])} or less"
+    if math.isinf(bounds[1]):
+        return f"{ratio(bounds[0])} or more"
     return f"{ratio(bounds[0])} to {ratio(bounds[1])}"
 
 

@@ -10,6 +10,7 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.observe.deltas import Rate, grown, hits_per_transaction
 from pgclinic.stats.root_law import RootLaw, fit_root_law
 from pgclinic.study.figures import number
+from pgclinic.study.vocabulary import direction_of
 
 #: With fewer stretches between samples, or a counter less straight than this, nothing is forecast.
 STRETCHES_MIN = 8
@@ -24,7 +25,7 @@ _PAGE_BYTES = 8192
 
 def forecast_steps(claim: Claim, trials: Sequence[TrialRecord]) -> tuple[str, ...]:
     """What the hits per transaction of a falling claim's arm foretell; nothing where they follow no straight line."""
-    if claim.published_ratio >= 1 or claim.levels or not _names_hits(claim):
+    if direction_of(claim) >= 0 or claim.levels or not _names_hits(claim):
         return ()
     law = law_of(trials)
     if law is None or law.hits.r_squared < R_SQUARED_MIN or law.halved_after_s is None:

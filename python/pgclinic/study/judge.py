@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pgclinic.model.study import Claim, Mechanism, Profile, Study
 from pgclinic.model.trial import Doubt, TrialOutcome, TrialRecord
@@ -125,11 +125,8 @@ def _claim_decided(claim: ClaimVerdict) -> bool:
 
 
 def _ground_again(claim: ClaimVerdict) -> Ground:
-    """The edges as the verdict keeps them; the direction follows from the published ratio and the null zone."""
-    low, high = claim.null_zone
-    published = claim.published_ratio
-    direction = -1 if published < low else 1 if published > high else 0
-    return Ground(region=claim.region, null_zone=claim.null_zone, direction=direction)
+    """The edges as the verdict keeps them."""
+    return Ground(region=claim.region_edges, null_zone=claim.null_zone, direction=claim.direction)
 
 
 def _judge_claim(study: Study, claim: Claim, trials: Sequence[TrialRecord], blocks_fixed: int | None) -> ClaimVerdict:
@@ -144,9 +141,8 @@ def _judge_claim(study: Study, claim: Claim, trials: Sequence[TrialRecord], bloc
         claim=claim.name,
         word=finding.word,
         interval=interval,
-        region=ground.region,
+        region=(ground.region[0], ground.region[1] if math.isfinite(ground.region[1]) else None),
         null_zone=ground.null_zone,
-        published_ratio=claim.published_ratio,
         blocks=tuple(pair.as_ratio for pair in evidence.pairs),
         mechanisms=mechanisms,
         windows=_windows(claim, evidence),
@@ -155,6 +151,9 @@ def _judge_claim(study: Study, claim: Claim, trials: Sequence[TrialRecord], bloc
         blocks_needed=finding.blocks_needed,
         published_others=_published_others(claim, interval),
         invalid_because=finding.invalid_because,
+        published_ratio=claim.published_ratio,
+        direction=ground.direction,
+        expected=claim.expected is not None,
     )
 
 
@@ -225,7 +224,7 @@ def _sweep(claim: Claim, ground: Ground, evidence: Evidence, interval: Interval 
     return judge_sweep(
         evidence.pairs[0].levels,
         [pair.values for pair in evidence.pairs],
-        1 if claim.published_ratio > 1 else -1,
+        ground.direction or 1,
         fixed=interval.method is IntervalMethod.FIXED_BLOCKS,
     )
 
@@ -248,7 +247,19 @@ def _finding(
         return _Finding(VerdictWord.INCONCLUSIVE, blocks_needed=_needed(ground, evidence, interval))
     if not all(seen.moved for seen in mechanisms):
         return _Finding(VerdictWord.INVALID, invalid_because=InvalidReason.CAUSE_NOT_SHOWN)
-    return _by_interval(ground, evidence, interval, sweep)
+    return _worded(claim, _by_interval(ground, evidence, interval, sweep))
+
+
+def _worded(claim: Claim, finding: _Finding) -> _Finding:
+    """An expectation names a direction only: it is confirmed or not, and a size that is open leaves it open."""
+    if claim.expected is None:
+        return finding
+    match finding.word:
+        case VerdictWord.REPLICATED:
+            return replace(finding, word=VerdictWord.CONFIRMED)
+        case VerdictWord.REPLICATED_IN_DIRECTION:
+            return replace(finding, word=VerdictWord.INCONCLUSIVE, qualifier=None)
+    return finding
 
 
 def _by_interval(ground: Ground, evidence: Evidence, interval: Interval, sweep: SweepFinding | None) -> _Finding:

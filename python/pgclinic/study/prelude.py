@@ -30,13 +30,14 @@ from pgclinic.stats.calibration import (
     slice_noises,
     smallest_effect,
 )
-from pgclinic.stats.claimed_region import NULL_EFFECT, direction
+from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.log_ratio import log_ratio
 from pgclinic.stats.student_t import t_interval
 from pgclinic.stats.summary import mean
 from pgclinic.study.figures import count, percent, ratio, seconds, times
 from pgclinic.study.tail import tail_length
 from pgclinic.study.trust import refused
+from pgclinic.study.vocabulary import direction_of
 
 #: The first second after a connection is made is not like the others: caches of the session fill, arms start skewed.
 DROPPED_S = 1
@@ -193,7 +194,7 @@ def _reached(seen: Prelude, noises: Sequence[SliceNoise], claims: Sequence[Claim
         blocks=plan.blocks,
         smallest_effect=smallest_effect(deviation, plan.blocks, fixed=plan.fixed),
         claims=tuple(
-            claim_reach(claim, deviation, plan.blocks, fixed=plan.fixed) for claim in claims if not claim.open
+            claim_reach(claim, deviation, plan.blocks, fixed=plan.fixed) for claim in claims if has_known_effect(claim)
         ),
     )
 
@@ -220,17 +221,22 @@ def _too_small(start: Prelude, block_s: float) -> Refusal:
 
 def claim_reach(claim: Claim, deviation: float, blocks: int, *, fixed: bool = False) -> ClaimReach:
     """Whether the claim can be told from no effect, or a claim of no difference be shown, within ``blocks`` blocks."""
-    effect = math.log(claim.published_ratio)
+    effect = math.log(claim.published_ratio or 1.0)
     looks = [blocks] if fixed else range(first_bounded(), blocks + 1)
     able = (n for n in looks if _tells(claim, deviation, n, fixed=fixed))
     likely = next(able, None)
     return ClaimReach(claim=claim.name, effect=effect, resolvable=likely is not None, blocks_likely=likely)
 
 
+def has_known_effect(claim: Claim) -> bool:
+    """Whether the claim says how large its effect is, if only that there is none; a direction alone does not."""
+    return not claim.open and (claim.published_ratio is not None or direction_of(claim) == 0)
+
+
 def _tells(claim: Claim, deviation: float, blocks: int, *, fixed: bool) -> bool:
-    if direction(claim.published_ratio) == 0:
+    if direction_of(claim) == 0:
         return shows_no_effect(deviation, blocks, fixed=fixed)
-    return abs(math.log(claim.published_ratio)) >= smallest_effect(deviation, blocks, fixed=fixed)
+    return abs(math.log(claim.published_ratio or 1.0)) >= smallest_effect(deviation, blocks, fixed=fixed)
 
 
 def _pair_log_ratios(series: Sequence[Sequence[float]]) -> list[float]:

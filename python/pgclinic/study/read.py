@@ -15,12 +15,14 @@ from pgclinic.model.study import ArmFile, Claim, Condition, Counter, Study, Warm
 from pgclinic.pg.dsn import SECRETS, parse_dsn
 from pgclinic.stats.pages_trend import EXACT_LEVELS_MAX
 from pgclinic.stats.warm_up import LONGEST_S, SHORTEST_S
+from pgclinic.study import format_1
 from pgclinic.study.blocks import OF_THE_LOAD
+from pgclinic.study.claim_rules import check_question
 from pgclinic.study.expand import resolve_arm
 from pgclinic.study.fitted import in_profile
 from pgclinic.trial.steadiness import falls_by_design
 
-FORMAT = 1
+FORMAT = 2
 
 
 def shipped_studies() -> tuple[str, ...]:
@@ -57,14 +59,20 @@ def parse_study(text: str, where: str) -> Study:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise StudyFileError(f"{where}: not TOML: {error}") from error
+    is_old = raw.get("format") == format_1.FORMAT
+    if is_old:
+        raw = format_1.from_format_1(raw)
     _refuse_unknown_keys(raw, Study, text, where, ())
-    if raw.get("format") != FORMAT:
-        raise StudyFileError(f"{where}: format is {raw.get('format')!r}; this pgclinic reads format {FORMAT}")
+    if raw.get("format") not in (FORMAT, format_1.FORMAT):
+        raise StudyFileError(f"{where}: format is {raw.get('format')!r}; this pgclinic reads formats 1 and {FORMAT}")
     try:
         study = msgspec.convert(raw, Study)
     except msgspec.ValidationError as error:
         raise StudyFileError(f"{where}: {error}") from error
     _check_references(study, where)
+    if not is_old:
+        for claim in study.claims:
+            check_question(claim, f"{where}: claim {claim.name}")
     return study
 
 
@@ -149,10 +157,11 @@ def _check_claim(claim: Claim, study: Study, where: str) -> None:
         raise UnknownNameError("measure", claim.measure, measures, where=f"{where}: claim {claim.name}")
     if claim.levels:
         _check_levels(claim, study, where)
-    ratios = (claim.published_ratio, *(one.ratio for one in claim.published_others))
-    if min(ratios) <= 0 or (claim.tail_s is not None and claim.tail_s <= 0):
+    ratios = [one.ratio for one in (claim.published, *claim.published_others) if one is not None]
+    known_ratios = [ratio for ratio in ratios if ratio is not None]
+    if min(known_ratios, default=1.0) <= 0 or (claim.tail_s is not None and claim.tail_s <= 0):
         raise StudyFileError(f"{where}: claim {claim.name}: published ratios and tail_s must be above 0")
-    if claim.region is not None and not 0 < claim.region[0] < claim.region[1]:
+    if claim.region is not None and not 0 <= claim.region[0] < claim.region[1]:
         raise StudyFileError(f"{where}: claim {claim.name}: region must be two ratios, the smaller one first")
 
 

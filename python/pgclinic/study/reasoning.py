@@ -16,7 +16,7 @@ from pgclinic.study.interval import total_counts
 from pgclinic.study.sweep import SweepFinding
 from pgclinic.study.tail import tail_length
 from pgclinic.study.trust import STARVED_SHARE, starved_trials
-from pgclinic.study.vocabulary import Ground
+from pgclinic.study.vocabulary import Ground, direction_of
 
 
 def blocks_step(claim: Claim, evidence: Evidence) -> tuple[str, ...]:
@@ -59,8 +59,8 @@ def _what_counts(claim: Claim) -> str:
             f"{claim.arm} / {claim.control}, so that what happened to both does not count"
         )
     if claim.measure != TPS:
-        published = claim.published_value
-        beside = claim.control if published is None else f"the published {number(published)}"
+        reference = claim.reference_value
+        beside = claim.control if reference is None else f"the reference value {number(reference)}"
         return f"A trial counts by its {claim.measure}; a block's ratio is {claim.arm} / {beside}"
     part = "" if claim.tail_s is None else f" in its last {tail_length(claim.tail_s)} s"
     opening = f"A trial counts by its transactions per second (TPS){part}; a block's ratio is"
@@ -74,7 +74,7 @@ def _what_counts(claim: Claim) -> str:
 
 def sweep_steps(claim: Claim, evidence: Evidence, sweep: SweepFinding) -> tuple[str, ...]:
     """What the order of all levels says beside the size, and where the curve bends."""
-    rising = claim.published_ratio > 1
+    rising = direction_of(claim) > 0
     trend = sweep.trend
     question = (
         f"Do all {len(claim.levels)} levels {'rise' if rising else 'fall'} in the order that is claimed? Page's L is "
@@ -127,15 +127,32 @@ def interval_step(interval: Interval) -> str:
 
 
 def ground_step(claim: Claim, ground: Ground) -> str:
-    source = (
-        "the study file names it" if claim.region is not None else "half to twice the published effect, as logarithms"
-    )
-    if claim.region is None and ground.direction == 0:
-        source = "a claim of no difference claims the null zone"
     return (
-        f"Published is {times(claim.published_ratio)}. The claim holds for a ratio from {span(ground.region)} "
-        f"({source}); {span(ground.null_zone)} counts as no difference."
+        f"{_stated(claim)} The claim holds for a ratio of {span(ground.region)} ({_region_source(claim, ground)}); "
+        f"{span(ground.null_zone)} is the equivalence margin."
     )
+
+
+def _stated(claim: Claim) -> str:
+    """What the source prints, or what is expected and why."""
+    if claim.expected is not None:
+        return f"No source prints this; it is expected: {claim.expected.reason.rstrip('.')}."
+    if claim.published is None:
+        return ""
+    figure = "a direction" if claim.published_ratio is None else times(claim.published_ratio)
+    return f"Published is {figure}: {claim.published.text.rstrip('.')}."
+
+
+def _region_source(claim: Claim, ground: Ground) -> str:
+    if claim.region is not None:
+        return (claim.region_reason or "the study file names it").rstrip(".")
+    if claim.published_ratio is None:
+        return "all that lies beyond the equivalence margin" if ground.direction else "the equivalence margin"
+    if ground.direction == 0:
+        return "a claim of no difference claims the equivalence margin"
+    if claim.published is not None and claim.published.bound is not None:
+        return "from half the published effect on, as logarithms, for the source gives a limit"
+    return "half to twice the published effect, as logarithms"
 
 
 def mechanism_step(seen: MechanismSeen, claim: Claim) -> str:
@@ -170,6 +187,7 @@ def never_started_step(arm: str, why: str) -> str:
 
 _LAST_STEP = {
     VerdictWord.REPLICATED: "The whole interval lies inside the claimed region: replicated.",
+    VerdictWord.CONFIRMED: "The whole interval lies where it was expected: confirmed.",
     VerdictWord.REPLICATED_IN_DIRECTION: "The whole interval lies on the claimed side of the null zone, but not all of "
     "it in the claimed region: replicated in direction, ",
     VerdictWord.NO_EFFECT: "The whole interval lies inside the null zone: no effect.",
@@ -181,6 +199,8 @@ _LAST_STEP = {
 
 #: Of a sweep the order of the levels decides as well.
 _LAST_STEP_OF_SWEEP = {
+    VerdictWord.CONFIRMED: "The levels follow the expected order and the whole interval lies where it was expected: "
+    "confirmed.",
     VerdictWord.REPLICATED: "The levels follow the claimed order and the whole interval lies inside the claimed "
     "region: replicated.",
     VerdictWord.REPLICATED_IN_DIRECTION: "The levels follow the claimed order, but not all of the interval lies in the "

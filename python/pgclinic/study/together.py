@@ -67,7 +67,7 @@ def weighed_together(claims: Sequence[ClaimVerdict]) -> tuple[ClaimVerdict, ...]
 
 
 #: Of a claim with another word there is nothing to uphold.
-_HOLDS = (VerdictWord.REPLICATED, VerdictWord.REPLICATED_IN_DIRECTION)
+_HOLDS = (VerdictWord.REPLICATED, VerdictWord.CONFIRMED, VerdictWord.REPLICATED_IN_DIRECTION)
 
 
 def _step(claim: ClaimVerdict, standing: Standing, claims: int) -> tuple[str, ...]:
@@ -138,8 +138,7 @@ def _of_limits(claim: ClaimVerdict, interval: Interval) -> float:
 
 
 def _direction(claim: ClaimVerdict) -> int:
-    low, high = claim.null_zone
-    return -1 if claim.published_ratio < low else 1 if claim.published_ratio > high else 0
+    return claim.direction
 
 
 def _log_ratios(claim: ClaimVerdict) -> list[float]:

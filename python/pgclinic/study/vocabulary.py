@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from pgclinic.model.study import Claim
+from pgclinic.model.study import Bound, Claim, Direction
 from pgclinic.model.verdict import VerdictWord
 from pgclinic.stats.claimed_region import claimed_region, direction, null_zone
 
@@ -26,8 +26,38 @@ class Ground:
 
 
 def ground_of(claim: Claim) -> Ground:
-    region = claim.region if claim.region is not None else claimed_region(claim.published_ratio)
-    return Ground(region=region, null_zone=null_zone(), direction=direction(claim.published_ratio))
+    return Ground(region=region_of(claim), null_zone=null_zone(), direction=direction_of(claim))
+
+
+def direction_of(claim: Claim) -> int:
+    """-1 where the arm is claimed to be lower, 1 higher, 0 for equivalence, non-inferiority and an open question."""
+    if claim.published_ratio is not None:
+        return direction(claim.published_ratio)
+    named = _named_direction(claim)
+    return -1 if named is Direction.LOWER else 1 if named is Direction.HIGHER else 0
+
+
+def region_of(claim: Claim) -> Bounds:
+    """The claimed region of the ratio, from 0 or up to infinity where it is one-sided."""
+    if claim.region is not None:
+        return claim.region
+    published, margin = claim.published, null_zone()
+    if published is not None and published.ratio is not None:
+        low, high = claimed_region(published.ratio)
+        return 0.0 if published.bound is Bound.AT_MOST else low, math.inf if published.bound is Bound.AT_LEAST else high
+    regions: dict[Direction | None, Bounds] = {
+        Direction.LOWER: (0.0, margin[0]),
+        Direction.HIGHER: (margin[1], math.inf),
+        Direction.NOT_LOWER: (margin[0], math.inf),
+        Direction.NOT_HIGHER: (0.0, margin[1]),
+    }
+    return regions.get(_named_direction(claim), margin)
+
+
+def _named_direction(claim: Claim) -> Direction | None:
+    if claim.expected is not None:
+        return claim.expected.direction
+    return claim.published.direction if claim.published is not None else None
 
 
 def inside(interval: Bounds, zone: Bounds) -> bool:
@@ -74,7 +104,7 @@ def qualifier_for(estimate: float, ground: Ground) -> str | None:
     if ground.region[0] <= estimate <= ground.region[1] or ground.direction == 0:
         return None
     effect = math.log(estimate) * ground.direction
-    nearest = min(math.log(edge) * ground.direction for edge in ground.region)
+    nearest = min(_log(edge) * ground.direction for edge in ground.region)
     return "weaker" if effect < nearest else "stronger"
 
 
@@ -93,10 +123,15 @@ def settled(interval: Bounds, ground: Ground) -> bool:
 def edges_around(estimate: float, ground: Ground) -> tuple[float, ...]:
     """The edges that an interval round ``estimate`` must not cross to be settled, as ratios."""
     point = (estimate, estimate)
+    region = tuple(edge for edge in ground.region if 0 < edge < math.inf)
     if inside(point, ground.region):
-        return ground.region
+        return region
     if inside(point, ground.null_zone):
         return ground.null_zone
     if contradicts(point, ground) and ground.direction != 0:
         return (ground.null_zone[1] if ground.direction < 0 else ground.null_zone[0],)
-    return (*ground.region, *ground.null_zone)
+    return (*region, *ground.null_zone)
+
+
+def _log(edge: float) -> float:
+    return math.log(edge) if edge > 0 else -math.inf
