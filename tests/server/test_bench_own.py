@@ -94,8 +94,16 @@ def test_find_rate_ends_with_a_rate_that_was_confirmed(server: RunningServer, tm
     # A server that is arithmetic: one client, 10 ms a transaction, so a little under 100 TPS at most.
     script = tmp_path / "ten.sql"
     script.write_text("\\sleep 10 ms\nselect 1;\n", encoding="utf-8")
-    result = result_of(server, "-n", "-f", str(script), "-T", "1", "--find-rate", "p90<60ms")
-    search = result.rate_search
+    done = cli("bench", "--json", "-n", "-f", str(script), "-T", "1", "--find-rate", "p90<60ms", **where(server))
+    assert done.returncode == 0, done.stderr
+    search = msgspec.json.decode(done.stdout, type=BenchResult).rate_search
+    said = done.stderr.splitlines()
+    assert "1 s in closed loop, then about 7 loads of 1 s: about 0:08 in all, at most 0:31" in said[0]
+    told = [line.split() for line in said if " TPS offered   " in line]
+    assert search is not None and len(told) == len(search.trials)
+    for words, trial in zip(told, search.trials, strict=True):
+        assert words[3] == ("kept" if trial.kept else "missed")
+        assert words[4] == "p90" and words[6].startswith("ms")
     assert search is not None and search.rate_tps is not None
     assert 20 <= search.rate_tps <= 100
     assert search.trials[-1].stage == "confirm"

@@ -42,16 +42,16 @@ def test_a_run_shows_one_live_line_and_then_the_verdict(command: Command, termin
     order = shlex.join([str(PGCLINIC), "study", "run", command.study(held_s=5), "--seed", "7"])
     terminal.tmux("send-keys", "-t", terminal.name, f"clear; cd {shlex.quote(str(command.folder))}; {order}", "Enter")
 
-    live = re.compile(r"block 1/2\s+(free|held)\s+\S+\s+[\d,]+ TPS.*left", re.MULTILINE)
+    live = re.compile(r"block 1 of 2\s+(free|held)\s+\S+\s+[\d,]+ TPS.*left", re.MULTILINE)
     screen = wait_for(lambda: live.search(terminal.screen()) and terminal.screen(), 60)
-    assert len(re.findall(r"block \d/2", screen)) == 1, screen
+    assert len(re.findall(r"block \d of 2", screen)) == 1, screen
     time.sleep(2.2)
-    assert len(re.findall(r"block \d/2", terminal.screen())) <= 1, terminal.screen()
+    assert len(re.findall(r"block \d of 2", terminal.screen())) <= 1, terminal.screen()
 
     final = wait_for(lambda: "judge" in (text := terminal.screen()) and text, 90)
     assert "INCONCLUSIVE" in final or "INVALID" in final
     assert "report.html" in final
-    assert not re.search(r"block \d/2\s+(free|held).*TPS.*left", final), "the live line was not cleared"
+    assert not re.search(r"block \d of 2\s+(free|held).*TPS.*left", final), "the live line was not cleared"
 
 
 def test_ctrl_c_on_the_keyboard_ends_it(command: Command, terminal: Terminal) -> None:

@@ -80,7 +80,7 @@ def test_noise_never_makes_it_run_for_ever() -> None:
 def test_a_rate_that_is_not_served_is_not_kept() -> None:
     load = load_result([100.0] * 3)
     assert missed(TARGET, 5.0, load) == ""
-    assert missed(TARGET, 25.0, load) == "p99 25"
+    assert missed(TARGET, 25.0, load) == "p99 25 ms"
     assert missed(TARGET, None, load) == "nothing was served"
     from msgspec.structs import replace
 

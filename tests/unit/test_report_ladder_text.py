@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fixtures.ladder import NOTHING, REFUSED, arms_seen, ladder_study, ladder_trials, ladder_verdict
 from fixtures.records import blocks_of, global_counters, trial
+from pgclinic.model.progress import Progress
 from pgclinic.model.trial import Doubt, DoubtKind, Probe
 from pgclinic.model.verdict import Interval, IntervalMethod, Verdict, VerdictWord
 from pgclinic.report.describe import describe_study
@@ -153,7 +154,8 @@ def test_a_probe_that_was_only_planned() -> None:
         trial(study, 2, 1, "held", [10.0] * 10, hits=None),
         probe=Probe(pages=None, plan="Seq Scan on stock", sequential_scans=1),
     )
-    assert trial_line(record, 5).endswith("10.0 TPS over 10 s   probe planned, 1 sequential scan")
+    last = Progress(block=1, blocks=5, arm="held", stage="probing")
+    assert trial_line(record, last).endswith("10.0 TPS over 10 s   probe planned, 1 sequential scan")
 
 
 def test_the_shipped_ladder_is_described_without_a_string_of_zeros() -> None:

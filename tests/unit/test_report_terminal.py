@@ -10,7 +10,7 @@ from pgclinic.model.progress import Progress
 from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
 from pgclinic.model.verdict import InvalidReason
 from pgclinic.report.no_answer import no_answer
-from pgclinic.report.progress import clock, live_line, sparkline, trial_line
+from pgclinic.report.progress import clock, live_line, place_words, sparkline, trial_line
 from pgclinic.report.terminal import Places, colour_wanted, verdict_text
 from pgclinic.report.wording import answer, change, plain_sentence
 from pgclinic.study.judge import judge
@@ -160,9 +160,15 @@ def test_live_line() -> None:
         buffer_hits_per_transaction=258.2,
         left_s=72,
     )
-    assert live_line(progress) == "  block 3/5   held   █▇▅▄   9,412 TPS   258 hits/txn   1:12 left"
-    assert live_line(progress, width=40) == "  block 3/5   held   █▇▅▄   9,412 TPS"
-    assert live_line(Progress(block=1, blocks=5, arm="free", stage="filling")) == "  block 1/5   free   filling"
+    assert live_line(progress) == "  block 3 of 5   held   █▇▅▄   9,412 TPS   258 hits/txn   1:12 left"
+    assert live_line(progress, width=42) == "  block 3 of 5   held   █▇▅▄   9,412 TPS"
+    assert live_line(Progress(block=1, blocks=5, arm="free", stage="filling")) == "  block 1 of 5   free   filling"
+
+
+def test_a_number_of_blocks_that_is_open_is_a_bound_and_never_exceeded() -> None:
+    assert place_words(Progress(block=5, blocks=9, arm="a", stage="", at_most=True)) == "block 5 of at most 9"
+    assert place_words(Progress(block=5, blocks=4, arm="a", stage="", at_most=True)) == "block 5 of at most 5"
+    assert place_words(Progress(block=2, blocks=4, arm="a", stage="", calibration=True)) == "A/A calibration 2 of 4"
 
 
 def test_sparkline_starts_at_zero() -> None:
@@ -181,8 +187,9 @@ def test_clock(seconds: float, text: str) -> None:
 
 def test_trial_lines() -> None:
     done = trial(STUDY, 2, 1, "held", [1000.0] * 10, hits=142.0, pages=258)
-    assert trial_line(done, 5) == "block 1/5   held   1,000 TPS over 10 s   142 hits/txn   probe 258 pages"
-    assert trial_line(failed_trial(STUDY, 2, 1, "held", "killed"), 5) == "block 1/5   held   failed: killed"
+    last = Progress(block=1, blocks=5, arm="held", stage="measuring")
+    assert trial_line(done, last) == "block 1 of 5   held   1,000 TPS over 10 s   142 hits/txn   probe 258 pages"
+    assert trial_line(failed_trial(STUDY, 2, 1, "held", "killed"), last) == "block 1 of 5   held   failed: killed"
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,40 @@ def test_progress_counts_down(tmp_path: Path) -> None:
     assert seen[1].tps == (1000.0,)
 
 
+@pytest.mark.parametrize(
+    ("blocks", "budget_s", "trial_s", "total", "at_most"),
+    [
+        ((5, 12), 100_000, 30, 12, True),
+        # A block takes 42 s of load: nine fit, and starting servers only makes them fewer.
+        ((5, 12), 380, 30, 9, True),
+        ((4, 4), 100_000, 30, 4, False),
+        # The profile needs five, the last of which may overrun the budget.
+        ((5, 12), 170, 20, 5, True),
+    ],
+)
+def test_the_number_of_blocks_that_is_shown_stays_the_same_and_is_never_exceeded(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    blocks: tuple[int, int],
+    budget_s: float,
+    trial_s: float,
+    total: int,
+    at_most: bool,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(study_run.time, "monotonic", lambda: now[0])
+
+    def noisy(spec: TrialSpec) -> TrialRecord:
+        now[0] += trial_s
+        return replace(steady(0.5 if spec.block % 2 else 1.3)(spec), elapsed_s=trial_s)
+
+    seen: list[Progress] = []
+    profile = replace(PROFILE, blocks_min=blocks[0], blocks_max=blocks[1], budget_s=budget_s)
+    run(tmp_path, ScriptedFleet(noisy), profile, StudyListener(on_progress=seen.append))
+    assert {(progress.blocks, progress.at_most) for progress in seen} == {(total, at_most)}
+    assert max(progress.block for progress in seen) <= total
+
+
 def resumed(tmp_path: Path, fleet: ScriptedFleet, profile: Profile = PROFILE) -> Verdict:
     folder = RunFolder(tmp_path / "run")
     blocks = expand(STUDY, profile, seed=3, server=ServerWanted(version="18.6"), extra_settings={})

@@ -17,6 +17,8 @@ GAP = 1.05
 STEP_DOWN = 0.93
 TRIALS_MAX = 30
 RATE_MIN_TPS = 1.0
+#: A rate kept and its double missed, halvings of the gap between them until it is small, and one that confirms.
+TRIALS_LIKELY = 3 + math.ceil(math.log2(math.log(2) / math.log(GAP)))
 
 
 @dataclass

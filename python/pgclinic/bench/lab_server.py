@@ -12,10 +12,12 @@ from pgclinic.bench.target import APPLICATION_NAME, CONNECT_TIMEOUT_S, Patient
 from pgclinic.bench.tpcc_data import FillListener, settled
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import start_server
+from pgclinic.lab.locks import named_lock
 from pgclinic.lab.sources import find_source
 from pgclinic.lab.template import filled_template
 from pgclinic.load.tpcc_fill import DEFAULT_SEED, fill_tpcc
 from pgclinic.model.load import Target
+from pgclinic.model.progress import WAITING
 from pgclinic.model.server import Server
 from pgclinic.pg.session import Access, Session
 
@@ -33,23 +35,25 @@ def lab_patient(request: BenchRequest, wanted: LabWanted, listener: FillListener
     """
     binaries = find_source(wanted.version).ensure()
     template = _template(request, binaries, listener)
-    listener.stage(f"starting PostgreSQL {binaries.version}")
-    with start_server(binaries, settings=_room(request) | wanted.settings, template=template) as running:
-        server = running.server
-        with _session(server) as session:
-            yield Patient(
-                session=session,
-                access=Access(server),
-                target=Target(
-                    host=server.host,
-                    port=server.port,
-                    user=server.user,
-                    database=server.database,
-                    application_name=APPLICATION_NAME,
-                ),
-                connect_timeout_s=CONNECT_TIMEOUT_S,
-                words=f"lab, PostgreSQL {server.version}",
-            )
+    # As trials do: servers of the lab are measured one at a time.
+    with named_lock("trial", on_wait=lambda: listener.stage(WAITING)):
+        listener.stage(f"starting PostgreSQL {binaries.version}")
+        with start_server(binaries, settings=_room(request) | wanted.settings, template=template) as running:
+            server = running.server
+            with _session(server) as session:
+                yield Patient(
+                    session=session,
+                    access=Access(server),
+                    target=Target(
+                        host=server.host,
+                        port=server.port,
+                        user=server.user,
+                        database=server.database,
+                        application_name=APPLICATION_NAME,
+                    ),
+                    connect_timeout_s=CONNECT_TIMEOUT_S,
+                    words=f"lab, PostgreSQL {server.version}",
+                )
 
 
 def _template(request: BenchRequest, binaries: Binaries, listener: FillListener) -> Path:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from pgclinic.bench.find_rate import RATE_MIN_TPS, RateSearch
+from pgclinic.bench.find_rate import RATE_MIN_TPS, TRIALS_LIKELY, TRIALS_MAX, RateSearch
 from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.stability import describe_stability, is_stable
-from pgclinic.bench.thresholds import holds, measured
+from pgclinic.bench.thresholds import holds, measured, unit_of
 from pgclinic.errors import RunFailedError
 from pgclinic.load.engine import Stopper, run_load
-from pgclinic.model.bench import Condition, RateSearchResult, Stability
+from pgclinic.model.bench import Condition, RateSearchResult, RateTrial, Stability
 from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec, Pace
 
 #: A rate is not kept when more than this share of the slots was not served, or failed.
@@ -27,10 +27,31 @@ CEILING = 1.1
 
 @dataclass(frozen=True)
 class RunListener:
-    """Whoever follows a run. ``on_trial`` hears the rate of the next load of a search."""
+    """Whoever follows a run. Of a search, ``on_search`` hears first how long it takes, ``on_trial`` the rate of each
+    load before it, ``on_rate`` what it gave."""
 
     on_progress: Callable[[LoadProgress], None] = lambda _: None
+    on_search: Callable[[SearchLength], None] = lambda _: None
     on_trial: Callable[[str], None] = lambda _: None
+    on_rate: Callable[[RateTrial], None] = lambda _: None
+
+
+@dataclass(frozen=True)
+class SearchLength:
+    """How long a search takes: ``capacity_s`` in closed loop, then loads of ``trial_s`` each."""
+
+    capacity_s: float
+    trial_s: float
+    trials_likely: int = TRIALS_LIKELY
+    trials_max: int = TRIALS_MAX
+
+    @property
+    def likely_s(self) -> float:
+        return self.capacity_s + self.trials_likely * self.trial_s
+
+    @property
+    def most_s(self) -> float:
+        return self.capacity_s + self.trials_max * self.trial_s
 
 
 @dataclass(frozen=True)
@@ -67,8 +88,10 @@ def _until_stable(spec: LoadSpec, listener: RunListener, stopper: Stopper) -> Ra
 
 def _find_rate(target: Condition, spec: LoadSpec, listener: RunListener, stopper: Stopper) -> Ran:
     assert spec.measure_s is not None
+    capacity_s = min(spec.measure_s, CAPACITY_S)
+    listener.on_search(SearchLength(spec.warm_up_s + capacity_s, spec.warm_up_s + spec.measure_s))
     listener.on_trial("closed loop, to see what is possible")
-    load = _trial(replace(spec, pace=Pace(), measure_s=min(spec.measure_s, CAPACITY_S)), listener, stopper)
+    load = _trial(replace(spec, pace=Pace(), measure_s=capacity_s), listener, stopper)
     search = RateSearch(
         target,
         first_tps=load.tps / 2,
@@ -86,6 +109,7 @@ def _find_rate(target: Condition, spec: LoadSpec, listener: RunListener, stopper
         why = "" if load.stopped == "interrupted" else missed(target, value, load)
         if load.stopped != "interrupted":
             search.tell(rate_tps, served_tps=load.tps, measured=value, why=why)
+            listener.on_rate(search.trials[-1])
             found = load if not why else found
     return Ran(load=found or load, rate_search=search.result())
 
@@ -105,7 +129,7 @@ def missed(target: Condition, value: float | None, load: LoadResult) -> str:
     if value is None:
         return "nothing was served"
     if not holds(target, value):
-        return f"{target.metric} {value:.4g}"
+        return f"{target.metric} {value:.4g}{unit_of(target.metric)}"
     offered = load.offered or load.transactions + load.failed
     unserved = (load.unserved or 0) / offered if offered else 0.0
     if unserved > LOST_SHARE_MAX:

@@ -49,6 +49,13 @@ def percentile_of(metric: str) -> float | None:
     return value if 0 < value <= 100 else None
 
 
+def unit_of(metric: str) -> str:
+    """The unit of a metric's value as it stands behind a number; nothing for a count."""
+    if metric.endswith("%"):
+        return " %"
+    return "" if metric in COUNTS else " ms"
+
+
 def measured(metric: str, load: LoadResult) -> float | None:
     """The metric's value: times in ms, shares in per cent. None when the load has none, such as p99 of nothing."""
     percentile = percentile_of(metric)

@@ -8,8 +8,11 @@ from types import TracebackType
 from typing import TextIO
 
 from pgclinic.bench.request import BenchRequest
+from pgclinic.bench.run import SearchLength
 from pgclinic.cli.live import TerminalLine
+from pgclinic.model.bench import RateTrial
 from pgclinic.model.load import LoadProgress
+from pgclinic.report.bench_figures import rate_trial_line, search_length_words
 from pgclinic.report.bench_progress import FillFigures, LiveFigures, ProgressLines, ProgressStyle
 
 #: Where no live line can be shown, a plain one every so many seconds.
@@ -25,6 +28,7 @@ class BenchLive:
         self._terminal = out.isatty()
         duration_s = None if request is None or request.duration_s is None else float(request.duration_s)
         self._figures = LiveFigures(measure_s=duration_s)
+        self._target = request.find_rate if request is not None else None
         self._fill: FillFigures | None = None
         self._lines = None if request is None or not request.progress_s else ProgressLines(_style(request))
 
@@ -56,6 +60,16 @@ class BenchLive:
         line = self._fill.line(what, done, total, now_s=now_s)
         if line is not None:
             self.stage(line.strip())
+
+    def search(self, length: SearchLength) -> None:
+        """A search begins, and how long it takes."""
+        if self._target is not None:
+            self.say(f"  {search_length_words(length, self._target)}")
+
+    def rate(self, trial: RateTrial) -> None:
+        """A load of a search has ended."""
+        if self._target is not None:
+            self.say(f"  {rate_trial_line(trial, self._target)}")
 
     def trial(self, text: str) -> None:
         """The next load of a search begins."""

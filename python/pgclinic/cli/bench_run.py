@@ -6,7 +6,7 @@ import getpass
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
 
@@ -27,10 +27,12 @@ from pgclinic.bench.tpcc_data import FillListener, settle, violations
 from pgclinic.bench.tpcc_initialize import initialize_tpcc
 from pgclinic.cli.bench_live import BenchLive
 from pgclinic.cli.lab_output import say_cleaned
-from pgclinic.errors import UsageError
+from pgclinic.errors import PgclinicError, UsageError
+from pgclinic.lab.measuring import measurement
 from pgclinic.load.engine import Stopper, check_script, refuse_debug_engine
 from pgclinic.model.bench import BenchResult, TpccViolation
 from pgclinic.model.load import LoadSpec
+from pgclinic.model.progress import BESIDE
 from pgclinic.pg.session import QueryError
 from pgclinic.report.bench_figures import own_lines
 from pgclinic.report.bench_summary import pgbench_lines
@@ -96,10 +98,19 @@ def _patient(request: BenchRequest, live: BenchLive) -> AbstractContextManager[P
 
 
 def _run(request: BenchRequest, spec: LoadSpec, live: BenchLive) -> Ran:
-    listener = RunListener(on_progress=live.progress, on_trial=live.trial)
+    listener = RunListener(live.progress, on_search=live.search, on_trial=live.trial, on_rate=live.rate)
     stopper = Stopper()
-    with _interrupt_stops(stopper):
+    with _interrupt_stops(stopper), _known_to_others(live):
         return run_bench(request, spec, listener, stopper)
+
+
+@contextmanager
+def _known_to_others(live: BenchLive) -> Iterator[None]:
+    """Other commands hear of this one, and it says when they measure as well; without a lab home none can."""
+    with ExitStack() as stack:
+        with suppress(PgclinicError, OSError):
+            stack.enter_context(measurement(lambda: live.say(f"  {BESIDE}")))
+        yield
 
 
 def _check_data(request: BenchRequest, ran: Ran, patient: Patient, live: BenchLive) -> tuple[TpccViolation, ...] | None:

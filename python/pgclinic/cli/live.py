@@ -6,7 +6,7 @@ import shutil
 from types import TracebackType
 from typing import TextIO
 
-from pgclinic.model.progress import Progress
+from pgclinic.model.progress import BESIDE, WAITING, Progress
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.progress import live_line, trial_line
 
@@ -51,7 +51,8 @@ class LiveLine:
         self._line = TerminalLine(out)
         self._terminal = out.isatty()
         self._last_stage = ""
-        self._blocks = 1
+        self._progress: Progress | None = None
+        self._said: set[str] = set()
 
     def stage(self, text: str) -> None:
         """Say what is being prepared."""
@@ -62,14 +63,17 @@ class LiveLine:
         self._last_stage = text
 
     def progress(self, progress: Progress) -> None:
-        self._blocks = progress.blocks
+        self._progress = progress
+        if progress.stage in (WAITING, BESIDE) and progress.stage not in self._said:
+            self._said.add(progress.stage)
+            self._line.say(f"  {progress.stage}")
         if self._terminal:
             self._line.draw("  " + live_line(progress, width=shutil.get_terminal_size().columns - 3))
 
     def trial(self, record: TrialRecord) -> None:
         """A finished trial: it gets a line of its own where no live line shows it."""
-        if not self._terminal or record.failure is not None:
-            self._line.say("  " + trial_line(record, self._blocks))
+        if self._progress is not None and (not self._terminal or record.failure is not None):
+            self._line.say("  " + trial_line(record, self._progress))
 
     def close(self) -> None:
         self._line.clear()

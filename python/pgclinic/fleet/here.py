@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pgclinic.lab.locks import named_lock
+from pgclinic.lab.measuring import exclusive_measurement
+from pgclinic.model.progress import BESIDE, WAITING
 from pgclinic.model.trial import TrialRecord, TrialSpec
 from pgclinic.trial.run import TrialListener, run_trial
 
@@ -33,7 +34,7 @@ class Here:
     dsns: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, spec: TrialSpec, listener: TrialListener) -> TrialRecord:
-        with named_lock("trial", on_wait=lambda: listener.on_stage("waiting for another command's trial")):
+        with exclusive_measurement(lambda: listener.on_stage(WAITING), lambda: listener.on_stage(BESIDE)):
             return run_trial(spec, listener, dsn=self._whole_address(spec))
 
     def _whole_address(self, spec: TrialSpec) -> str | None:

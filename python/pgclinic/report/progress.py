@@ -31,7 +31,7 @@ def clock(seconds: float) -> str:
 
 def live_line(progress: Progress, width: int | None = None) -> str:
     """Where the run stands, cut to ``width`` columns at a gap between two parts."""
-    parts = [f"block {progress.block}/{progress.blocks}", progress.arm]
+    parts = [place_words(progress), progress.arm]
     if progress.tps:
         parts.append(sparkline(progress.tps))
         parts.append(f"{number(progress.tps[-1])} TPS")
@@ -48,11 +48,17 @@ def live_line(progress: Progress, width: int | None = None) -> str:
     return line if width is None else line[:width]
 
 
-def trial_line(record: TrialRecord, blocks: int) -> str:
-    """One finished trial, for a log that is no terminal."""
-    head = f"block {record.spec.block}/{blocks}   {record.spec.arm}"
-    if record.spec.block == 0:
-        head = f"prelude {record.spec.position}/{blocks}   {record.spec.arm}"
+def place_words(progress: Progress) -> str:
+    """Which block it is, of how many: block 3 of 8, block 3 of at most 9."""
+    what = "A/A calibration" if progress.calibration else "block"
+    # Trials that fail at once take less than any budget allows for.
+    blocks = max(progress.block, progress.blocks)
+    return f"{what} {progress.block} of {'at most ' if progress.at_most else ''}{blocks}"
+
+
+def trial_line(record: TrialRecord, progress: Progress) -> str:
+    """One finished trial, for a log that is no terminal. ``progress`` is its last moment."""
+    head = f"{place_words(progress)}   {record.spec.arm}"
     if record.outcome is TrialOutcome.FAILED or record.load is None:
         return f"{head}   failed: {record.failure or 'no load'}"
     parts = [head, f"{number(record.load.tps)} TPS over {record.load.measured_s:.0f} s"]

@@ -65,7 +65,9 @@ def _order(study: Study, block: Sequence[TrialSpec], number: int, measure_s: flo
 
 
 def _run_one(spec: TrialSpec, fleet: Fleet, folder: RunFolder, listener: StudyListener) -> TrialRecord:
-    seen = Progress(block=spec.position, blocks=TRIALS, arm=f"{spec.arm} against itself", stage="starting")
+    seen = Progress(
+        block=spec.position, blocks=TRIALS, arm=f"{spec.arm} against itself", stage="starting", calibration=True
+    )
 
     def on_stage(name: str) -> None:
         nonlocal seen

@@ -126,12 +126,13 @@ class _TrialView:
         self._listener.on_progress(
             Progress(
                 block=self._spec.block,
-                blocks=self._clock.blocks_likely,
+                blocks=self._clock.blocks_most,
                 arm=self._spec.arm,
                 stage=self._stage,
                 tps=tuple(self._tps),
                 buffer_hits_per_transaction=self._hits,
                 left_s=self._clock.left_s(),
+                at_most=self._clock.open_ended,
             )
         )
 
@@ -145,6 +146,8 @@ class _Clock:
         self._profile = profile
         self._blocks = blocks
         self._started_s = time.monotonic() - sum(record.elapsed_s for record in done)
+        self.blocks_most = _blocks_most(profile, blocks)
+        self.open_ended = profile.blocks_min < profile.blocks_max
         self._trial_started_s = self._started_s
         self._current: TrialSpec | None = None
         # By arm, what its trials took beyond their load as planned: a start, thousands of sessions, a longer warm-up.
@@ -167,15 +170,15 @@ class _Clock:
         return self._spent_s() + self._block_s() <= budget_s
 
     @property
-    def blocks_likely(self) -> int:
+    def _blocks_likely(self) -> int:
         """Blocks that the budget holds, and at most those of the profile."""
         return max(1, min(len(self._blocks), int(self._profile.budget_s / self._block_s())))
 
     def left_s(self) -> float:
         """Seconds until the last block that the budget holds would end."""
         if self._current is None:
-            return self.blocks_likely * self._block_s()
-        later_blocks = max(0, self.blocks_likely - self._current.block)
+            return self._blocks_likely * self._block_s()
+        later_blocks = max(0, self._blocks_likely - self._current.block)
         here = self._blocks[self._current.block - 1][self._current.position - 1 :]
         in_block_s = sum(self._takes_s(spec) for spec in here)
         in_trial_s = time.monotonic() - self._trial_started_s
@@ -191,6 +194,12 @@ class _Clock:
         """As its arm's trials did; where it has had none, as those of the others."""
         seen = self._beyond_s.get(spec.arm) or [each for trials in self._beyond_s.values() for each in trials]
         return _load_s(spec) + (mean(seen) if seen else OVERHEAD_S_GUESS)
+
+
+def _blocks_most(profile: Profile, blocks: tuple[tuple[TrialSpec, ...], ...]) -> int:
+    """Blocks that the budget would hold if its trials took no longer than their load, and at most those planned."""
+    within = int(profile.budget_s / max(0.001, sum(_load_s(spec) for spec in blocks[0])))
+    return max(1, min(len(blocks), max(within, profile.blocks_min)))
 
 
 def likely_warm_up_s(warm_up_s: float, ends: WarmUpEnd) -> float:
