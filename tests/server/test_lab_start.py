@@ -115,8 +115,8 @@ def test_tcp_is_by_password_only(every_binaries: Binaries, fresh_home: Path) -> 
         address = f"host=127.0.0.1 port={port} user=postgres dbname=postgres"
         with pytest.raises(UsageError, match="password"):
             attach(address)
-        server, _ = attach(f"{address} passfile={fresh_home}/instances/{running.server.name}/pgpass")
-        assert server.version == every_binaries.version
+        access = attach(f"{address} passfile={fresh_home}/instances/{running.server.name}/pgpass")
+        assert access.server.version == every_binaries.version
         password = (fresh_home / "instances" / running.server.name / "pgpass").read_text().strip().rpartition(":")[2]
         assert password not in running.log_path.read_text()
     with socket.socket() as again:

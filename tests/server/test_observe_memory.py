@@ -121,9 +121,9 @@ def test_two_looks_at_a_resting_session_are_the_same() -> None:
 
 def test_an_attached_server_is_read_through_its_standard_error() -> None:
     with server("17", {}) as (running, patient):
-        attached, secrets = attach(dsn_of(running.server))
-        assert attached.log_path is None
-        with MemoryReader(Access(attached, secrets)) as reader:
+        attached = attach(dsn_of(running.server))
+        assert attached.server.log_path is None
+        with MemoryReader(attached) as reader:
             seen = reader.of(patient.info.backend_pid)
         assert seen.root.sum().total_bytes > 500_000
         assert seen.process is not None, "it runs on this machine"
@@ -155,9 +155,9 @@ def test_a_log_that_cannot_be_read_is_a_clear_error(settings: dict[str, str], re
     with server("17", settings) as (running, patient):
         patient.execute("create role watcher login")
         patient.execute("grant execute on function pg_log_backend_memory_contexts(int) to watcher")
-        attached, _ = attach(dsn_of(running.server).replace("user=postgres", "user=watcher"))
-        assert attached.user == "watcher"
-        with MemoryReader(Access(attached)) as reader, pytest.raises(RunFailedError, match=reason):
+        attached = attach(dsn_of(running.server).replace("user=postgres", "user=watcher"))
+        assert attached.server.user == "watcher"
+        with MemoryReader(attached) as reader, pytest.raises(RunFailedError, match=reason):
             reader.of(patient.info.backend_pid, limit_s=0.3)
 
 

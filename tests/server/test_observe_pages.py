@@ -118,13 +118,13 @@ def test_the_time_limit_holds_and_says_what_is_missing(running: RunningServer) -
 def test_extensions_are_only_made_where_that_is_allowed(running: RunningServer) -> None:
     with connect(running.server) as patient:
         patient.execute("create database bare")
-    attached, _ = attach(dsn_of(running.server).replace("dbname=postgres", "dbname=bare"))
-    facts = page_facts(Access(attached), "pg_catalog.pg_class", "pg_class_oid_index")
+    attached = attach(dsn_of(running.server).replace("dbname=postgres", "dbname=bare"))
+    facts = page_facts(attached, "pg_catalog.pg_class", "pg_class_oid_index")
     assert (facts.heap, facts.leaves, facts.visibility, facts.space) == (None, None, None, None)
     reasons = {part.part: part.reason for part in facts.missing}
     assert reasons["heap"] == "the extension pageinspect is not installed: create extension pageinspect"
     assert set(reasons) == {"heap", "leaves", "visibility", "space"}
-    with connect(attached) as patient:
+    with connect(attached.server) as patient:
         assert patient.execute("select count(*) from pg_extension where extname <> 'plpgsql'").fetchone() == (0,)
 
 
@@ -133,8 +133,8 @@ def test_a_user_who_may_not_look_is_told_why(running: RunningServer) -> None:
         patient.execute("create role nobody_special login")
         for name in EXTENSIONS:
             patient.execute(f"create extension if not exists {name}")
-    attached, _ = attach(dsn_of(running.server).replace("user=postgres", "user=nobody_special"))
-    facts = page_facts(Access(attached), "pg_class")
+    attached = attach(dsn_of(running.server).replace("user=postgres", "user=nobody_special"))
+    facts = page_facts(attached, "pg_class")
     reasons = {part.part: part.reason for part in facts.missing}
     assert "must be superuser" in reasons["heap"]
     assert "permission denied" in reasons["visibility"]
@@ -145,14 +145,14 @@ def test_a_user_who_may_not_look_is_told_why(running: RunningServer) -> None:
 def test_extensions_may_live_in_a_schema_of_any_name(running: RunningServer) -> None:
     with connect(running.server) as patient:
         patient.execute("create database odd")
-    attached, _ = attach(dsn_of(running.server).replace("dbname=postgres", "dbname=odd"))
-    with connect(attached) as patient:
+    attached = attach(dsn_of(running.server).replace("dbname=postgres", "dbname=odd"))
+    with connect(attached.server) as patient:
         patient.execute('create schema "Tools, odd"')
         for name in EXTENSIONS:
             patient.execute(f'create extension {name} schema "Tools, odd"')
         patient.execute('create table "Odd ""name" (id int primary key)')
         patient.execute('insert into "Odd ""name" values (1)')
-    facts = page_facts(Access(attached), '"Odd ""name"', '"Odd ""name_pkey"')
+    facts = page_facts(attached, '"Odd ""name"', '"Odd ""name_pkey"')
     assert facts.missing == ()
     assert facts.heap is not None and facts.heap.chains == 1
 

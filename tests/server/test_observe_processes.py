@@ -18,7 +18,7 @@ from pgclinic.observe.process_table import ProcessTable, processes_now
 from pgclinic.observe.processes import cpu_seconds
 from pgclinic.pg.connect import connect
 from pgclinic.pg.dsn import dsn_of
-from pgclinic.pg.session import Access, Session
+from pgclinic.pg.session import Session
 
 pytestmark = pytest.mark.usefixtures("fresh_home")
 
@@ -125,7 +125,7 @@ def _alive(table: ProcessTable) -> int:
 
 def test_a_server_is_local_when_its_own_backend_is_found_here() -> None:
     with start_server(binaries_for("18"), settings={}) as running:
-        attached, secrets = attach(dsn_of(running.server))
-        with Session(Access(attached, secrets), statement_timeout_ms=5000, application_name="test") as session:
-            assert local_postmaster(attached, session) == running.server.pid
+        attached = attach(dsn_of(running.server))
+        with Session(attached, statement_timeout_ms=5000, application_name="test") as session:
+            assert local_postmaster(attached.server, session) == running.server.pid
         assert Path(f"/proc/{running.server.pid}").exists()

@@ -91,10 +91,10 @@ def test_idle_sessions_are_there_and_go(binaries: Binaries) -> None:
 def test_what_would_outlive_us_is_refused_on_a_server_that_is_not_ours(binaries: Binaries) -> None:
     condition = Condition(horizon_held_by=Holder.PREPARED_TRANSACTION)
     with start_server(binaries, settings=SETTINGS) as running:
-        server, keys = attach(dsn_of(running.server))
+        access = attach(dsn_of(running.server))
         with (
             pytest.raises(UsageError, match="never left on an existing server"),
-            conditions(Access(server, keys), condition),
+            conditions(access, condition),
         ):
             pytest.fail("it was left there")
 

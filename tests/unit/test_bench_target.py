@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from pgclinic.bench.encryption import tls_of
-from pgclinic.bench.target import access_of, connect_timeout_s, refuse_what_the_engine_cannot, target_of
+from pgclinic.bench.target import connect_timeout_s
 from pgclinic.errors import UsageError
 from pgclinic.model.tls import ChannelBinding, TlsMode, TlsSpec
 from pgclinic.pg.libpq import Reached, is_connection_string, libpq_keywords
+from pgclinic.pg.load_target import target_of
+from pgclinic.pg.load_tls import tls_of
+from pgclinic.pg.reach import access_of
 
 ACCOUNT = pwd.getpwuid(os.geteuid()).pw_name
 
@@ -40,7 +42,7 @@ def test_a_connection_string_wins_over_options() -> None:
 
 def test_our_own_sessions_go_where_libpq_went_and_hide_the_password() -> None:
     reached = place(
-        password="geheim",
+        secrets={"password": "geheim"},
         keywords={"sslmode": "verify-full", "host": "a,b", "port": "1,2", "dbname": "x", "connect_timeout": "3"},
     )
     access = access_of(reached)
@@ -88,20 +90,19 @@ def place(**changes: Any) -> Reached:
 )
 def test_what_the_engine_cannot_honour_is_refused_by_name(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        refuse_what_the_engine_cannot(place(**changes))
+        target_of(access_of(place(**changes)))
 
 
 def test_the_engine_goes_where_libpq_went() -> None:
-    refuse_what_the_engine_cannot(place())
-    target = target_of(place(options="-c work_mem=1MB", password="geheim"))
+    target = target_of(access_of(place(options="-c work_mem=1MB", secrets={"password": "geheim"})))
     assert (target.host, target.port, target.options, target.password) == (
         "192.0.2.7",
         5432,
         "-c work_mem=1MB",
         "geheim",
     )
-    assert target_of(place(host="/tmp", address="")).host == "/tmp"
-    assert "geheim" not in repr(place(password="geheim"))
+    assert target_of(access_of(place(host="/tmp", address=""))).host == "/tmp"
+    assert "geheim" not in repr(place(secrets={"password": "geheim"}))
 
 
 def test_the_connect_timeout_is_libpqs() -> None:
@@ -145,6 +146,6 @@ def test_tls_that_the_engine_cannot_repeat_is_refused_by_name(keyword: str, tmp_
 
 
 def test_without_tls_at_the_door_there_is_none_inside() -> None:
-    assert target_of(place()).tls is None
-    tls = target_of(place(encrypted_by="TLS", keywords={"sslmode": "require"})).tls
+    assert target_of(access_of(place())).tls is None
+    tls = target_of(access_of(place(encrypted_by="TLS", keywords={"sslmode": "require"}))).tls
     assert tls is not None and tls.server_name == "db.example"

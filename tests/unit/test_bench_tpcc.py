@@ -34,6 +34,8 @@ from pgclinic.model.load import (
     StatementResult,
 )
 from pgclinic.model.run import Machine, Tool
+from pgclinic.model.server import Server
+from pgclinic.pg.session import Access
 from pgclinic.report.bench_progress import FillFigures, LiveFigures
 from pgclinic.report.bench_tpcc import tpcc_lines
 
@@ -183,21 +185,27 @@ def test_what_is_there_is_the_default() -> None:
         refuse_unfit(filled, wanted, "shop")
 
 
+SERVER = Server(
+    name="d",
+    source="attached",
+    version="18.6",
+    version_num=180006,
+    host="/tmp",
+    port=5432,
+    user="u",
+    database="d",
+)
+
+
 def test_the_engine_gets_terminals_that_go_on_after_errors() -> None:
     request = settled(asked("--isolation", "repeatable-read", "--terminals", "4"), 2)
-    patient = Patient(session=None, access=None, target=load_target(), connect_timeout_s=1.0, words="")  # type: ignore[arg-type]
+    patient = Patient(session=None, access=Access(SERVER), connect_timeout_s=1.0, words="")  # type: ignore[arg-type]
     spec = load_spec(request, Tables(scale=2), patient)
     assert spec.tpcc is not None
     assert (spec.scripts, spec.clients, spec.protocol, spec.on_error) == ((), 4, Protocol.PREPARED, OnError.CONTINUE)
     assert (spec.tpcc.warehouses, spec.tpcc.isolation) == (2, Isolation.REPEATABLE_READ)
     aborting = load_spec(changed(request, exit_on_abort=True), Tables(scale=2), patient)
     assert aborting.on_error is OnError.ABORT_LOAD
-
-
-def load_target():  # type: ignore[no-untyped-def]
-    from pgclinic.model.load import Target
-
-    return Target(host="/tmp", port=5432, user="u", database="d")
 
 
 def transaction(name: str, commits: int, **counts: int) -> ScriptResult:

@@ -16,7 +16,6 @@ from pgclinic.lab.locks import named_lock
 from pgclinic.lab.sources import find_source
 from pgclinic.lab.template import filled_template
 from pgclinic.load.tpcc_fill import DEFAULT_SEED, fill_tpcc
-from pgclinic.model.load import Target
 from pgclinic.model.progress import WAITING
 from pgclinic.model.server import Server
 from pgclinic.pg.session import Access, Session
@@ -44,13 +43,6 @@ def lab_patient(request: BenchRequest, wanted: LabWanted, listener: FillListener
                 yield Patient(
                     session=session,
                     access=Access(server),
-                    target=Target(
-                        host=server.host,
-                        port=server.port,
-                        user=server.user,
-                        database=server.database,
-                        application_name=APPLICATION_NAME,
-                    ),
                     connect_timeout_s=CONNECT_TIMEOUT_S,
                     words=f"lab, PostgreSQL {server.version}",
                 )

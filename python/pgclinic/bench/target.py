@@ -1,8 +1,4 @@
-"""Where the load engine connects: what libpq reached with the user's options, environment and files.
-
-libpq resolves everything once, on the connection that prepares the run. What the engine cannot repeat for its own
-sessions is refused by name.
-"""
+"""The server of a bench run: what libpq reaches with the user's options, environment and files."""
 
 from __future__ import annotations
 
@@ -10,35 +6,36 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from pgclinic.bench.encryption import tls_of
 from pgclinic.bench.request import Address
 from pgclinic.errors import UsageError
 from pgclinic.model.load import Target
-from pgclinic.model.server import Server
-from pgclinic.pg.libpq import Reached, connect_as_libpq, libpq_keywords, reached
+from pgclinic.pg.libpq import Reached, libpq_keywords
+from pgclinic.pg.load_target import target_of
+from pgclinic.pg.reach import reach
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.version import version_of_number
 
 APPLICATION_NAME = "pgclinic-bench"
 CONNECT_TIMEOUT_S = 30.0
-#: Where libpq looks for certificates and keys that nobody names.
-USER_FOLDER = Path("~/.postgresql").expanduser()
 
 
 @dataclass(frozen=True)
 class Patient:
-    """The server of a run: a session to prepare it, and where the load goes. ``words`` name it without secrets.
+    """The server of a run, and a session to prepare it. ``words`` name it without secrets.
 
     ``access`` opens further sessions.
     """
 
     session: Session
     access: Access
-    target: Target
     connect_timeout_s: float
     words: str
+    application_name: str = APPLICATION_NAME
+
+    @property
+    def target(self) -> Target:
+        """Where the load goes. Raises UsageError when the engine could not connect as libpq did."""
+        return target_of(self.access, application_name=self.application_name)
 
 
 @contextmanager
@@ -53,72 +50,20 @@ def open_patient(
         dbname=address.dbname, host=address.host, port=address.port, user=address.user, environment=os.environ
     )
     try:
-        connection = connect_as_libpq(keywords, application_name=APPLICATION_NAME, ask_password=ask_password)
+        connection, place, access = reach(keywords, application_name=APPLICATION_NAME, ask_password=ask_password)
     except UsageError as error:
         hint = None if address.is_given or not for_load else "no server at hand? pgclinic bench --lab starts one"
         raise UsageError(error.message, hint=hint) from error
     with Session.over(connection) as session:
-        place = reached(connection)
         if for_load:
-            refuse_what_the_engine_cannot(place)
+            target_of(access)
         yield Patient(
             session=session,
-            access=access_of(place),
-            target=target_of(place),
+            access=access,
             connect_timeout_s=connect_timeout_s(place),
             words=f"{place.host}:{place.port}",
+            application_name=place.keywords.get("application_name") or APPLICATION_NAME,
         )
-
-
-def refuse_what_the_engine_cannot(place: Reached) -> None:
-    """Raises UsageError naming the libpq option that the engine's own sessions could not honour."""
-    if place.encrypted_by == "GSSAPI":
-        raise UsageError(
-            "the server was reached by GSSAPI encryption, which the load engine does not speak",
-            hint="add gssencmode=disable where the server allows it",
-        )
-    if place.host.startswith("@"):
-        raise UsageError("the load engine does not connect to abstract sockets", hint="name a socket directory")
-    if place.keywords.get("load_balance_hosts", "disable") != "disable":
-        raise UsageError("load_balance_hosts is not supported: all clients use the host that was reached first")
-    if place.keywords.get("require_auth"):
-        raise UsageError("require_auth is not supported by the load engine")
-
-
-def target_of(place: Reached) -> Target:
-    """The address in the engine's words; its host is the IP address that libpq chose, where there is one."""
-    return Target(
-        host=place.address or place.host,
-        port=place.port,
-        user=place.user,
-        database=place.database,
-        password=place.password,
-        application_name=place.keywords.get("application_name") or APPLICATION_NAME,
-        options=place.options or None,
-        # A server that offered no TLS to libpq offers none to the engine.
-        tls=tls_of(place.keywords, host=place.host, user_folder=USER_FOLDER) if place.encrypted_by == "TLS" else None,
-    )
-
-
-def access_of(place: Reached) -> Access:
-    """The same server for sessions of our own, by the same user and with the same encryption."""
-    own = {"host", "hostaddr", "port", "user", "dbname", "service", "application_name", "connect_timeout"}
-    parameters = {key: value for key, value in place.keywords.items() if key not in own}
-    if place.address:
-        # One host of several may have been reached: the others are not tried again.
-        parameters["hostaddr"] = place.address
-    server = Server(
-        name=place.database,
-        source="attached",
-        version=str(version_of_number(place.version_num)),
-        version_num=place.version_num,
-        host=place.host,
-        port=place.port,
-        user=place.user,
-        database=place.database,
-        parameters=parameters,
-    )
-    return Access(server, {"password": place.password} if place.password else {})
 
 
 def connect_timeout_s(place: Reached) -> float:

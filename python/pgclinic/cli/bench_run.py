@@ -44,7 +44,7 @@ def run_initialize(request: InitRequest) -> None:
     """``-i``: drop, create, fill, vacuum, keys, as the steps say."""
     with open_patient(request.address, for_load=False, ask_password=_ask_password) as patient:
         if request.debug:
-            _say(f"{patient.words} {patient.target.database}: {_without_address(request)}")
+            _say(f"{patient.words} {patient.access.server.database}: {_without_address(request)}")
         patient.session.on_notice(_say)
         with BenchLive(sys.stderr) as live:
             try:
@@ -62,7 +62,7 @@ def run_tpcc_initialize(request: TpccInitRequest) -> None:
         open_patient(request.address, for_load=False, ask_password=_ask_password) as patient,
     ):
         if request.debug:
-            live.say(f"{patient.words} {patient.target.database}: {_without_address(request)}")
+            live.say(f"{patient.words} {patient.access.server.database}: {_without_address(request)}")
         times = initialize_tpcc(patient.access, request, FillListener(stage=live.stage, filled=live.filling))
     _say(done_line(times))
 
@@ -76,7 +76,7 @@ def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
         check_script(chosen.script.name, chosen.script.text, request.protocol)
     with BenchLive(sys.stderr, request) as live, _patient(request, live) as patient:
         request = settle(request, patient.access)
-        tables = read_tables(patient.session, request, patient.target.database, live.say)
+        tables = read_tables(patient.session, request, patient.access.server.database, live.say)
         spec = load_spec(request, tables, patient)
         if request.debug:
             live.say(f"{patient.words}: {_without_password(spec)}")

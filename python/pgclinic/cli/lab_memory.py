@@ -67,8 +67,7 @@ def _access(name: str | None, dsn: str | None) -> Access:
         return Access(running)
     if name is not None:
         raise UsageError("--server and a connection string exclude each other")
-    attached, secrets = attach(dsn)
-    return Access(attached, secrets)
+    return attach(dsn)
 
 
 def _write(path: Path, text: str) -> None:

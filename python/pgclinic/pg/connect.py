@@ -10,8 +10,7 @@ from psycopg import sql
 
 from pgclinic.errors import ServerLostError, UsageError
 from pgclinic.model.server import Server
-from pgclinic.pg.dsn import dsn_of, parse_dsn, split_secrets
-from pgclinic.pg.version import version_of_number
+from pgclinic.pg.dsn import dsn_of
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 APPLICATION_NAME = "pgclinic"
@@ -43,31 +42,6 @@ def connect(
         connection.close()
         raise ServerLostError(f"the server was lost while connecting: {error}") from error
     return connection
-
-
-def connect_dsn(dsn: str, *, application_name: str = APPLICATION_NAME) -> Connection:
-    """An autocommit connection to a server that only its connection string describes. Raises UsageError."""
-    return _open("", parse_dsn(dsn), application_name, attached=True)
-
-
-def describe_server(connection: Connection, dsn: str) -> tuple[Server, dict[str, str]]:
-    """The server behind an open connection, and apart from it the secrets of its connection string."""
-    info = connection.info
-    parameters, secrets = split_secrets(parse_dsn(dsn))
-    for key in ("host", "hostaddr", "port", "user", "dbname", "application_name", "connect_timeout"):
-        parameters.pop(key, None)
-    server = Server(
-        name=info.dbname,
-        source="attached",
-        version=str(version_of_number(info.server_version)),
-        version_num=info.server_version,
-        host=info.host,
-        port=info.port,
-        user=info.user,
-        database=info.dbname,
-        parameters=parameters,
-    )
-    return server, secrets
 
 
 def set_password(connection: Connection, user: str, password: str) -> None:

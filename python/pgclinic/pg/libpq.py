@@ -14,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pgclinic.errors import UsageError
 from pgclinic.pg.connect import Connection
+from pgclinic.pg.dsn import SECRETS
 
 #: Where servers put their sockets: what PostgreSQL's own builds use, and what distributions use.
 SOCKET_FOLDERS = ("/tmp", "/var/run/postgresql", "/run/postgresql")
@@ -24,7 +25,7 @@ class Reached:
     """The server that libpq reached, and how. ``host`` is a socket directory when it starts with a slash.
 
     ``address`` is the IP address behind ``host``, empty for a socket. ``keywords`` are all libpq keywords that had a
-    value, without secrets; the password is never shown.
+    value, without secrets; ``secrets``, the password that was used among them, are never shown.
     """
 
     host: str
@@ -36,7 +37,7 @@ class Reached:
     encrypted_by: str
     version_num: int
     keywords: Mapping[str, str]
-    password: str | None = field(default=None, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def is_connection_string(text: str) -> bool:
@@ -95,7 +96,11 @@ def reached(connection: Connection) -> Reached:
     values = {
         option.keyword.decode(): option.val.decode() for option in pgconn.info if option.val is not None and option.val
     }
-    secret = {option.keyword.decode() for option in pgconn.info if option.dispchar == b"*"}
+    hidden = SECRETS | {option.keyword.decode() for option in pgconn.info if option.dispchar == b"*"}
+    secrets = {key: value for key, value in values.items() if key in hidden}
+    if pgconn.password:
+        # Wherever libpq found it: in the string, in the environment, in a service or in a password file.
+        secrets["password"] = pgconn.password.decode()
     host = info.host
     return Reached(
         host=host,
@@ -106,8 +111,8 @@ def reached(connection: Connection) -> Reached:
         options=_startup_options(values),
         encrypted_by="TLS" if pgconn.ssl_in_use else "GSSAPI" if getattr(pgconn, "used_gssapi", False) else "",
         version_num=info.server_version,
-        keywords={key: value for key, value in values.items() if key not in secret | {"password"}},
-        password=pgconn.password.decode() or None if pgconn.password else None,
+        keywords={key: value for key, value in values.items() if key not in hidden},
+        secrets=secrets,
     )
 
 
@@ -149,9 +154,10 @@ def _startup_options(values: Mapping[str, str]) -> str:
     encoding = values.get("client_encoding")
     if encoding and encoding != "auto":
         settings["client_encoding"] = encoding
-    parts += [f"-c {name}={_escaped(value)}" for name, value in settings.items() if value != "default"]
+    parts += [f"-c {name}={escaped_option(value)}" for name, value in settings.items() if value != "default"]
     return " ".join(parts)
 
 
-def _escaped(value: str) -> str:
+def escaped_option(value: str) -> str:
+    """A value as it stands in libpq's ``options``, where a space would end it."""
     return value.replace("\\", "\\\\").replace(" ", "\\ ")

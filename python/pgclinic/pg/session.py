@@ -29,10 +29,17 @@ class QueryError(RunFailedError):
 
 @dataclass(frozen=True)
 class Access:
-    """A server together with the secrets that open it. Never stored, never printed."""
+    """A server together with the secrets that open it. Never stored, never printed.
+
+    ``secrets`` are libpq keywords. ``startup_options`` are all settings that a session begins with, those that libpq
+    takes from its environment among them. ``encrypted_by`` is how libpq's own session was encrypted: ``TLS``,
+    ``GSSAPI`` or nothing.
+    """
 
     server: Server
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    startup_options: str = ""
+    encrypted_by: str = ""
 
     @property
     def major(self) -> int:

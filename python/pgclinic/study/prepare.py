@@ -44,7 +44,7 @@ def choose_patient(
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} exclude each other")
     if dsn is not None:
-        server, _ = attach(dsn)
+        server = attach(dsn).server
         return Patient(ServerWanted(dsn=without_password(dsn)), server.major, f"PostgreSQL {server.version} (attached)")
     _refuse_unknown_versions(study)
     source = find_source(version or (study.version if bindir is None else None), bindir)

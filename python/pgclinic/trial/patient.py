@@ -10,17 +10,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from pgclinic.errors import PgclinicError, RunFailedError, ServerLostError
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.sources import attach, find_source
 from pgclinic.lab.template import filled_template
 from pgclinic.load.tpcc_fill import DEFAULT_SEED, fill_tpcc
-from pgclinic.model.load import Target
 from pgclinic.model.server import Server
 from pgclinic.model.trial import ServerWanted, TrialSpec
+from pgclinic.pg.reach import in_database
 from pgclinic.pg.session import Access, Session
 
 FILL_TIMEOUT_MS = 6 * 3600 * 1000
@@ -121,27 +119,14 @@ def _blame_a_dead_server(running: RunningServer, error: PgclinicError) -> None:
 @contextmanager
 def _own_database(dsn: str, data: Data) -> Iterator[Access]:
     """A new database on a server that is not ours, dropped at the end. Nothing else there is touched."""
-    server, keys = attach(dsn)
+    home = attach(dsn)
     name = f"pgclinic_{secrets.token_hex(6)}"
-    home = Access(server, keys)
     with Session(home, statement_timeout_ms=60_000, application_name="pgclinic-fill") as session:
         session.execute(f"create database {name}")
     try:
-        access = Access(replace(server, database=name), keys)
+        access = in_database(home, name)
         run_fill(access, data)
         yield access
     finally:
         with Session(home, statement_timeout_ms=60_000, application_name="pgclinic-fill") as session:
             session.execute(f"drop database {name}")
-
-
-def target_of(access: Access) -> Target:
-    """Where the load engine finds the server."""
-    server = access.server
-    return Target(
-        host=server.host,
-        port=server.port,
-        user=server.user,
-        database=server.database,
-        password=access.secrets.get("password"),
-    )

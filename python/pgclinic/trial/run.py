@@ -28,10 +28,11 @@ from pgclinic.observe.process_watch import ProcessWatch, client_memory_bytes, re
 from pgclinic.observe.sampler import Sampler
 from pgclinic.observe.settings import reported_settings
 from pgclinic.observe.statistics_lag import await_statistics
+from pgclinic.pg.load_target import target_of
 from pgclinic.pg.session import Access, QueryError
 from pgclinic.trial.condition import conditions
 from pgclinic.trial.doubts import find_doubts
-from pgclinic.trial.patient import server_for, target_of
+from pgclinic.trial.patient import server_for
 from pgclinic.trial.restarts import RestartWatch
 from pgclinic.trial.seconds import LiveSeconds
 from pgclinic.trial.server_log import ServerLog

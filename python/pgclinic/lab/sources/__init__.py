@@ -10,16 +10,15 @@ from pgclinic.lab.sources.embedded import EmbeddedSource
 from pgclinic.lab.sources.installed import InstalledSource
 from pgclinic.lab.sources.maven import MavenSource
 from pgclinic.lab.sources.protocol import BinarySource, ServerHandle, ServerSource
-from pgclinic.model.server import Server
+from pgclinic.pg.session import Access
 from pgclinic.pg.version import parse_version
 
 __all__ = ["AttachedSource", "BinarySource", "ServerHandle", "ServerSource", "attach", "find_source"]
 
 
-def attach(dsn: str) -> tuple[Server, dict[str, str]]:
-    """The server behind a connection string, and apart from it its secrets. UsageError when it is unreachable."""
-    handle = AttachedSource(dsn).open({})
-    return handle.server, handle.secrets
+def attach(dsn: str) -> Access:
+    """The server behind a connection string, with its secrets. Raises UsageError when it cannot be reached."""
+    return AttachedSource(dsn).open({}).access
 
 
 def find_source(version: str | None = None, bindir: Path | None = None) -> BinarySource:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from types import TracebackType
 
 from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.lab.binaries import OnProgress
 from pgclinic.model.server import Server
-from pgclinic.pg.connect import connect, connect_dsn, describe_server
+from pgclinic.pg.connect import connect
+from pgclinic.pg.reach import reach_dsn
+from pgclinic.pg.session import Access
 
 
 class AttachedServer:
     """A handle that owns nothing."""
 
-    def __init__(self, server: Server, secrets: dict[str, str]) -> None:
-        self.server = server
-        self.secrets = secrets
+    def __init__(self, access: Access) -> None:
+        self.access = access
+
+    @property
+    def server(self) -> Server:
+        return self.access.server
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        return self.access.secrets
 
     def is_alive(self) -> bool:
         """Whether it takes a connection now."""
@@ -54,6 +62,4 @@ class AttachedSource:
                 f"settings of an attached server are not changed ({', '.join(settings)})",
                 hint="use a server of the lab for arms with settings of their own",
             )
-        with contextlib.closing(connect_dsn(self._dsn)) as connection:
-            server, secrets = describe_server(connection, self._dsn)
-        return AttachedServer(server, secrets)
+        return AttachedServer(reach_dsn(self._dsn))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from pgclinic.errors import UsageError
 from pgclinic.model.tls import ChannelBinding, Negotiation, TlsMode, TlsSpec
@@ -13,14 +14,16 @@ _REFUSED = ("sslcrldir", "sslpassword")
 _PROTOCOLS = {"TLSv1.2", "TLSv1.3"}
 
 
-def tls_of(keywords: Mapping[str, str], *, host: str, user_folder: Path) -> TlsSpec:
-    """How libpq encrypted the session it opened with ``keywords``.
+def tls_of(
+    keywords: Mapping[str, str], secrets: Mapping[str, str] = MappingProxyType({}), *, host: str, user_folder: Path
+) -> TlsSpec:
+    """How libpq encrypted the session it opened with ``keywords`` and ``secrets``.
 
     ``host`` is the name to verify; ``user_folder`` is where libpq looks for files that no keyword names, usually
     ``~/.postgresql``. Raises UsageError naming the keyword that the engine does not have.
     """
     for name in _REFUSED:
-        if keywords.get(name):
+        if keywords.get(name) or secrets.get(name):
             raise UsageError(f"{name} is not supported by the load engine")
     wants_client_cert = keywords.get("sslcertmode", "allow") != "disable"
     return TlsSpec(
