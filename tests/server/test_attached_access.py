@@ -9,14 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.attached import trial_spec
 from fixtures.command import small_study_text
 from fixtures.encrypted import SEEN, SEEN_SCHEMA, Encrypted, encrypted_server, password_file
 from fixtures.lab_home import cli
-from pgclinic.model.load import LoadSpec, Script
-from pgclinic.model.study import Condition
-from pgclinic.model.trial import ServerWanted, TrialOutcome, TrialRecord, TrialSpec
-from pgclinic.pg.dsn import without_password
-from pgclinic.study.expand import UNRESOLVED_TARGET
+from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.trial.run import TrialListener, run_trial
 
 #: The load's own sessions stop the trial's load at once where they are not what was asked for.
@@ -34,20 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encrypted]:
 
 
 def one_trial(dsn: str, script: str) -> TrialRecord:
-    spec = TrialSpec(
-        number=1,
-        block=1,
-        position=1,
-        arm="a",
-        server=ServerWanted(dsn=without_password(dsn)),
-        settings={},
-        fill="create table item (id int);",
-        condition=Condition(),
-        load=LoadSpec(
-            target=UNRESOLVED_TARGET, scripts=(Script(name="s", text=script),), clients=1, warm_up_s=0, measure_s=1.0
-        ),
-    )
-    return run_trial(spec, TrialListener(), dsn=dsn)
+    return run_trial(trial_spec(dsn, script), TrialListener(), dsn=dsn)
 
 
 def address(server: Encrypted, *more: str) -> str:

@@ -54,6 +54,7 @@ class DoubtKind(str, Enum):
     CLOCK_JUMP = "clock_jump"
     NO_COUNTERS = "no_counters"
     SHORT_TRIAL = "short_trial"
+    SERVER_NOT_VISIBLE = "server_not_visible"
     SETTING_LEFT_OUT = "setting_left_out"
     ARM_LEFT_OUT = "arm_left_out"
     NO_STEADY_STATE = "no_steady_state"
@@ -77,6 +78,9 @@ class Doubt(Record):
 class CpuUse(Record):
     """CPU over the measured time. ``others_s`` is what everything but this trial took, steal included.
 
+    ``server_s`` is None for a server whose processes cannot be seen from this machine; if it runs here, in a container
+    or under another user, its CPU is part of ``others_s``.
+
     ``pressure_share`` is the share of the time in which some process waited for a CPU (/proc/pressure/cpu), None
     where the kernel does not tell. ``clock_jump_s`` is how far the wall clock went away from the steady one meanwhile.
     ``megahertz_early`` and ``megahertz_late`` are the cores' mean clock in the first and in the last third of the load;
@@ -85,7 +89,7 @@ class CpuUse(Record):
 
     elapsed_s: float
     cores: int
-    server_s: float
+    server_s: float | None
     client_s: float
     observer_s: float
     others_s: float

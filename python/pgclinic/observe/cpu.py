@@ -16,8 +16,7 @@ from pgclinic.observe.throttling import first_and_last_third, megahertz, stopped
 class CpuMeter:
     """``start`` before the load, ``look`` every second, ``stop`` after it.
 
-    ``postmaster_pid`` is None for a server that is not ours. The CPU of such a server, if it is on this machine, then
-    counts among the others'.
+    ``postmaster_pid`` is None for a server whose processes cannot be seen from here.
     """
 
     def __init__(self, postmaster_pid: int | None) -> None:
@@ -27,7 +26,7 @@ class CpuMeter:
         self._machine = machine_cpu()
         self._pressure = cpu_pressure()
         self._process_s = 0.0
-        self._server_s = 0.0
+        self._server_s: float | None = None
         self._stopped_s: float | None = None
         self._clocks: list[float] = []
 
@@ -54,7 +53,8 @@ class CpuMeter:
         """
         elapsed_s = time.monotonic() - self._started_s
         own_s = time.process_time() - self._process_s
-        server_s = max(0.0, self._server() - self._server_s)
+        before_s, after_s = self._server_s, self._server()
+        server_s = None if before_s is None or after_s is None else max(0.0, after_s - before_s)
         early, late = first_and_last_third(self._clocks) or (None, None)
         stopped = stopped_s()
         return CpuUse(
@@ -63,7 +63,7 @@ class CpuMeter:
             server_s=server_s,
             client_s=own_s,
             observer_s=0.0,
-            others_s=max(0.0, _taken_s(self._machine, machine_cpu()) - own_s - server_s),
+            others_s=max(0.0, _taken_s(self._machine, machine_cpu()) - own_s - (server_s or 0.0)),
             pressure_share=_pressed(self._pressure, cpu_pressure(), elapsed_s),
             clock_jump_s=(time.time() - self._started_epoch_s) - (time.monotonic() - self._started_s),
             megahertz_early=early,
@@ -76,9 +76,9 @@ class CpuMeter:
         """The same with the observers' part taken out of the client's."""
         return replace(use, client_s=max(0.0, use.client_s - observer_s), observer_s=observer_s)
 
-    def _server(self) -> float:
+    def _server(self) -> float | None:
         if self._pid is None:
-            return 0.0
+            return None
         try:
             return cpu_seconds(self._pid)
         except ServerLostError:

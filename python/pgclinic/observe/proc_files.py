@@ -15,6 +15,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _FILE_BYTES_MAX = 16_384
 _IN_STATUS = re.compile(r"^(RssAnon|voluntary_ctxt_switches|nonvoluntary_ctxt_switches):\s+(\d+)", re.MULTILINE)
 _IN_IO = re.compile(r"^(rchar|wchar|syscr|syscw|read_bytes|write_bytes): (\d+)", re.MULTILINE)
+_IN_NAMESPACES = re.compile(r"^NSpid:\s+([\d\s]+)$", re.MULTILINE)
 _IN_ROLLUP = re.compile(r"^(Pss):\s+(\d+)", re.MULTILINE)
 
 
@@ -129,6 +130,18 @@ def read_memory(pid: int) -> ProcessMemory | None:
         return None
     pss_kb = _named(_text(pid, "smaps_rollup"), _IN_ROLLUP).get("Pss")
     return ProcessMemory(rss_anon_bytes=status.rss_anon_bytes, pss_bytes=None if pss_kb is None else pss_kb * 1024)
+
+
+def processes_numbered_inside(number: int) -> tuple[int, ...]:
+    """Processes of namespaces below ours, such as a container's, that have this id in theirs; none of our own."""
+    found = []
+    for entry in Path(_PROC).iterdir():
+        if not entry.name.isdigit():
+            continue
+        numbers = _IN_NAMESPACES.search(_text(int(entry.name), "status") or "")
+        if numbers is not None and int(numbers[1].split()[-1]) == number and len(numbers[1].split()) > 1:
+            found.append(int(entry.name))
+    return tuple(found)
 
 
 def children_of(pid: int) -> tuple[int, ...]:

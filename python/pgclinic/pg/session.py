@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -17,6 +18,8 @@ from pgclinic.model.server import Server
 from pgclinic.pg.connect import Connection, connect
 
 CANCEL_TIMEOUT_S = 2.0
+#: What the kernel says of the other end of a socket: process, user, group.
+_PEER = struct.Struct("3i")
 
 
 class QueryError(RunFailedError):
@@ -108,6 +111,16 @@ class Session:
     def backend_pid(self) -> int:
         """Process id of the backend, as the server knows it."""
         return self._connection.info.backend_pid
+
+    def peer_pid(self) -> int | None:
+        """Who listens on the socket of the file system that this session goes through, as this machine numbers it."""
+        with socket.socket(fileno=os.dup(self._connection.fileno())) as end:
+            if end.family != socket.AF_UNIX:
+                return None
+            pid, _, _ = struct.unpack(
+                "3i", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            )
+        return pid or None
 
     def abandon(self) -> None:
         """End, from another thread, whatever this session waits for: its statement fails as if the server was gone.

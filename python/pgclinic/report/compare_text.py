@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from pgclinic.model.compare import CompareWord, Comparison, Measure, MeasureCompared, ThresholdSeen, ThresholdState
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
-from pgclinic.report.cost import cost_of
+from pgclinic.report.cost import cost_of, server_words
 from pgclinic.report.no_answer import no_answer
 from pgclinic.report.prelude_text import prelude_text
 from pgclinic.report.quantities import range_words, slower, told_as_factor
@@ -185,8 +184,8 @@ def trust(comparison: Comparison, trials: Sequence[TrialRecord]) -> str:
     """Why to believe it, in a few words."""
     parts = []
     cost = cost_of(trials)
-    if cost is not None and math.isfinite(cost.server_cores):
-        parts.append(f"server used {cost.server_cores:.1f} of {count(cost.cores, 'core')}")
+    if cost is not None:
+        parts.append(server_words(cost))
         parts.append(f"observers {percent(cost.observer_share)}")
     failed = comparison.a.failed + comparison.b.failed
     if failed:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 from pgclinic.model.sample import Samples
 from pgclinic.model.trial import TrialRecord
+from pgclinic.study.figures import count
 
 
 @dataclass(frozen=True)
 class Cost:
     """Cores used on average by the server, the load engine, and everything else; shares are of the whole machine.
+
+    ``server_cores`` is None where the server's processes were not visible; everything else may then be the server.
 
     ``pressure_share`` is the mean share of time in which something waited for a CPU, None where it was not told.
     ``sampler_share`` and ``sampler_server_share`` are what taking samples cost on our side and in the server, of one
@@ -19,7 +22,7 @@ class Cost:
     """
 
     cores: int
-    server_cores: float
+    server_cores: float | None
     client_cores: float
     observer_share: float
     others_cores: float
@@ -35,11 +38,12 @@ def cost_of(trials: Sequence[TrialRecord]) -> Cost | None:
         return None
     elapsed = sum(use.elapsed_s for use in uses)
     cores = uses[0].cores
+    seen = [use.server_s for use in uses]
     told = [use for use in uses if use.pressure_share is not None]
     pressure = sum((use.pressure_share or 0.0) * use.elapsed_s for use in told)
     return Cost(
         cores=cores,
-        server_cores=sum(use.server_s for use in uses) / elapsed,
+        server_cores=None if None in seen else sum(one or 0.0 for one in seen) / elapsed,
         client_cores=sum(use.client_s for use in uses) / elapsed,
         observer_share=sum(use.observer_s for use in uses) / elapsed / cores,
         others_cores=sum(use.others_s for use in uses) / elapsed,
@@ -47,6 +51,13 @@ def cost_of(trials: Sequence[TrialRecord]) -> Cost | None:
         sampler_share=_share_of_a_core(trials, lambda samples: samples.cost_s),
         sampler_server_share=_share_of_a_core(trials, lambda samples: samples.server_cost_s),
     )
+
+
+def server_words(cost: Cost) -> str:
+    """What the server used, in a few words."""
+    if cost.server_cores is None:
+        return "server's CPU not visible"
+    return f"server used {cost.server_cores:.1f} of {count(cost.cores, 'core')}"
 
 
 def _share_of_a_core(trials: Sequence[TrialRecord], cost_of_samples: Callable[[Samples], float | None]) -> float | None:

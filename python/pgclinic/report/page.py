@@ -22,7 +22,7 @@ from pgclinic.report.arms_table import arms_view
 from pgclinic.report.claim_view import claim_view
 from pgclinic.report.compare_text import HEAD, table_rows
 from pgclinic.report.compare_view import compare_view, repeat_comparison
-from pgclinic.report.cost import cost_of
+from pgclinic.report.cost import cost_of, server_words
 from pgclinic.report.ladder import is_ladder
 from pgclinic.report.ladder_view import ladder_view
 from pgclinic.report.machine_use import machine_use
@@ -142,7 +142,7 @@ def trust_line(trials: Sequence[TrialRecord], verdict: Verdict) -> str:
         parts.append(f"{count(verdict.trials_failed, 'trial')} failed")
     cost = cost_of(trials)
     if cost is not None:
-        parts.append(f"server used {cost.server_cores:.1f} of {count(cost.cores, 'core')}")
+        parts.append(server_words(cost))
     return ", ".join(parts)
 
 

@@ -113,7 +113,7 @@ def cost_rows(trials: Sequence[TrialRecord]) -> Rows:
     if cost is None:
         return ()
     rows = [
-        ("Server", f"{cost.server_cores:.2f} of {count(cost.cores, 'core')}"),
+        ("Server", _server(cost)),
         ("Load engine", f"{cost.client_cores:.2f} cores"),
         ("Observers", _observers(cost)),
         ("Everything else", f"{cost.others_cores:.2f} cores"),
@@ -121,6 +121,12 @@ def cost_rows(trials: Sequence[TrialRecord]) -> Rows:
     if cost.pressure_share is not None:
         rows.append(("Waiting for a CPU", f"{percent(cost.pressure_share)} of the time (/proc/pressure/cpu)"))
     return tuple(rows)
+
+
+def _server(cost: Cost) -> str:
+    if cost.server_cores is None:
+        return "its processes are not visible from this machine"
+    return f"{cost.server_cores:.2f} of {count(cost.cores, 'core')}"
 
 
 def _observers(cost: Cost) -> str:

@@ -15,7 +15,7 @@ from rich.text import Text
 from pgclinic.model.study import Claim, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, MechanismSeen, PublishedSeen, Verdict, VerdictWord
-from pgclinic.report.cost import cost_of
+from pgclinic.report.cost import cost_of, server_words
 from pgclinic.report.ladder import is_ladder, rungs_of
 from pgclinic.report.ladder_text import ladder_lines
 from pgclinic.report.quantities import range_words
@@ -213,7 +213,7 @@ def _trust(trials: Sequence[TrialRecord], claim: ClaimVerdict, verdict: Verdict)
         parts.append(f"blocks differ by {percent(math.expm1(spread))}")
     cost = cost_of(trials)
     if cost is not None:
-        parts.append(f"server used {cost.server_cores:.1f} of {count(cost.cores, 'core')}")
+        parts.append(server_words(cost))
         parts.append(f"observers {percent(cost.observer_share)}")
     if verdict.trials_failed:
         parts.append(f"{count(verdict.trials_failed, 'trial')} failed")

@@ -102,7 +102,8 @@ def value_of(measure: Measure, trial: TrialRecord) -> float | None:
             value = trial.counters.get(_COUNTERS[measure])
         case Measure.CPU:
             committed = load.transactions + load.warm_up_transactions
-            value = trial.cpu.server_s * 1e6 / committed if trial.cpu is not None and committed else None
+            used_s = trial.cpu.server_s if trial.cpu is not None else None
+            value = used_s * 1e6 / committed if used_s is not None and committed else None
         case _:
             value = float(getattr(load.latency, _LATENCIES[measure])) if load.latency.count else None
     return value

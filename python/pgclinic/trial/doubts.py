@@ -7,7 +7,7 @@ from pgclinic.model.load import LoadResult, LoadSpec
 from pgclinic.model.sample import Samples
 from pgclinic.model.trial import CpuUse, Doubt, DoubtKind, TrialSpec
 from pgclinic.trial.finding import Finding
-from pgclinic.trial.machine_doubts import observers_cost, slower_clock, stopped_by_quota
+from pgclinic.trial.machine_doubts import observers_cost, server_not_visible, slower_clock, stopped_by_quota
 from pgclinic.trial.steadiness import no_steady_state, warm_up_unfinished
 
 # Below these the noise of an ordinary desktop would be called a doubt.
@@ -34,6 +34,7 @@ def find_doubts(
         _no_counters(samples),
         _clock_jump(cpu),
         _throttled(cpu),
+        _told(DoubtKind.SERVER_NOT_VISIBLE, server_not_visible(cpu) if cpu is not None else None),
         _told(DoubtKind.OBSERVERS_COST, observers_cost(cpu) if cpu is not None else None),
         _told(DoubtKind.NO_STEADY_STATE, _unsteady(spec, load, settled=settled)),
     ]
@@ -63,7 +64,8 @@ def _throttled(cpu: CpuUse | None) -> Doubt | None:
 
 def _starved(cpu: CpuUse | None) -> Doubt | None:
     """Others took CPU that the trial was waiting for: both must hold, an idle neighbour's CPU harms nobody."""
-    if cpu is None or cpu.elapsed_s <= 0:
+    if cpu is None or cpu.elapsed_s <= 0 or cpu.server_s is None:
+        # Where the server's processes are not visible they may be the others.
         return None
     share = cpu.others_s / (cpu.elapsed_s * cpu.cores)
     pressed = cpu.pressure_share is None or cpu.pressure_share >= PRESSURE_SHARE

@@ -52,6 +52,9 @@ def stopped_by_quota(stopped_s: float, elapsed_s: float) -> Finding | None:
 
 def observers_cost(cpu: CpuUse) -> Finding | None:
     """Watching took CPU that the server would have had."""
+    if cpu.server_s is None:
+        # What the server used is not known, and so neither is the observers' share of it all.
+        return None
     used_s = cpu.server_s + cpu.client_s + cpu.observer_s
     hardly = cpu.observer_s < OBSERVER_MACHINE_SHARE * cpu.elapsed_s * cpu.cores
     if used_s <= 0 or hardly or cpu.observer_s / used_s < OBSERVER_SHARE:
@@ -61,6 +64,16 @@ def observers_cost(cpu: CpuUse) -> Finding | None:
         text=f"watching took {cpu.observer_s:.1f} CPU seconds, {share:.0%} of all that the trial used",
         advice="sample less often; compare with a trial that is not watched",
         share=share,
+    )
+
+
+def server_not_visible(cpu: CpuUse) -> Finding | None:
+    """Nothing shows what the server used of its machine, nor whether others took it away."""
+    if cpu.server_s is not None:
+        return None
+    return Finding(
+        text="the server's processes are not visible from this machine: its CPU is not known, nor who competes for it",
+        advice="run pgclinic on the server's machine, or make sure that nothing else runs there",
     )
 
 

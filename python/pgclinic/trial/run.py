@@ -21,6 +21,7 @@ from pgclinic.model.trial_events import TrialEvents
 from pgclinic.observe.cpu import CpuMeter
 from pgclinic.observe.gauges import read_gauges
 from pgclinic.observe.identity import identity_counters
+from pgclinic.observe.local_server import visible_postmaster
 from pgclinic.observe.mechanism import mechanism_counters
 from pgclinic.observe.pages import page_facts
 from pgclinic.observe.probe import visit_pages
@@ -114,8 +115,9 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
     application = spec.load.target.application_name
     with conditions(access, spec.condition), RestartWatch(access, application) as restarts:
         log = ServerLog(access.server, application)
-        sampler, watch = Sampler(access, on_sample=_both_samples(live, warm_up)), ProcessWatch(access.server.pid)
-        meter = CpuMeter(access.server.pid)
+        postmaster = visible_postmaster(access)
+        sampler, watch = Sampler(access, on_sample=_both_samples(live, warm_up)), ProcessWatch(postmaster)
+        meter = CpuMeter(postmaster)
         sampler.start()
         watch.start()
         try:
@@ -211,9 +213,9 @@ def _counters(measured: Measured) -> dict[str, float]:
             counters[Counter.PROBE_PAGES] = float(probe.pages)
     if load.measured_s > 0:
         counters[Counter.STATEMENTS_PER_S] = load.statements / load.measured_s
-    if cpu.elapsed_s > 0:
+    if cpu.elapsed_s > 0 and cpu.server_s is not None:
         counters[Counter.SERVER_CPU_SHARE] = cpu.server_s / (cpu.elapsed_s * cpu.cores)
-    if load.transactions and cpu.server_s > 0:
+    if load.transactions and cpu.server_s:
         # The meter ran from before the warm-up.
         finished = load.transactions + load.warm_up_transactions
         counters[Counter.SERVER_CPU_US_PER_TRANSACTION] = cpu.server_s / finished * 1e6
