@@ -2,13 +2,14 @@
 
 import json
 import re
+from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
 
 from fixtures.observed import ACTIVITY, HORIZON, NO_STATEMENTS, processes_of, samples_of, watched
 from fixtures.records import StudyRun, failed_trial, global_counters, run_info
-from pgclinic.model.sample import Row, Samples
+from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.trial import TrialRecord
 from pgclinic.observe.deltas import Rate
 from pgclinic.report.observed import ObservedArm, chosen_trial, event_rows, marks_of, missing_words, observed_arms
@@ -78,6 +79,18 @@ def test_a_missing_sample_is_a_gap_and_no_line_across_it() -> None:
     waits = wait_track(samples_of(8, missing=(4,)), 0.0, 8.0)
     assert waits.at(4.0) is None
     assert waits.at(3.4) == (1.0, 3.0, 2.0)
+
+
+def test_a_short_last_interval_is_joined_with_the_one_before() -> None:
+    """Sessions report what is left when they end: 25,000 pages in 19 ms drew 1.3 million a second."""
+    samples = samples_of(5)
+    last = Sample(at_s=6.019, view="database", rows=({"reset_s": 0, "commits": 701, "hits": 31_300, "reads": 700},))
+    track = rate_track(replace(samples, taken=(*samples.taken, last)), {"found": Rate.BUFFER_HITS})
+    ends = [(piece.from_s, piece.to_s) for piece in track.pieces]
+    assert ends[-2:] == [(4.0, 5.0), (5.0, 6.019)]
+    assert all(left[1] == right[0] for left, right in pairwise(ends))
+    # All pages are still there, over the time in which they were found.
+    assert track.pieces[-1].values[0] == pytest.approx((31_300 - 900 * 6) / 1.019)
 
 
 def test_a_track_is_cut_at_the_ends_of_the_time_shown() -> None:

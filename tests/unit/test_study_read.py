@@ -96,7 +96,7 @@ def test_what_contradicts_itself_is_refused(right: str, wrong: str, words: str) 
 )
 def test_a_source_links_to_the_web_alone(url: str) -> None:
     with pytest.raises(StudyFileError, match="is not an http or https address"):
-        parse_study(SHIPPED.replace("[source]", f"[source]\nurl = '{url}'", 1), "mine.toml")
+        parse_study(SHIPPED.replace('url = "https://habr.com/articles/898872"', f"url = '{url}'", 1), "mine.toml")
     assert Source(title="t", author="a", published="2026", url=url).link is None
 
 

@@ -11,6 +11,7 @@ from pgclinic.model.study import Claim, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, IntervalMethod, MechanismSeen, VerdictWord, WindowSeen
 from pgclinic.report.interval_picture import IntervalPicture, interval_picture
+from pgclinic.report.measure_picture import MeasurePicture, measure_picture
 from pgclinic.report.quantities import factor, range_words, told_as_factor
 from pgclinic.report.sweep import Sweep, sweep_of
 from pgclinic.report.wording import (
@@ -44,6 +45,7 @@ class ClaimView:
     tables are rows of cells. ``compared`` says what of a trial counts; ``sweep`` is None for a claim about two arms.
 
     ``reason`` says why there is no answer, and is None where there is one: a ratio beside it is refused.
+    ``own`` draws what the claim compares in its own unit, and is None for throughput, which is drawn over time.
     ``plain_interval`` is the ordinary t interval, None unless the number of blocks was fixed before the run.
     """
 
@@ -72,6 +74,7 @@ class ClaimView:
     how: tuple[str, ...]
     block_heads: tuple[str, ...]
     blocks: tuple[tuple[str, ...], ...]
+    own: MeasurePicture | None
     sweep: Sweep | None
     plain_interval: str | None
 
@@ -105,6 +108,7 @@ def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdic
         how=verdict.how,
         block_heads=block_heads(claim),
         blocks=block_rows(claim, verdict, trials),
+        own=measure_picture(study, claim, verdict),
         sweep=sweep_of(study, claim, trials, verdict),
         plain_interval=plain_interval(run, study, verdict),
     )

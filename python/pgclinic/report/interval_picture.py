@@ -48,10 +48,16 @@ class Band:
 
 @dataclass(frozen=True)
 class IntervalPicture:
-    """Positions in per cent from the left. ``interval`` is None while it has no ends, ``estimate`` without blocks."""
+    """Positions in per cent from the left. ``interval`` is None while it has no ends, ``estimate`` without blocks.
+
+    ``bands`` are the claimed region and the equivalence margin by the names of their styles, the wider one first: each
+    is drawn over those before it, and a narrow one must not vanish below a wide one. Of two that are equally wide the
+    region is the upper one; it is drawn less high, so that the margin is seen behind it.
+    """
 
     region: Band
     null_zone: Band
+    bands: tuple[tuple[str, Band], ...]
     one: float
     published: float | None
     estimate: float | None
@@ -96,9 +102,13 @@ def interval_picture(verdict: ClaimVerdict, *, is_open: bool = False) -> Interva
     # Nothing at all and no limit have no place on a logarithmic axis: what reaches there ends where the axis does.
     shown = [value for value in shown if 0 < value < math.inf]
     axis = _Axis(min(shown), max(shown))
+    region, null_zone = axis.band(verdict.region_edges), axis.band(verdict.null_zone)
+    # Of an open question nothing was claimed.
+    bands = [("null", null_zone)] if is_open else [("region", region), ("null", null_zone)]
     return IntervalPicture(
-        region=axis.band(verdict.region_edges),
-        null_zone=axis.band(verdict.null_zone),
+        region=region,
+        null_zone=null_zone,
+        bands=tuple(sorted(bands, key=lambda one: (-one[1].width, one[0] == "region"))),
         one=axis.at(1.0),
         published=axis.at(told) if told is not None else None,
         estimate=axis.at(interval.ratio) if interval is not None else None,

@@ -20,6 +20,9 @@ from pgclinic.stats.summary import median
 #: Samples further apart than this many of their usual distances have a gap between them.
 _GAP = 1.75
 
+#: An interval shorter than this share of the usual one says little: what grew in 19 ms may be the work of a second.
+_SLIVER = 0.5
+
 #: More areas than this in a stack, or one of less than this share, cannot be told apart; the rest is one area.
 PARTS_MAX = 7
 _SHARE_MIN = 0.01
@@ -46,6 +49,10 @@ class Piece:
     @property
     def middle_s(self) -> float:
         return (self.from_s + self.to_s) / 2
+
+    @property
+    def length_s(self) -> float:
+        return self.to_s - self.from_s
 
 
 @dataclass(frozen=True)
@@ -107,8 +114,8 @@ def rate_track(samples: Samples, rates: dict[str, Rate]) -> Track:
     (view,) = {rate.view for rate in rates.values()}
     times = [sample.at_s for sample in samples.of(view) if sample.rows]
     values = [{point.at_s: point.value for point in per_second(samples, rate)} for rate in rates.values()]
-    pieces = (Piece(begin, end, tuple(one.get(end) for one in values)) for begin, end in _steps(times))
-    return Track(tuple(rates), tuple(pieces))
+    pieces = [Piece(begin, end, tuple(one.get(end) for one in values)) for begin, end in _steps(times)]
+    return Track(tuple(rates), _without_slivers(pieces))
 
 
 def wait_track(samples: Samples, begin_s: float, end_s: float) -> Track:
@@ -134,7 +141,22 @@ def cpu_track(processes: Sequence[ProcessSample], begin_s: float, end_s: float) 
             used = (_cpu_s(after, kind) - _cpu_s(before, kind) for kind in kinds)
             pieces.append(Piece(before.at_s, after.at_s, tuple(max(0.0, one) / elapsed_s for one in used)))
     names = tuple(ENDED if kind == ProcessKind.ENDED.value else kind for kind in kinds)
-    return _foremost(Track(names, tuple(pieces)), begin_s, end_s)
+    return _foremost(Track(names, _without_slivers(pieces)), begin_s, end_s)
+
+
+def _without_slivers(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """The same rates over the same time, each short interval joined with the one beside it."""
+    least_s = _SLIVER * median([one.to_s - one.from_s for one in pieces]) if pieces else 0.0
+    joined: list[Piece] = []
+    for piece in pieces:
+        before = joined[-1] if joined else None
+        if before is not None and before.to_s == piece.from_s and min(before.length_s, piece.length_s) < least_s:
+            both = (before, piece)
+            means = tuple(_mean(both, line) for line in range(len(piece.values)))
+            joined[-1] = Piece(before.from_s, piece.to_s, means)
+        else:
+            joined.append(piece)
+    return tuple(joined)
 
 
 def _cpu_s(sample: ProcessSample, kind: str) -> float:

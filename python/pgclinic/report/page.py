@@ -14,17 +14,18 @@ from markupsafe import Markup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.prelude import Prelude
 from pgclinic.model.run import RunInfo, Second
-from pgclinic.model.study import Study
+from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
 from pgclinic.report import run_view
 from pgclinic.report.arms_table import arms_view
-from pgclinic.report.claim_view import claim_view
+from pgclinic.report.claim_view import ClaimView, claim_view
 from pgclinic.report.compare_text import HEAD, table_rows
 from pgclinic.report.compare_view import compare_view, repeat_comparison
 from pgclinic.report.cost import cost_of, server_words
 from pgclinic.report.ladder import is_ladder
 from pgclinic.report.ladder_view import ladder_view
+from pgclinic.report.links import linked
 from pgclinic.report.machine_use import machine_use
 from pgclinic.report.observed import observed_arms
 from pgclinic.report.observed_panels import ObservedTrial
@@ -32,7 +33,8 @@ from pgclinic.report.pages_view import pages_view
 from pgclinic.report.prelude_view import HEADS, prelude_view
 from pgclinic.report.series import Chart, ChartData, chart_data
 from pgclinic.report.statements_view import arms_statements
-from pgclinic.report.wording import capitalised
+from pgclinic.report.wording import capitalised, measure_words
+from pgclinic.study.blocks import OF_THE_LOAD
 from pgclinic.study.figures import count, number
 
 _STYLES = ("uPlot.min.css", "report.css")
@@ -86,6 +88,9 @@ def render_report(
             trust=trust_line(trials, verdict),
             trials=run_view.trial_rows(trials),
             commands=repeat(run, folder),
+            measure=measure_words(views[0].claim),
+            throughput=_about_throughput(views),
+            hits=_about_throughput(views) or _about(views, Counter.BUFFER_HITS_PER_TRANSACTION),
             charts=charts,
             chart_tables={chart.name: chart_rows(charts, chart) for chart in charts.charts},
             data=script_json(charts),
@@ -99,6 +104,17 @@ def render_report(
             policy=content_policy(script),
         )
     )
+
+
+def _about_throughput(views: Sequence[ClaimView]) -> bool:
+    """Whether any claim compares what is drawn over time; else the curve answers a question that nobody asked."""
+    return any(view.claim.measure in OF_THE_LOAD for view in views)
+
+
+def _about(views: Sequence[ClaimView], counter: str) -> bool:
+    """Whether any claim compares this counter, or names it as its cause."""
+    claims = [view.claim for view in views]
+    return any(counter in (claim.measure, *(one.counter for one in claim.mechanisms)) for claim in claims)
 
 
 def script_json(data: ChartData | list[ObservedTrial]) -> Markup:
@@ -148,13 +164,15 @@ def trust_line(trials: Sequence[TrialRecord], verdict: Verdict) -> str:
 
 def environment() -> Environment:
     """Templates in which everything is escaped and a name that is not given is an error."""
-    return Environment(
+    made = Environment(
         loader=PackageLoader("pgclinic.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["linked"] = linked
+    return made
 
 
 def assets(names: Sequence[str]) -> Markup:

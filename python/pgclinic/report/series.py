@@ -94,10 +94,12 @@ def _lines(
     by_trial: dict[int, list[Second]] = {}
     for second in seconds:
         by_trial.setdefault(second.trial, []).append(second)
-    single = [
+    every = [
         Line(arm=arms.index(rows[0].arm), values=_placed(rows, length, value_of), trial=number)
         for number, rows in sorted(by_trial.items())
     ]
+    # A line without a value would be drawn as an empty chart.
+    single = [line for line in every if any(value is not None for value in line.values)]
     means = []
     for index in range(len(arms)):
         own = [line.values for line in single if line.arm == index and line.trial in done]

@@ -182,7 +182,9 @@ def _has(claim: Claim, ratio: float, *, quoted: bool) -> str:
     if claim.measure == DECLINE:
         return f"{arm} kept {times(ratio)} as much of its TPS to the end as {control}"
     if claim.reference_value is not None:
-        return f"{arm} has {times(ratio)} of {beside(claim)} {measure_words(claim)}"
+        origin = "expected" if claim.expected is not None else "published"
+        value = counter_words(claim.measure, claim.reference_value)
+        return f"{arm} has {times(ratio)} the {origin} {measure_words(claim)} ({value})"
     return f"{arm} has {times(ratio)} the {measure_words(claim)} of {control}"
 
 

@@ -77,7 +77,8 @@ def counter_words(counter: str, value: float) -> str:
         return f"{value * 100:.1f} %".replace(".0 %", " %")
     if counter == Counter.CHECKPOINT_INTERVAL_S:
         return f"{number(value)} s" if value >= 1 else f"{number(value * 1000)} ms"
-    if counter in (Counter.WAL_BYTES_PER_TRANSACTION, Counter.BACKEND_MEMORY_BYTES):
+    # A custom metric has its unit in its name.
+    if counter == Counter.WAL_BYTES_PER_TRANSACTION or counter.endswith("_bytes") or counter.startswith("bytes_per_"):
         return size(value)
     if counter == Counter.SERVER_CPU_US_PER_TRANSACTION:
         return f"{number(value)} µs"

@@ -97,7 +97,7 @@ function drawObserved(kit) {
     const options = {
       width: place.clientWidth,
       height: place.clientHeight,
-      padding: [4, 12, isLast ? 0 : 4, 0],
+      padding: [8, 12, isLast ? 0 : 4, 0],
       legend: { show: false },
       cursor: { sync: { key: key }, drag: { x: false, y: false }, y: false, points: { show: false } },
       scales: { x: { time: false, range: trial.axis }, y: { range: [0, highest(drawn.map((one) => one.values))] } },

@@ -222,6 +222,12 @@
     themed();
   });
 
+  // Tables that are wider than the page say so; one inside closed details learns its width when it is opened.
+  const widths = new ResizeObserver((entries) =>
+    entries.forEach(({ target }) => target.classList.toggle("sideways", target.scrollWidth > target.clientWidth + 1))
+  );
+  document.querySelectorAll(".table").forEach((table) => widths.observe(table));
+
   document.querySelectorAll("[data-chart]").forEach(draw);
   drawObserved({ colour, armColour, figure, tick, axis, plots, seconds: WHOLE_SECONDS });
   new ResizeObserver(fit).observe(document.body);
