@@ -1,5 +1,20 @@
-"""``python -m pgclinic``, where the command is not on the path."""
+"""The command, also as ``python -m pgclinic``. It imports the rest only when it can answer an interrupt."""
 
-from pgclinic.cli.main import main
+from __future__ import annotations
 
-main()
+import sys
+from typing import NoReturn
+
+INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    try:
+        from pgclinic.cli.main import main as run_command
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    run_command()
+
+
+if __name__ == "__main__":
+    main()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import tracemalloc
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from fixtures.headline import headline_text
 from pgclinic.errors import UnknownNameError
@@ -12,13 +15,14 @@ from pgclinic.model.study import Holder
 from pgclinic.model.trial import ServerWanted, TrialSpec
 from pgclinic.study.expand import expand, profile_of
 from pgclinic.study.read import parse_study
+from pgclinic.study.resume import still_to_run
 
 STUDY = parse_study(headline_text(), "headline.toml")
 SERVER = ServerWanted(version="18.6")
 
 
 def blocks_of(seed: int, extra: dict[str, str] | None = None) -> tuple[tuple[TrialSpec, ...], ...]:
-    return expand(STUDY, profile_of(STUDY, "full"), seed=seed, server=SERVER, extra_settings=extra or {})
+    return tuple(expand(STUDY, profile_of(STUDY, "full"), seed=seed, server=SERVER, extra_settings=extra or {}))
 
 
 def test_every_block_has_one_trial_of_every_arm() -> None:
@@ -37,6 +41,23 @@ def test_the_seed_decides_the_order_and_nothing_else_does() -> None:
     assert len(orders) == 20
     first = Counter(block[0].arm for seed in range(20) for block in blocks_of(seed))
     assert 0.35 < first["free"] / sum(first.values()) < 0.65
+
+
+def test_blocks_are_made_as_they_are_needed() -> None:
+    """Ten million blocks mean "until the budget is spent"; made all at once they took 7 GB."""
+    profile = replace(profile_of(STUDY, "full"), blocks_max=10_000_000)
+    tracemalloc.start()
+    blocks = expand(STUDY, profile, seed=7, server=SERVER, extra_settings={})
+    some = [*itertools.islice(still_to_run(blocks, (), 0), 50)]
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 5_000_000
+    assert len(blocks) == 10_000_000
+    assert tuple(some) == blocks[:50]
+    assert blocks[:20] == blocks_of(7)[:20]
+    assert blocks[-1][0].block == 10_000_000
+    with pytest.raises(IndexError):
+        blocks[10_000_000]
 
 
 def test_both_arms_of_a_block_draw_the_same_rows() -> None:

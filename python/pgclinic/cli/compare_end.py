@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from pgclinic.cli.compare_exports import Exports, check_exports, write_exports
+from pgclinic.cli.verdict import not_stored
+from pgclinic.errors import RunFailedError
 from pgclinic.model.compare import CompareWord, Comparison, Threshold, ThresholdState
 from pgclinic.model.output import CompareOutput
 from pgclinic.model.study import Study
@@ -31,6 +33,7 @@ class Ending:
     strict: bool = False
     exports: Exports = field(default_factory=Exports)
     as_json: bool = False
+    must_store: bool = True
 
     @property
     def thresholds(self) -> tuple[Threshold, ...]:
@@ -44,25 +47,34 @@ class Ending:
 
 
 def finish_comparison(folder: RunFolder, study: Study, verdict: Verdict, ending: Ending) -> int:
-    """Write verdict, comparison, report and exports; print the answer; give the exit code."""
-    folder.write_verdict(verdict)
+    """Write verdict, comparison, report and exports; print the answer; give the exit code.
+
+    An answer that cannot be stored is shown all the same.
+    """
     stored = read_run(folder.path)
     comparison = compare(study, stored.trials, verdict, study.profiles[PROFILE], ending.thresholds, stored.prelude)
-    folder.write_comparison(comparison)
     page = render_report(
         stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), comparison, stored.prelude
     )
-    report = folder.write_report(page)
+    problem = None
+    try:
+        folder.write_verdict(verdict)
+        folder.write_comparison(comparison)
+        report = str(folder.write_report(page))
+    except RunFailedError as error:
+        problem, report = error, None
     to_stdout = write_exports(ending.exports, comparison, stored, strict=ending.strict)
     if to_stdout is not None:
         print(to_stdout, end="")
     elif ending.as_json:
-        output = CompareOutput(run=str(folder.path), report=str(report), comparison=comparison)
+        output = CompareOutput(run=str(folder.path), report=report, comparison=comparison)
         print(msgspec.json.encode(output).decode())
     else:
-        places = Places(report=str(report), folder=str(folder.path))
+        places = Places(report=report, folder=str(folder.path))
         width = min(120, max(60, shutil.get_terminal_size((100, 24)).columns))
         print(compare_text(comparison, stored.trials, places, width=width))
+    if problem is not None:
+        not_stored(problem, must_store=ending.must_store)
     return exit_code(comparison, strict=ending.strict)
 
 

@@ -13,6 +13,7 @@ from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
 from pgclinic.cli.study_resume import resumed_now
 from pgclinic.cli.study_run import Course, measure
+from pgclinic.cli.verdict import say_strange
 from pgclinic.errors import UsageError
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Study
@@ -87,6 +88,7 @@ def _course(
 
 def _stored(run: Path) -> StoredRun:
     stored = read_run(run)
+    say_strange(stored)
     if stored.info.kind != "compare":
         raise UsageError(
             f"{run} is no comparison", hint=f"pgclinic study run --resume {run}, if it is the run of a study"

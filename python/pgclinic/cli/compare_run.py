@@ -34,7 +34,7 @@ from pgclinic.study.expand import expand
 from pgclinic.study.expected import block_s
 from pgclinic.study.fitted import fitted
 from pgclinic.study.prepare import Patient, choose_patient, prepare
-from pgclinic.study.read import read_study
+from pgclinic.study.read import check_study, read_study
 from pgclinic.study.write import study_toml
 
 SEEDS = 10_000
@@ -111,6 +111,7 @@ def run_comparison(request: Request) -> int:
     """Answer the question and give the exit code; all that can be wrong is found before anything is done."""
     request.ending.check()
     asked = _asked(request)
+    check_study(asked.study, "compare")
     say_cleaned()
     seed = request.seed if request.seed is not None else random.SystemRandom().randrange(1, SEEDS)
     with LiveLine(sys.stderr) as live:

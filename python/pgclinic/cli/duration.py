@@ -6,6 +6,7 @@ import re
 
 from pgclinic.errors import UsageError
 
+LONGEST_S = 1e7
 _UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -14,7 +15,10 @@ def parse_duration_s(text: str, option: str) -> float:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
     if match is None or match[2] not in _UNITS_S or float(match[1]) == 0:
         raise UsageError(f"{option} {text!r} is no duration", hint="write 90s, 5m or 1h")
-    return float(match[1]) * _UNITS_S[match[2]]
+    seconds = float(match[1]) * _UNITS_S[match[2]]
+    if seconds > LONGEST_S:
+        raise UsageError(f"{option} {text!r} is too long", hint=f"at most {LONGEST_S // 86_400:.0f} days")
+    return seconds
 
 
 def in_words(seconds: float) -> str:

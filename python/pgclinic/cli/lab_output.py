@@ -14,7 +14,7 @@ from pgclinic.lab.binaries import OnProgress, Progress
 from pgclinic.lab.clone import megabytes
 from pgclinic.lab.postmaster import answers
 from pgclinic.lab.registry import Instance
-from pgclinic.lab.sweep import Cleaned, sweep
+from pgclinic.lab.sweep import Cleaned, Kept, sweep
 from pgclinic.pg.dsn import dsn_of
 
 
@@ -24,12 +24,14 @@ def print_json(value: Any) -> None:
 
 def say_cleaned() -> None:
     """Clean up after killed commands and say on stderr what that was."""
-    for cleaned in sweep():
-        print(f"pgclinic: {cleaned_words(cleaned)}", file=sys.stderr)
+    for found in sweep():
+        print(f"pgclinic: {cleaned_words(found)}", file=sys.stderr)
 
 
-def cleaned_words(cleaned: Cleaned) -> str:
-    """One line about one thing that was removed."""
+def cleaned_words(cleaned: Cleaned | Kept) -> str:
+    """One line about one thing that was removed, or that could not be."""
+    if isinstance(cleaned, Kept):
+        return cleaned.words
     if cleaned.kind != "server":
         return f"removed the {cleaned.reason} {cleaned.kind} {cleaned.name} ({megabytes(cleaned.bytes)})"
     ended = f", ended its {cleaned.processes} processes" if cleaned.processes else ""

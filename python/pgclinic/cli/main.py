@@ -8,9 +8,11 @@ Everything heavy is imported inside the verbs, so that ``pgclinic --help`` answe
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
-from types import FrameType
+import threading
+from types import FrameType, TracebackType
 from typing import NoReturn, cast
 
 import typer
@@ -19,10 +21,13 @@ from pgclinic import __version__
 from pgclinic.cli.bench import RawCommand, bench
 from pgclinic.cli.compare import compare
 from pgclinic.cli.lab import lab_app
+from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
 from pgclinic.cli.study import study_app
 from pgclinic.errors import PgclinicError
 
+FAILED = 2
 INTERRUPTED = 130
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 app = typer.Typer(
     name="pgclinic",
@@ -58,23 +63,32 @@ def run(arguments: list[str]) -> int:
     usage_errors = cast("type[Exception]", typer.BadParameter.__mro__[2])
     try:
         result = command.main(args=arguments, prog_name="pgclinic", standalone_mode=False)
+        sys.stdout.flush()
     except PgclinicError as error:
-        print(f"pgclinic: {error.message}", file=sys.stderr)
+        _say(error.message)
         if error.hint:
             print(f"  hint: {error.hint}", file=sys.stderr)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         result = INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone; that is its right.
-        sys.stderr.close()
-        return 0
     except usage_errors as error:
-        print(f"pgclinic: {_words_of(error)}", file=sys.stderr)
+        _say(_words_of(error))
         return 1
+    except StdoutError as error:
+        return _stdout_failed(error)
+    except SystemExit as left:
+        # The parser leaves so when the reader of our output has gone.
+        if isinstance(left.__context__, StdoutError):
+            return _stdout_failed(left.__context__)
+        raise
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _say(f"cannot use {error.filename2 or error.filename}: {error.strerror}")
+        return FAILED
     if result == INTERRUPTED:
         # The parser turns Ctrl-C into this code by itself.
-        print("pgclinic: interrupted", file=sys.stderr)
+        _say("interrupted")
     return result if isinstance(result, int) else 0
 
 
@@ -83,15 +97,75 @@ def _words_of(error: BaseException) -> str:
     return format_message() if callable(format_message) else str(error)
 
 
+def _stdout_failed(error: StdoutError) -> int:
+    abandon_stdout()
+    if error.errno == errno.EPIPE:
+        return 0  # the reader of our output has gone; that is its right
+    _say(f"cannot write to standard output: {error.strerror}")
+    return FAILED
+
+
+def _say(text: str) -> None:
+    print(f"pgclinic: {text}", file=sys.stderr)
+
+
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def answer_signals() -> None:
+    """A terminated or hung-up command cleans up as an interrupted one does. What nohup ignores stays ignored."""
+    for number in _INTERRUPTS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+class _Guard:
+    """Whatever leaves the ``with`` ends as an exit code: what nobody foresaw becomes one line and a report."""
+
+    def __init__(self) -> None:
+        self.exit_code = 0
+
+    def __enter__(self) -> _Guard:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        # From here on the process only ends; whatever is still its own is removed at exit.
+        for number in _INTERRUPTS:
+            signal.signal(number, signal.SIG_IGN)
+        if isinstance(error, KeyboardInterrupt):
+            _say("interrupted")
+            self.exit_code = INTERRUPTED
+        elif error is not None:
+            _say_unforeseen(error)
+            self.exit_code = FAILED
+        return True
+
+
+def _say_unforeseen(error: BaseException) -> None:
+    from pgclinic.cli.unforeseen import report_unforeseen
+
+    _say(report_unforeseen(error))
+
+
+def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+    if failed.exc_value is not None:
+        _say_unforeseen(failed.exc_value)
+
+
+def _could_not_raise(failed: sys.UnraisableHookArgs) -> None:
+    if isinstance(failed.exc_value, Exception):
+        _say_unforeseen(failed.exc_value)
+
+
 def main() -> NoReturn:
-    # A terminated or hung-up command cleans up as an interrupted one does.
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGHUP, _interrupt)
-    sys.exit(run(sys.argv[1:]))
+    prepare_streams()
+    threading.excepthook = _thread_failed
+    sys.unraisablehook = _could_not_raise
+    with _Guard() as guard:
+        answer_signals()
+        guard.exit_code = run(sys.argv[1:])
+    sys.exit(guard.exit_code)
 
 
 if __name__ == "__main__":

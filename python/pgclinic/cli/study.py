@@ -133,7 +133,7 @@ def judge_again(
 ) -> None:
     """Judge a finished or interrupted run again, without a server, and write its report anew."""
     from pgclinic.cli.compare_end import Ending, finish_comparison
-    from pgclinic.cli.verdict import finish
+    from pgclinic.cli.verdict import finish, say_strange
     from pgclinic.store.run_folder import RunFolder, read_run
     from pgclinic.study.fitted import in_profile
     from pgclinic.study.judge import judge
@@ -141,6 +141,7 @@ def judge_again(
     from pgclinic.study.trust import doubts_of_run
 
     stored = read_run(run_folder)
+    say_strange(stored)
     study = parse_study(stored.study_toml, str(run_folder / "study.toml"))
     profile = study.profiles.get(stored.info.profile)
     if profile is not None:
@@ -148,8 +149,10 @@ def judge_again(
     doubts = doubts_of_run(stored.info, stored.prelude)
     verdict = judge(study, stored.trials, profile, stored.info.machine.memory_bytes, doubts)
     if stored.info.kind == "compare":
-        raise typer.Exit(finish_comparison(RunFolder(run_folder), study, verdict, Ending(as_json=as_json)))
-    finish(RunFolder(run_folder), study, verdict, as_json=as_json)
+        raise typer.Exit(
+            finish_comparison(RunFolder(run_folder), study, verdict, Ending(as_json=as_json, must_store=False))
+        )
+    finish(RunFolder(run_folder), study, verdict, as_json=as_json, must_store=False)
     raise typer.Exit(worst_exit_code([verdict]))
 
 

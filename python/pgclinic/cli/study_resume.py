@@ -13,7 +13,7 @@ from pgclinic.cli.duration import parse_duration_s
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
 from pgclinic.cli.study_run import Course, measure
-from pgclinic.cli.verdict import finish
+from pgclinic.cli.verdict import finish, say_strange
 from pgclinic.errors import UsageError
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Profile, Study
@@ -47,6 +47,7 @@ def resume_study(request: ResumeRequest) -> Verdict:
     Raises UsageError: no run of a study, another study's name, another machine or server, a run that is being written.
     """
     stored = read_run(request.run)
+    say_strange(stored)
     wanted = _wanted(stored, request)
     study = parse_study(stored.study_toml, str(request.run / "study.toml"))
     profile = _profile(study, stored.info, request)

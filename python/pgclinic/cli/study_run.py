@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,7 +69,7 @@ class Course:
 
     study: Study
     profile: Profile
-    blocks: tuple[tuple[TrialSpec, ...], ...]
+    blocks: Sequence[tuple[TrialSpec, ...]]
     folder: RunFolder
     info: RunInfo
     dsn: str | None

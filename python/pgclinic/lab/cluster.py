@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.clone import flush, no_room
 from pgclinic.lab.home import folder
 from pgclinic.lab.locks import named_lock
+from pgclinic.lab.uninterrupted import remove_tree
 from pgclinic.pg.catalog import Setting, SettingsCatalog
 from pgclinic.pg.sql import query
 
@@ -57,7 +57,7 @@ def _cluster_name(binaries: Binaries, checksums: bool) -> str:
 def _build(binaries: Binaries, path: Path, checksums: bool) -> None:
     account = server_account()
     building = path.with_name(f".new-{path.name}")
-    shutil.rmtree(building, ignore_errors=True)
+    remove_tree(building)
     building.mkdir(mode=0o700)
     own(building, account)
     try:
@@ -69,7 +69,7 @@ def _build(binaries: Binaries, path: Path, checksums: bool) -> None:
     except OSError as error:
         raise no_room(path.parent, _CLUSTER_BYTES, f"initialise PostgreSQL {binaries.version}") from error
     finally:
-        shutil.rmtree(building, ignore_errors=True)
+        remove_tree(building)
 
 
 def _initdb(binaries: Binaries, data_dir: Path, checksums: bool) -> None:

@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
 
-from pgclinic.lab.home import SHORT_PREFIX
+from pgclinic.errors import PgclinicError, RunFailedError
+from pgclinic.lab.home import SHORT_PREFIX, lab_home
 from pgclinic.lab.locks import directory_lock
-from pgclinic.lab.reaper import boot_id, end_processes, remove_shared_memory
+from pgclinic.lab.reaper import boot_id, end_processes, is_served, process_start, processes_of, remove_shared_memory
 from pgclinic.lab.registry import Instance, entries, entry_path
+from pgclinic.lab.uninterrupted import uninterrupted
+
+_SHORT_SOCKET_DIRECTORY = re.compile(rf"/tmp/{SHORT_PREFIX}[0-9a-f]{{8}}")
+# The lock of a process that has just ended is dropped a moment after it has left /proc.
+_LET_GO_S = 2.0
+_POLL_S = 0.02
 
 
 def dismantle(instance: Instance, *, wait: bool = True) -> int | None:
     """End and remove everything of an instance; the number of processes that still ran.
 
     Two commands may do this at the same time; with ``wait`` False it returns None when another one is at it.
-    Its data is thrown away, so the server is stopped in the fastest way.
+    Its data is thrown away, so the server is stopped in the fastest way. A signal that comes meanwhile is answered
+    afterwards. Raises RunFailedError, and keeps the files, when the server cannot be ended.
     """
+    with uninterrupted():
+        return _dismantle(instance, wait=wait)
+
+
+def dismantle_own() -> None:
+    """Remove what an interrupt at the wrong moment has left of this process's own servers.
+
+    It raises nothing: what cannot be removed now, the next command removes, and says so.
+    """
+    own = (os.getpid(), process_start(os.getpid()))
+    with uninterrupted(), suppress(PgclinicError, OSError):
+        for instance in entries() if lab_home().is_dir() else ():
+            if (instance.owner_pid, instance.owner_start) == own and not instance.detached:
+                _dismantle(instance, wait=True)
+
+
+def _dismantle(instance: Instance, *, wait: bool) -> int | None:
     directory = Path(instance.directory)
     if not directory.is_dir():
         return _forget(instance)
@@ -26,10 +55,25 @@ def dismantle(instance: Instance, *, wait: bool = True) -> int | None:
         if not _still_registered(instance):
             return 0  # another command was faster, and the name may be somebody else's by now
         ended = end_processes(instance.data_dir)
+        _refuse_living(instance)
         if instance.boot == boot_id():
             remove_shared_memory(instance.data_dir)
         _forget(instance)
     return ended
+
+
+def _refuse_living(instance: Instance) -> None:
+    """Data are never deleted under a living server."""
+    limit = time.monotonic() + _LET_GO_S
+    while is_served(Path(instance.directory)):
+        if time.monotonic() > limit:
+            pids = ", ".join(str(pid) for pid in processes_of(instance.data_dir))
+            where = f"its processes {pids} cannot be ended" if pids else "its processes cannot be seen from here"
+            raise RunFailedError(
+                f"server {instance.name} still runs ({where}); its data stay in {instance.directory}",
+                hint="end it where it was started, in another container or by another user",
+            )
+        time.sleep(_POLL_S)
 
 
 def _still_registered(instance: Instance) -> bool:
@@ -37,9 +81,8 @@ def _still_registered(instance: Instance) -> bool:
 
 
 def _forget(instance: Instance) -> int:
-    socket_dir = Path(instance.socket_dir)
-    if str(socket_dir).startswith(f"/tmp/{SHORT_PREFIX}"):
-        shutil.rmtree(socket_dir, ignore_errors=True)
+    if _SHORT_SOCKET_DIRECTORY.fullmatch(instance.socket_dir):
+        shutil.rmtree(instance.socket_dir, ignore_errors=True)
     shutil.rmtree(instance.directory, ignore_errors=True)
     entry_path(instance.name).unlink(missing_ok=True)
     return 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import secrets
 import signal
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
@@ -19,7 +21,7 @@ from pgclinic.lab.account import own, server_account
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.clone import NO_ROOM, clone_tree, flush, no_room
 from pgclinic.lab.cluster import SUPERUSER, empty_cluster, settings_catalog
-from pgclinic.lab.dismantle import dismantle
+from pgclinic.lab.dismantle import dismantle, dismantle_own
 from pgclinic.lab.home import lab_home
 from pgclinic.lab.locks import directory_lock
 from pgclinic.lab.postmaster import (
@@ -32,6 +34,7 @@ from pgclinic.lab.postmaster import (
 from pgclinic.lab.reaper import process_start, processes_of
 from pgclinic.lab.registry import Instance, reserve, save
 from pgclinic.lab.settings import SOCKET_PORT, canonical_settings, literal_settings
+from pgclinic.lab.uninterrupted import uninterrupted
 from pgclinic.model.server import Server
 from pgclinic.pg.conf import render_access, render_settings
 from pgclinic.pg.connect import connect, set_password
@@ -76,10 +79,14 @@ class RunningServer:
         self._process.wait()
 
     def stop(self) -> None:
-        """End the server and remove everything of it; a second call does nothing."""
-        dismantle(self.instance)
-        _reap(self._process)
-        end_watcher(self._watcher)
+        """End the server and remove everything of it; a second call does nothing.
+
+        A signal that comes meanwhile is answered afterwards. Raises RunFailedError when the server cannot be ended.
+        """
+        with uninterrupted():
+            dismantle(self.instance)
+            _reap(self._process)
+            end_watcher(self._watcher)
 
     def stop_cleanly(self) -> None:
         """Shut the server down with a checkpoint and keep its files, for a template. Raises ServerLostError."""
@@ -136,6 +143,7 @@ def _start(
     *,
     detached: bool,
 ) -> RunningServer:
+    _clean_up_at_exit()
     asked = canonical_settings(binaries, settings)
     source = template if template is not None else empty_cluster(binaries)
     if port is not None:
@@ -157,12 +165,19 @@ def _start(
         if detached:
             running.detach()
     except BaseException:
-        dismantle(instance)
-        if process is not None:
-            _reap(process)
-        end_watcher(watcher)
+        with uninterrupted():
+            dismantle(instance)
+            if process is not None:
+                _reap(process)
+            end_watcher(watcher)
         raise
     return running
+
+
+@cache
+def _clean_up_at_exit() -> None:
+    """An interrupt can come where no ``with`` has begun or where one has just ended; at exit nothing is in its way."""
+    atexit.register(dismantle_own)
 
 
 def end_watcher(watcher: subprocess.Popen[bytes]) -> None:

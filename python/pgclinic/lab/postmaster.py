@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from pgclinic.errors import ServerLostError, UsageError
@@ -47,23 +49,32 @@ def start_watcher(instance: Instance) -> subprocess.Popen[bytes]:
 def launch(binaries: Binaries, instance: Instance, account: Account | None) -> subprocess.Popen[bytes]:
     """Start the server on the instance's data directory; it logs to the instance's log file.
 
-    It works in the data directory from its first moment: that is how the watcher knows its processes.
+    It works in the data directory from its first moment: that is how the watcher knows its processes. All of them
+    inherit a lock, by which it is seen to live even where its processes are not.
     """
     options = child_options(account) | {"cwd": str(instance.data_dir)}
-    log = os.open(instance.log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
+    with ExitStack() as opened:
+        alive, log = _open_for(instance.alive_path, opened), _open_for(instance.log_path, opened)
         if account is not None:
             os.fchown(log, account.uid, account.gid)
+        fcntl.flock(alive, fcntl.LOCK_SH)
         return subprocess.Popen(
             [str(binaries.program("postgres")), "-D", str(instance.data_dir)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
+            pass_fds=(alive,),
             **options,
         )
-    finally:
-        os.close(log)
+
+
+def _open_for(path: Path, opened: ExitStack) -> int:
+    """A new file of the instance; what the server's account has put there instead is not followed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, 0o600)
+    opened.callback(os.close, descriptor)
+    return descriptor
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], server: Server, data_dir: Path) -> bool:

@@ -3,13 +3,15 @@
 This file is also the program of the watcher, a tiny process beside each server that outlives a killed owner and ends
 the server at once (``watch``). It therefore imports nothing but the standard library. A server's processes are known by
 their program and their working directory, which PostgreSQL keeps at its data directory; process ids alone could have
-been reused. Signals go to one process each, never to a group.
+been reused. Directories are compared by their resolved paths and by device and inode, because a lab home may be reached
+through a symbolic link. Signals go to one process each, never to a group.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import select
@@ -17,6 +19,7 @@ import signal
 import struct
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -30,6 +33,8 @@ _IPC_RMID = 0
 _SEM_GETPID = 11
 _SHM_RDONLY = 0o10000
 _SEMAPHORES_PER_SET = 17
+# Every process of a server holds a lock on this file of its instance, beside the data directory.
+ALIVE_FILE = "alive"
 
 
 def boot_id() -> str:
@@ -58,17 +63,81 @@ def processes_of(data_dir: Path) -> tuple[int, ...]:
     Programs that the server runs there (an archive command) are among them; a shell of somebody who only looks into the
     directory is not.
     """
-    goals = {str(data_dir), f"{data_dir} (deleted)"}
     inside = {}
+    is_inside = _inside(data_dir)
     for entry in _PROC.iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                if str((entry / "cwd").readlink()) in goals:
+                if is_inside(entry / "cwd"):
                     inside[int(entry.name)] = (entry / "exe").readlink().name.removesuffix(" (deleted)")
     ours = {pid for pid, program in inside.items() if program == _PROGRAM}
     while children := {pid for pid in inside if pid not in ours and _parent(pid) in ours}:
         ours |= children
     return tuple(sorted(ours))
+
+
+def _inside(data_dir: Path) -> Callable[[Path], bool]:
+    """Whether a link in /proc leads to ``data_dir``, by whatever path either was reached."""
+    place = os.path.realpath(data_dir)
+    goals = {place, f"{place} (deleted)"}
+    identity = _identity(data_dir)
+
+    def leads_there(link: Path) -> bool:
+        target = str(link.readlink())
+        if target in goals:
+            return True
+        # The same directory has another path where it is mounted twice.
+        return target.endswith(f"/{data_dir.name}") and identity is not None and _identity(link) == identity
+
+    return leads_there
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def is_served(directory: Path) -> bool:
+    """Whether a server still works on the data of an instance's directory.
+
+    Seen by its processes, by its lock file where their directories may not be read, or by the lock that all its
+    processes hold: that one is seen even where the processes are not, as between two containers.
+    """
+    data_dir = directory / "data"
+    return bool(processes_of(data_dir)) or _hidden_postmaster(data_dir) or _is_locked(directory / ALIVE_FILE)
+
+
+def _hidden_postmaster(data_dir: Path) -> bool:
+    """Whether postmaster.pid names a living server of somebody else, whose working directory is not ours to read."""
+    try:
+        pid = int((data_dir / "postmaster.pid").read_text().splitlines()[0])
+        program = (_PROC / str(pid) / "comm").read_text().strip()
+    except (OSError, ValueError, IndexError):
+        return False
+    try:
+        (_PROC / str(pid) / "cwd").readlink()
+    except PermissionError:
+        return program == _PROGRAM
+    except OSError:
+        return False
+    return False
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def end_processes(data_dir: Path, patience_s: float = 4.0) -> int:
@@ -139,11 +208,10 @@ def _remove_shared_memory(data_dir: Path, segments: set[Path]) -> None:
         lines = (data_dir / "postmaster.pid").read_text().splitlines()
     except OSError:
         lines = []
-    if lines:
+    with contextlib.suppress(ValueError, IndexError):  # half of a lock file names nothing that could be removed
         creator = int(lines[0])
-        if len(lines) > 6 and len(lines[6].split()) == 2:
-            segments |= _remove_interlock(int(lines[6].split()[1]), creator)
         _remove_semaphores(creator)
+        segments |= _remove_interlock(int(lines[6].split()[1]), creator)
     for path in segments:
         path.unlink(missing_ok=True)
 
@@ -215,14 +283,25 @@ def watch(entry: Path, data_dir: Path, owner_pid: int, owner_start: int) -> None
     Files stay: the next command removes them and says so.
     """
     wait_for_end(owner_pid, owner_start)
+    if not _left_behind(entry, owner_pid, owner_start):
+        return
+    end_processes(data_dir)
+    time.sleep(_LOOK_AGAIN_S)
+    end_processes(data_dir)
+
+
+def _left_behind(entry: Path, owner_pid: int, owner_start: int) -> bool:
+    """Whether the entry is still there and still this owner's: its name may have been given to another server since.
+
+    An entry that cannot be read belongs to the owner that ended, for nobody else is watched from here.
+    """
     try:
-        detached = json.loads(entry.read_text())["detached"]
-    except OSError:
-        return  # stopped in good order
-    if not detached:
-        end_processes(data_dir)
-        time.sleep(_LOOK_AGAIN_S)
-        end_processes(data_dir)
+        found = json.loads(entry.read_text())
+        return not found["detached"] and (found["owner_pid"], found["owner_start"]) == (owner_pid, owner_start)
+    except FileNotFoundError:
+        return False  # stopped in good order
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
 
 
 if __name__ == "__main__":

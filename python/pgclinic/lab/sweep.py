@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
+from pgclinic.errors import PgclinicError
 from pgclinic.lab.clone import tree_bytes
 from pgclinic.lab.dismantle import dismantle
 from pgclinic.lab.failure import last_words, log_tail
 from pgclinic.lab.home import folder, lab_home
-from pgclinic.lab.locks import named_lock
-from pgclinic.lab.reaper import boot_id
-from pgclinic.lab.registry import Instance, entries
+from pgclinic.lab.locks import directory_lock, named_lock
+from pgclinic.lab.reaper import boot_id, is_served
+from pgclinic.lab.registry import Instance, Unreadable, entries, set_aside, unreadable_entries
+from pgclinic.lab.uninterrupted import remove_tree
 from pgclinic.model.record import Record
 
 _KINDS = {"versions": "version", "clusters": "cluster", "templates": "template"}
@@ -27,23 +28,41 @@ class Cleaned(Record):
     bytes: int
 
 
-def sweep() -> tuple[Cleaned, ...]:
-    """Remove what dead commands left: their servers with all processes, and everything half-built."""
+class Kept(Record):
+    """One thing that was found and not removed, in words that name its file."""
+
+    words: str
+
+
+def sweep() -> tuple[Cleaned | Kept, ...]:
+    """Remove what dead commands left: their servers with all processes, and everything half-built.
+
+    What cannot be read or removed stops nothing: it is in the answer too.
+    """
     if not lab_home().is_dir():
         return ()
-    cleaned = []
+    found: list[Cleaned | Kept] = [_set_aside(entry) for entry in unreadable_entries()]
     for instance in entries():
         reason = _reason_to_clean(instance)
-        if reason is None:
-            continue
-        size = tree_bytes(Path(instance.directory))
-        processes = dismantle(instance, wait=False)
-        if processes is not None:
-            cleaned.append(Cleaned(kind="server", name=instance.name, reason=reason, processes=processes, bytes=size))
-    cleaned += _unregistered()
+        if reason is not None:
+            found += _dismantled(instance, reason)
+    found += _unregistered()
     for name, kind in _KINDS.items():
-        cleaned += _half_built(name, kind)
-    return tuple(cleaned)
+        found += _half_built(name, kind)
+    return tuple(found)
+
+
+def _dismantled(instance: Instance, reason: str) -> list[Cleaned | Kept]:
+    size = tree_bytes(Path(instance.directory))
+    try:
+        processes = dismantle(instance, wait=False)
+    except PgclinicError as error:
+        return [Kept(words=error.message)]
+    except OSError as error:
+        return [Kept(words=f"cannot remove {instance.directory}: {error.strerror}")]
+    if processes is None:
+        return []
+    return [Cleaned(kind="server", name=instance.name, reason=reason, processes=processes, bytes=size)]
 
 
 def _reason_to_clean(instance: Instance) -> str | None:
@@ -57,15 +76,36 @@ def _reason_to_clean(instance: Instance) -> str | None:
     return None if instance.owner_lives() else "its command was killed"
 
 
-def _unregistered() -> list[Cleaned]:
+def _set_aside(entry: Unreadable) -> Kept:
+    """An entry that cannot be read is in nobody's way under another name; that of a living server stays where it is."""
+    if is_served(entry.directory):
+        return Kept(words=f"cannot read {entry.path}: {entry.reason}; its server still runs and is left alone")
+    try:
+        aside = set_aside(entry)
+    except OSError as error:
+        return Kept(words=f"cannot read {entry.path}: {entry.reason}; nor set it aside: {error.strerror}")
+    return Kept(words=f"cannot read {entry.path}: {entry.reason}; it is set aside as {aside.name}")
+
+
+def _unregistered() -> list[Cleaned | Kept]:
     """Directories whose command was killed between taking the name and registering, or while removing them."""
-    cleaned = []
+    found: list[Cleaned | Kept] = []
     with named_lock("registry"):
-        known = {Path(instance.directory) for instance in entries()}
-        for path in folder("instances").iterdir():
-            if path.is_dir() and path not in known:
-                cleaned.append(_remove(path, "server", "it was never registered"))
-    return cleaned
+        home = folder("instances")
+        for unfinished in home.glob("*.new"):
+            if unfinished.is_file():
+                unfinished.unlink()
+        for path in home.iterdir():
+            if path.is_dir() and not path.with_name(f"{path.name}.json").exists():
+                found += _remove_unregistered(path)
+    return found
+
+
+def _remove_unregistered(path: Path) -> list[Cleaned | Kept]:
+    if is_served(path):
+        return [Kept(words=f"a server that is not registered runs in {path}; it is left alone")]
+    with directory_lock(path, wait=False) as free:
+        return [_remove(path, "server", "it was never registered")] if free else []
 
 
 def _half_built(name: str, kind: str) -> list[Cleaned]:
@@ -81,5 +121,5 @@ def _half_built(name: str, kind: str) -> list[Cleaned]:
 
 def _remove(path: Path, kind: str, reason: str) -> Cleaned:
     size = tree_bytes(path)
-    shutil.rmtree(path, ignore_errors=True)
+    remove_tree(path)
     return Cleaned(kind=kind, name=path.name.removeprefix(".new-"), reason=reason, processes=0, bytes=size)

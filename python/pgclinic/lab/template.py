@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from pgclinic.lab.clone import NO_ROOM, flush, no_room, tree_bytes
 from pgclinic.lab.home import folder
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.locks import directory_lock, named_lock
+from pgclinic.lab.uninterrupted import remove_tree
 from pgclinic.model.record import Record
 from pgclinic.model.server import Server
 from pgclinic.pg.connect import connect
@@ -87,7 +87,7 @@ def prune(unused_days: float = 30.0) -> tuple[Template, ...]:
                 if unused and time.time() - path.stat().st_mtime >= unused_days * 86_400:
                     # Under another name first: a half-removed template must not be taken for a whole one.
                     doomed = path.rename(path.with_name(f".new-{path.name}"))
-                    shutil.rmtree(doomed)
+                    remove_tree(doomed)
                     removed.append(template)
     return tuple(removed)
 
@@ -105,7 +105,7 @@ def _build(
     began = time.monotonic()
     settings = FILL_SETTINGS | ({"wal_recycle": "off"} if binaries.parsed.major >= _RECYCLE_SINCE else {})
     building = path.with_name(f".new-{path.name}")
-    shutil.rmtree(building, ignore_errors=True)
+    remove_tree(building)
     _tell(on_progress, f"filling {key}", 0)
     with start_server(binaries, settings=settings) as running:
         try:
@@ -131,7 +131,7 @@ def _build(
                 raise no_room(path.parent, needed, f"fill {key}") from error
             raise
         finally:
-            shutil.rmtree(building, ignore_errors=True)
+            remove_tree(building)
     _tell(on_progress, f"filled {key}", template.bytes)
 
 

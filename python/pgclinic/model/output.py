@@ -8,16 +8,19 @@ from pgclinic.model.verdict import Verdict
 
 
 class StudyOutput(Record):
-    """``study run --json`` and ``study judge --json``; ``run`` and ``report`` are paths as the user would type them."""
+    """``study run --json`` and ``study judge --json``; ``run`` and ``report`` are paths as the user would type them.
+
+    ``report`` is null where it could not be written.
+    """
 
     run: str
-    report: str
+    report: str | None
     verdict: Verdict
 
 
 class CompareOutput(Record):
-    """``compare --json``, and ``study judge --json`` for the run of a comparison."""
+    """``compare --json``, and ``study judge --json`` for the run of a comparison; ``report`` as above."""
 
     run: str
-    report: str
+    report: str | None
     comparison: Comparison

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.verdict import Verdict
 
 FORMAT = 1
+_TRIAL = re.compile(r"[1-9][0-9]{0,17}")
 _Stored = TypeVar("_Stored", RunInfo, TrialRecord, Observed, Prelude)
 
 
@@ -40,7 +42,8 @@ _Stored = TypeVar("_Stored", RunInfo, TrialRecord, Observed, Prelude)
 class StoredRun:
     """All that a run folder holds, read back. ``trials`` are in the order in which they ran.
 
-    Those of the prelude, block 0, and their seconds are kept apart: they compare nothing.
+    Those of the prelude, block 0, and their seconds are kept apart: they compare nothing. ``strange`` are entries among
+    the trials that are none.
     """
 
     path: Path
@@ -50,6 +53,7 @@ class StoredRun:
     seconds: tuple[Second, ...]
     prelude_trials: tuple[TrialRecord, ...] = ()
     prelude: Prelude | None = None
+    strange: tuple[Path, ...] = ()
 
 
 class RunFolder:
@@ -94,12 +98,12 @@ class RunFolder:
     def last_number(self) -> int:
         """The greatest number that any trial has, also one that was cut off; 0 before the first."""
         with disk_errors(self.path):
-            return max((int(folder.name) for folder in (self.path / "trials").iterdir()), default=0)
+            return max((int(folder.name) for folder in _entries(self.path)[0]), default=0)
 
     def finished(self) -> int:
         """How many trials, those of a prelude included, are complete."""
         with disk_errors(self.path):
-            return len(list((self.path / "trials").glob("*/record.json")))
+            return len(_trial_folders(self.path))
 
     def cut_torn_second(self) -> None:
         """Drop a last line that a kill or a full disk has cut off, so that the next one begins a line of its own."""
@@ -133,7 +137,9 @@ def read_run(path: Path) -> StoredRun:
         raise UsageError(f"{path} is no run folder: it has no run.json", hint="name the folder that a run printed")
     _refuse_newer(path / "run.json")
     info = _decoded(path / "run.json", RunInfo)
-    trials = tuple(_read_trial(folder) for folder in _trial_folders(path))
+    with _naming(path / "trials"):
+        folders, strange = _trial_folders(path), _entries(path)[1]
+    trials = tuple(_read_trial(folder) for folder in folders)
     with _naming(path / "study.toml"):
         study_toml = (path / "study.toml").read_text(encoding="utf-8")
     return StoredRun(
@@ -144,6 +150,7 @@ def read_run(path: Path) -> StoredRun:
         seconds=tuple(second for second in _read_seconds(path / "seconds.jsonl") if second.block > 0),
         prelude_trials=tuple(trial for trial in trials if trial.spec.block == 0),
         prelude=_decoded(path / "prelude.json", Prelude) if (path / "prelude.json").is_file() else None,
+        strange=strange,
     )
 
 
@@ -167,7 +174,7 @@ def _naming(file: Path) -> Iterator[None]:
     """Turn what goes wrong with ``file`` into a RunFailedError that names it."""
     try:
         yield
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RunFailedError(f"{file} is damaged: {error}", hint=_remedy(file)) from error
     except OSError as error:
         raise RunFailedError(f"cannot read {file}: {error.strerror}") from error
@@ -184,8 +191,14 @@ def _without_observed(record: TrialRecord) -> TrialRecord:
 
 def _trial_folders(path: Path) -> list[Path]:
     # A trial that was cut off has a folder without a record: it never became a trial.
-    folders = [folder for folder in (path / "trials").iterdir() if (folder / "record.json").is_file()]
-    return sorted(folders, key=lambda folder: int(folder.name))
+    return [folder for folder in _entries(path)[0] if (folder / "record.json").is_file()]
+
+
+def _entries(path: Path) -> tuple[list[Path], tuple[Path, ...]]:
+    """The folders of trials by number, and whatever else lies among them: copies, a file manager's leavings."""
+    found = sorted((path / "trials").iterdir())
+    folders = [entry for entry in found if _TRIAL.fullmatch(entry.name) and entry.is_dir()]
+    return sorted(folders, key=lambda folder: int(folder.name)), tuple(one for one in found if one not in folders)
 
 
 def _read_seconds(path: Path) -> Iterator[Second]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from pgclinic.load.engine import builtin_scripts
 from pgclinic.model.load import Script
 from pgclinic.model.study import Condition, Holder
 from pgclinic.pg.dsn import without_password
+from pgclinic.study.toml_text import file_text, toml_of
 
 KEYS = ("version", "bindir", "dsn", "script", "schema", "clients")
 GROUPS = ("set", "var", "condition")
@@ -64,12 +64,7 @@ def parse_arm(pairs: Iterable[str], option: str) -> ArmAsked:
 
 def read_arm_file(path: Path) -> tuple[str, ...]:
     """The pairs that an arm's TOML file says: version = "17", [set] work_mem = "4MB". Raises UsageError."""
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not TOML: {error}") from error
+    raw = toml_of(file_text(path, None), str(path))
     pairs: list[str] = []
     for key, value in raw.items():
         if isinstance(value, dict):
@@ -88,7 +83,7 @@ def _text(value: Any) -> str:
 def parse_script(text: str) -> Script:
     """``file.sql@3`` or ``builtin:select-only`` -> a script with its weight. Raises UsageError."""
     name, at, weight = text.rpartition("@")
-    if not at or not weight.isdigit():
+    if not at or not re.fullmatch(r"[0-9]{1,9}", weight):
         name, weight = text, "1"
     if int(weight) < 1:
         raise UsageError(f"script {text!r}: a weight is at least 1")
@@ -100,10 +95,9 @@ def parse_script(text: str) -> Script:
 def read_text(name: str, what: str) -> str:
     """The text of a file that the user named. Raises UsageError that says ``what`` it was for."""
     try:
-        return Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else f"it is not UTF-8 at byte {error.start}"
-        raise UsageError(f"cannot read the {what} {name}: {reason}", hint=_file_hint(name, what)) from error
+        return file_text(Path(name), what)
+    except UsageError as error:
+        raise UsageError(error.message, hint=_file_hint(name, what)) from error
 
 
 def _file_hint(name: str, what: str) -> str | None:

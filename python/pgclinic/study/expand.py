@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from msgspec.structs import asdict, replace
 
@@ -62,39 +63,61 @@ def _changed(workload: Workload, change: WorkloadChange | None) -> Workload:
     return replace(workload, **{key: value for key, value in asdict(change).items() if value is not None})
 
 
+class PlannedBlocks(Sequence[tuple[TrialSpec, ...]]):
+    """All blocks that may run. Each is made when it is asked for: a plan of ten million takes no more room than of ten.
+
+    The seed alone decides the order inside a block. Both arms of a block get the same load seed, so that they draw the
+    same random rows.
+    """
+
+    def __init__(self, profile: Profile, arms: Mapping[str, ArmResolved], seed: int, server: ServerWanted) -> None:
+        self._profile = profile
+        self._arms = arms
+        self._seed = seed
+        self._server = server
+
+    def __len__(self) -> int:
+        return self._profile.blocks_max
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[TrialSpec, ...]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[tuple[TrialSpec, ...], ...]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[TrialSpec, ...] | tuple[tuple[TrialSpec, ...], ...]:
+        chosen = range(1, len(self) + 1)[index]
+        return self._block(chosen) if isinstance(chosen, int) else tuple(self._block(block) for block in chosen)
+
+    def _block(self, block: int) -> tuple[TrialSpec, ...]:
+        names = block_order(tuple(self._arms), self._seed, block)
+        seed = load_seed(self._seed, block)
+        return tuple(
+            TrialSpec(
+                number=(block - 1) * len(names) + position,
+                block=block,
+                position=position,
+                arm=name,
+                server=server_of(self._arms[name], self._server),
+                settings=self._arms[name].settings,
+                fill=self._arms[name].workload.fill,
+                condition=self._arms[name].condition,
+                load=_load_spec(self._arms[name], self._profile, name, seed),
+                probe=self._arms[name].workload.probe,
+                gauges=self._arms[name].workload.gauges,
+                pages=self._arms[name].workload.pages,
+                warm_up_ends=self._profile.warm_up_ends,
+            )
+            for position, name in enumerate(names, start=1)
+        )
+
+
 def expand(
     study: Study, profile: Profile, *, seed: int, server: ServerWanted, extra_settings: Mapping[str, str]
-) -> tuple[tuple[TrialSpec, ...], ...]:
-    """All blocks that may run, each one trial of every arm in counterbalanced order; the seed alone decides which.
-
-    Both arms of a block get the same load seed, so that they draw the same random rows.
-    """
+) -> PlannedBlocks:
+    """All blocks that may run, each one trial of every arm in counterbalanced order."""
     arms = {name: resolve_arm(study, profile, name, extra_settings) for name in study.arms if name in profile.measure_s}
-    blocks = []
-    number = 0
-    for block in range(1, profile.blocks_max + 1):
-        trials = []
-        for position, name in enumerate(block_order(tuple(arms), seed, block), start=1):
-            number += 1
-            trials.append(
-                TrialSpec(
-                    number=number,
-                    block=block,
-                    position=position,
-                    arm=name,
-                    server=server_of(arms[name], server),
-                    settings=arms[name].settings,
-                    fill=arms[name].workload.fill,
-                    condition=arms[name].condition,
-                    load=_load_spec(arms[name], profile, name, load_seed(seed, block)),
-                    probe=arms[name].workload.probe,
-                    gauges=arms[name].workload.gauges,
-                    pages=arms[name].workload.pages,
-                    warm_up_ends=profile.warm_up_ends,
-                )
-            )
-        blocks.append(tuple(trials))
-    return tuple(blocks)
+    return PlannedBlocks(profile, arms, seed, server)
 
 
 def server_of(arm: ArmResolved, server: ServerWanted) -> ServerWanted:

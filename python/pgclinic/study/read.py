@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -20,6 +19,8 @@ from pgclinic.study.blocks import OF_THE_LOAD
 from pgclinic.study.claim_rules import check_question
 from pgclinic.study.expand import resolve_arm
 from pgclinic.study.fitted import in_profile
+from pgclinic.study.toml_text import file_text, toml_of
+from pgclinic.study.value_limits import check_values
 from pgclinic.trial.steadiness import falls_by_design
 
 FORMAT = 2
@@ -39,10 +40,7 @@ def study_text(name_or_path: str) -> str:
         StudyFileError: the file cannot be read.
     """
     if name_or_path.endswith(".toml"):
-        try:
-            return Path(name_or_path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise StudyFileError(f"cannot read the study file {name_or_path}: {error}") from error
+        return file_text(Path(name_or_path), "study file", StudyFileError)
     if name_or_path not in shipped_studies():
         raise UnknownNameError("study", name_or_path, shipped_studies())
     return (resources.files("pgclinic") / "studies" / f"{name_or_path}.toml").read_text(encoding="utf-8")
@@ -55,10 +53,7 @@ def parse_study(text: str, where: str) -> Study:
         UnknownNameError: a key, arm or profile that is not known.
         StudyFileError: not TOML, a wrong type, a missing key, or a contradiction between the parts.
     """
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise StudyFileError(f"{where}: not TOML: {error}") from error
+    raw = toml_of(text, where, StudyFileError)
     is_old = raw.get("format") == format_1.FORMAT
     if is_old:
         raw = format_1.from_format_1(raw)
@@ -69,11 +64,17 @@ def parse_study(text: str, where: str) -> Study:
         study = msgspec.convert(raw, Study)
     except msgspec.ValidationError as error:
         raise StudyFileError(f"{where}: {error}") from error
-    _check_references(study, where)
+    check_study(study, where)
     if not is_old:
         for claim in study.claims:
             check_question(claim, f"{where}: claim {claim.name}")
     return study
+
+
+def check_study(study: Study, where: str) -> None:
+    """Raise StudyFileError or UnknownNameError for a study that cannot be run and judged as it is."""
+    _check_references(study, where)
+    check_values(study, where)
 
 
 def read_study(name_or_path: str) -> tuple[Study, str]:

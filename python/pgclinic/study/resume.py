@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -11,21 +11,20 @@ from pgclinic.model.run import Machine, RunInfo
 from pgclinic.model.trial import TrialRecord, TrialSpec
 from pgclinic.trial.machine_doubts import different_machine
 
-Blocks = tuple[tuple[TrialSpec, ...], ...]
+Blocks = Sequence[tuple[TrialSpec, ...]]
 
 
-def still_to_run(blocks: Blocks, done: Sequence[TrialRecord], last_number: int) -> Blocks:
+def still_to_run(blocks: Blocks, done: Sequence[TrialRecord], last_number: int) -> Iterator[tuple[TrialSpec, ...]]:
     """What each block still lacks, in its order; numbers go on from ``last_number``, for none is ever used twice."""
     have = {(trial.spec.block, trial.spec.arm) for trial in done if not _was_interrupted(trial)}
-    left, number = [], last_number
+    number = last_number
     for block in blocks:
         orders = []
         for spec in block:
             if (spec.block, spec.arm) not in have:
                 number += 1
                 orders.append(replace(spec, number=number))
-        left.append(tuple(orders))
-    return tuple(left)
+        yield tuple(orders)
 
 
 def _was_interrupted(trial: TrialRecord) -> bool:
@@ -35,9 +34,9 @@ def _was_interrupted(trial: TrialRecord) -> bool:
 def refuse_another_plan(blocks: Blocks, done: Sequence[TrialRecord]) -> None:
     """Raise UsageError where a trial that was run is not in the plan just as it was: then the rest would be another
     experiment. Another version of this tool may plan otherwise."""
-    planned = {(spec.block, spec.arm): spec for block in blocks for spec in block}
     for trial in done:
-        spec = planned.get((trial.spec.block, trial.spec.arm))
+        block = blocks[trial.spec.block - 1] if 1 <= trial.spec.block <= len(blocks) else ()
+        spec = next((spec for spec in block if spec.arm == trial.spec.arm), None)
         if spec is None or replace(spec, number=trial.spec.number) != trial.spec:
             raise UsageError(
                 f"trial {trial.spec.number} ({trial.spec.arm}) of that run is not what would be run now",

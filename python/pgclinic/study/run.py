@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pgclinic.fleet.here import Fleet
@@ -48,7 +48,7 @@ class SoFar:
 def run_blocks(
     study: Study,
     profile: Profile,
-    blocks: tuple[tuple[TrialSpec, ...], ...],
+    blocks: Sequence[tuple[TrialSpec, ...]],
     fleet: Fleet,
     folder: RunFolder,
     listener: StudyListener,
@@ -141,7 +141,7 @@ class _Clock:
     """What the budget still allows, from what trials have really taken."""
 
     def __init__(
-        self, profile: Profile, blocks: tuple[tuple[TrialSpec, ...], ...], done: tuple[TrialRecord, ...] = ()
+        self, profile: Profile, blocks: Sequence[tuple[TrialSpec, ...]], done: tuple[TrialRecord, ...] = ()
     ) -> None:
         self._profile = profile
         self._blocks = blocks
@@ -196,7 +196,7 @@ class _Clock:
         return _load_s(spec) + (mean(seen) if seen else OVERHEAD_S_GUESS)
 
 
-def _blocks_most(profile: Profile, blocks: tuple[tuple[TrialSpec, ...], ...]) -> int:
+def _blocks_most(profile: Profile, blocks: Sequence[tuple[TrialSpec, ...]]) -> int:
     """Blocks that the budget would hold if its trials took no longer than their load, and at most those planned."""
     within = int(profile.budget_s / max(0.001, sum(_load_s(spec) for spec in blocks[0])))
     return max(1, min(len(blocks), max(within, profile.blocks_min)))
