@@ -59,6 +59,7 @@ def test_a_steady_load_gives_its_own_figures() -> None:
         Counter.HIT_RATIO: 0.75,
         Counter.BUFFER_HITS_PER_TRANSACTION: 6.0,
         Counter.READ_CALLS_PER_TRANSACTION: 3.0,
+        Counter.READ_CALLS_PER_S: 3000 / MEASURED_S,
         Counter.VACUUMS_PER_S: 2.0,
         Counter.ANALYZES_PER_S: 1.0,
         Counter.CHECKPOINT_INTERVAL_S: pytest.approx(2.0, rel=0.2),
@@ -99,6 +100,7 @@ def test_a_load_without_a_transaction_has_nothing_by_the_transaction() -> None:
     found = counters(taken([-1, 11.2]), transactions=0, read_calls=10)
     assert found.keys() == {
         Counter.HIT_RATIO,
+        Counter.READ_CALLS_PER_S,
         Counter.VACUUMS_PER_S,
         Counter.ANALYZES_PER_S,
         Counter.CHECKPOINT_INTERVAL_S,

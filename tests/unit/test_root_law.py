@@ -12,8 +12,9 @@ from fixtures.records import blocks_of, global_counters
 from pgclinic.model.pages import PageFacts
 from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.trial import TrialRecord
+from pgclinic.observe.held_law import fitted_law, tps_kept_after_an_hour
 from pgclinic.stats.root_law import MEMORY_SURCHARGE, fit_line, fit_root_law
-from pgclinic.study.forecast import forecast_steps, law_of
+from pgclinic.study.forecast import forecast_steps
 
 T0, TAU = 7000.0, 17.0
 #: Hits per update with no version left behind, and for each of them.
@@ -109,12 +110,23 @@ def sampled(record: TrialRecord, length: int, hits_of: float = B) -> TrialRecord
 def test_a_claim_s_reasoning_foretells_when_the_rate_has_halved() -> None:
     study = global_counters()
     held = [sampled(one, 30) for one in blocks_of(study, (0.6, 0.6), seconds=30) if one.spec.arm == "held"]
-    law = law_of(held)
+    law = fitted_law((one.samples, 30.0) for one in held)
     assert law is not None
     assert law.tau_s == pytest.approx(TAU, rel=0.1)
     (step,) = forecast_steps(study.claims[0], held)
     assert "4.09 for every 1,000 versions" in step
     assert "after an hour" in step
+
+
+def test_the_share_of_tps_that_is_left_after_an_hour_is_a_counter_of_each_trial() -> None:
+    study = global_counters()
+    held, free = (
+        next(one for one in blocks_of(study, (0.6,), seconds=30) if one.spec.arm == arm) for arm in ("held", "free")
+    )
+    kept = tps_kept_after_an_hour(sampled(held, 30).samples, measured_s=30.0)
+    assert kept == pytest.approx(1 / math.sqrt(1 + 3600 / TAU), rel=0.1)
+    assert tps_kept_after_an_hour(sampled(free, 30, hits_of=0.0).samples, measured_s=30.0) is None
+    assert tps_kept_after_an_hour(sampled(held, 5).samples, measured_s=5.0) is None
 
 
 def test_a_table_that_outgrows_the_cache_is_foretold_too() -> None:

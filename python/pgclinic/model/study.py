@@ -157,10 +157,13 @@ class Profile(Record):
 class Counter(str, Enum):
     """Mechanism counters: what should have moved if the claimed cause is the true one.
 
-    The last four need statistics or a log that tell of statements: ``query_ids`` under which pg_stat_statements counts
-    what the load sent, ``statement_texts`` that differ among those that were logged, ``plans_linked_share`` of the
-    logged plans whose query id leads to their own statement in the statistics, ``fingerprint_agreement``, the share of
-    all pairs of logged texts that query ids and fingerprints put together or apart alike.
+    ``lock_wait_share`` of the active client backends wait for a lock; ``dead_rows_kept_share`` of the dead rows
+    that autovacuum met by its log lines could not be removed; ``logged_memory_read_share`` of the grand totals of
+    logged memory contexts is in the contexts that were read back. The last five need statistics or a log that tell
+    of statements: ``query_ids`` under which pg_stat_statements counts what the load sent, ``statement_texts`` that
+    differ among those that were logged, ``plans_linked_share`` of the logged plans whose query id leads to their
+    own statement in the statistics, ``fingerprint_agreement``, the share of all pairs of logged texts that query
+    ids and fingerprints put together or apart alike.
     """
 
     BUFFER_HITS_PER_TRANSACTION = "buffer_hits_per_transaction"
@@ -168,6 +171,7 @@ class Counter(str, Enum):
     PROBE_SEQUENTIAL_SCANS = "probe_sequential_scans"
     HIT_RATIO = "hit_ratio"
     READ_CALLS_PER_TRANSACTION = "read_calls_per_transaction"
+    READ_CALLS_PER_S = "read_calls_per_s"
     VACUUMS_PER_S = "vacuums_per_s"
     ANALYZES_PER_S = "analyzes_per_s"
     CHECKPOINT_INTERVAL_S = "checkpoint_interval_s"
@@ -179,6 +183,12 @@ class Counter(str, Enum):
     SERVER_CPU_US_PER_TRANSACTION = "server_cpu_us_per_transaction"
     BACKEND_MEMORY_BYTES = "backend_memory_bytes"
     STATEMENTS_PER_S = "statements_per_s"
+    LOCK_WAIT_SHARE = "lock_wait_share"
+    HORIZON_AGE_XIDS = "horizon_age_xids"
+    TPS_KEPT_AFTER_AN_HOUR = "tps_kept_after_an_hour"
+    DEAD_ROWS_KEPT_SHARE = "dead_rows_kept_share"
+    LOGGED_MEMORY_READ_SHARE = "logged_memory_read_share"
+    BACKENDS_ON_ONE_QUERY_ID = "backends_on_one_query_id"
     QUERY_IDS = "query_ids"
     STATEMENT_TEXTS = "statement_texts"
     PLANS_LINKED_SHARE = "plans_linked_share"

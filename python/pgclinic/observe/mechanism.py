@@ -25,6 +25,7 @@ def mechanism_counters(
         Counter.READ_CALLS_PER_TRANSACTION: read_calls / transactions
         if read_calls is not None and transactions
         else None,
+        Counter.READ_CALLS_PER_S: read_calls / measured_s if read_calls is not None and measured_s > 0 else None,
         Counter.VACUUMS_PER_S: _rate(span.timely(Rate.VACUUMS)),
         Counter.ANALYZES_PER_S: _rate(span.timely(Rate.ANALYZES)),
         Counter.CHECKPOINT_INTERVAL_S: _interval(span.timely(Rate.CHECKPOINTS), measured_s),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgclinic.model.study import Bound, Claim, Direction, Revision, Study
+from pgclinic.model.study import Bound, Claim, Counter, Direction, Revision, Study
 from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
 from pgclinic.report.no_answer import no_answer
 from pgclinic.report.quantities import FACTOR_WORTH_SAYING, factor, range_words, slower, told_as_factor
@@ -29,7 +29,11 @@ _METHODS = {
 
 
 #: What is compared and no counter.
-_MEASURES = {TPS: "TPS", DECLINE: "TPS at the end, of those at the beginning"}
+_MEASURES: dict[str, str] = {
+    TPS: "TPS",
+    DECLINE: "TPS at the end, of those at the beginning",
+    Counter.TPS_KEPT_AFTER_AN_HOUR: "share of its TPS predicted for one hour",
+}
 
 
 _DIRECTIONS = {
@@ -91,7 +95,8 @@ def beside(claim: Claim) -> str:
     if claim.reference_value is None:
         return claim.control
     origin = "expected" if claim.expected is not None else "published"
-    return f"the {origin} {counter_words(claim.measure, claim.reference_value)}"
+    unit = " TPS" if claim.measure == TPS else ""
+    return f"the {origin} {counter_words(claim.measure, claim.reference_value)}{unit}"
 
 
 def stated(claim: Claim) -> tuple[str, str]:
@@ -145,8 +150,8 @@ def outcome(claim: Claim, verdict: ClaimVerdict) -> str:
         return _has(claim, verdict.interval.ratio, quoted=False)
     part = f" in the last {claim.tail_s:g} s" if claim.tail_s is not None else ""
     if told_as_factor(verdict.interval.ratio, verdict.interval.high):
-        return f"{claim.arm} is {slower(verdict.interval.ratio)} than {claim.control}{part}"
-    return f"{claim.arm} runs at {times(verdict.interval.ratio)} of {claim.control}{part}"
+        return f"{claim.arm} is {slower(verdict.interval.ratio)} than {beside(claim)}{part}"
+    return f"{claim.arm} runs at {times(verdict.interval.ratio)} of {beside(claim)}{part}"
 
 
 def answer(claim: Claim, verdict: ClaimVerdict) -> str:

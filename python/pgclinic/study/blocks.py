@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgclinic.model.load import LoadResult
 from pgclinic.model.study import Claim
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import BlockRatio
@@ -143,7 +144,7 @@ def _pair(claim: Claim, block: int, inside: Sequence[TrialRecord], levels: tuple
         chosen.append(trial)
     if claim.measure == DECLINE:
         return Pair(block=block, trials=tuple(chosen), values=_declines(claim, chosen), levels=levels)
-    if claim.measure != TPS:
+    if claim.measure != TPS or claim.reference_value is not None:
         return _pair_of_values(claim, block, chosen, levels)
     tails = [_tail(trial, claim) for trial in chosen]
     if not any(tail.transactions for tail in tails):
@@ -158,12 +159,20 @@ def _pair(claim: Claim, block: int, inside: Sequence[TrialRecord], levels: tuple
 
 
 def _pair_of_values(claim: Claim, block: int, chosen: Sequence[TrialRecord], levels: tuple[float, ...]) -> Pair | str:
-    values = [trial.counters[claim.measure] for trial in chosen]
+    values = [_value(trial, claim) for trial in chosen]
     if claim.reference_value is not None:
         values[0] = claim.reference_value
     if min(values) <= 0:
         return f"{claim.measure} is {min(values):g} there, which has no ratio to anything"
     return Pair(block=block, trials=tuple(chosen), values=tuple(values), levels=levels)
+
+
+def _value(trial: TrialRecord, claim: Claim) -> float:
+    # _unfit has refused trials without it.
+    if claim.measure == TPS:
+        tail = _tail(trial, claim)
+        return (tail.transactions or EVENTS_WHEN_NONE) / tail.length_s
+    return trial.counters[claim.measure]
 
 
 def _declines(claim: Claim, chosen: Sequence[TrialRecord]) -> tuple[float, ...]:
@@ -188,12 +197,17 @@ def _unfit(trial: TrialRecord, claim: Claim) -> str | None:
         return f"failed: {trial.failure or 'it has no load'}"
     if load.stopped in _CUT_SHORT:
         return f"ended early: {_CUT_SHORT[load.stopped]}"
+    if claim.measure in OF_THE_LOAD and tail_of(load, claim.tail_s) is None:
+        return f"measured only {load.measured_s:.1f} s"
+    return _lacks(trial, load, claim)
+
+
+def _lacks(trial: TrialRecord, load: LoadResult, claim: Claim) -> str | None:
+    """What of the claim's measure the trial does not have, None where it has all."""
     if claim.measure not in OF_THE_LOAD and claim.measure not in trial.counters:
         return f"has no {claim.measure}"
     if claim.measure == DECLINE and log_slope(load, claim.tail_s) is None:
         return "has too few seconds with a transaction for a slope"
-    if claim.measure in OF_THE_LOAD and tail_of(load, claim.tail_s) is None:
-        return f"measured only {load.measured_s:.1f} s"
     return None
 
 

@@ -12,6 +12,9 @@ _SHARES: set[str] = {
     Counter.SERVER_CPU_SHARE,
     Counter.PLANS_LINKED_SHARE,
     Counter.FINGERPRINT_AGREEMENT,
+    Counter.LOCK_WAIT_SHARE,
+    Counter.DEAD_ROWS_KEPT_SHARE,
+    Counter.LOGGED_MEMORY_READ_SHARE,
 }
 
 

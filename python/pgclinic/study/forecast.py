@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from pgclinic.model.study import Claim, Counter
 from pgclinic.model.trial import TrialRecord
-from pgclinic.observe.deltas import Rate, grown, hits_per_transaction
-from pgclinic.stats.root_law import RootLaw, fit_root_law
+from pgclinic.observe.held_law import HOUR_S, fitted_law
+from pgclinic.stats.root_law import RootLaw
 from pgclinic.study.figures import number
 from pgclinic.study.vocabulary import direction_of
-
-#: With fewer stretches between samples, or a counter less straight than this, nothing is forecast.
-STRETCHES_MIN = 8
-R_SQUARED_MIN = 0.9
 
 #: A last cache as servers have it, for a machine's own is not told to guests.
 CACHE_BYTES = 32 * 2**20
 
-_HOUR_S = 3600.0
 _PAGE_BYTES = 8192
 
 
@@ -27,15 +21,15 @@ def forecast_steps(claim: Claim, trials: Sequence[TrialRecord]) -> tuple[str, ..
     """What the hits per transaction of a falling claim's arm foretell; nothing where they follow no straight line."""
     if direction_of(claim) >= 0 or claim.levels or not _names_hits(claim):
         return ()
-    law = law_of(trials)
-    if law is None or law.hits.r_squared < R_SQUARED_MIN or law.halved_after_s is None:
+    law = fitted_law((one.samples, one.load.measured_s) for one in trials if one.load is not None)
+    if law is None or law.halved_after_s is None:
         return ()
-    cheapest, dearest = (number(law.tps_at(_HOUR_S, price)) for price in law.prices)
+    cheapest, dearest = (number(law.tps_at(HOUR_S, price)) for price in law.prices)
     return (
         f"In {claim.arm} the buffer hits of one update follow {law.hits.at_zero:.1f} + {law.hits.slope * 1000:.2f} for "
         f"every 1,000 versions left behind (R² {law.hits.r_squared:.3f}). If nothing else changes, TPS falls with the "
         f"root of the time: half of {number(law.tps_at_start)} after {number(law.halved_after_s)} s of such a load, "
-        f"{number(law.tps_at(_HOUR_S))} after an hour; {dearest} to {cheapest} if a hit stays as dear, or as cheap, as "
+        f"{number(law.tps_at(HOUR_S))} after an hour; {dearest} to {cheapest} if a hit stays as dear, or as cheap, as "
         f"it was in a tenth of the time.{_beyond_cache(law, trials)}",
     )
 
@@ -43,10 +37,10 @@ def forecast_steps(claim: Claim, trials: Sequence[TrialRecord]) -> tuple[str, ..
 def _beyond_cache(law: RootLaw, trials: Sequence[TrialRecord]) -> str:
     """What becomes of it once the versions no longer fit into the processor's cache; nothing where they do."""
     each = _version_bytes(trials)
-    if each is None or law.versions_at(_HOUR_S) * each <= CACHE_BYTES:
+    if each is None or law.versions_at(HOUR_S) * each <= CACHE_BYTES:
         return ""
-    size = law.versions_at(_HOUR_S) * each / 2**20
-    slower = number(law.tps_beyond_cache(_HOUR_S, CACHE_BYTES / each))
+    size = law.versions_at(HOUR_S) * each / 2**20
+    slower = number(law.tps_beyond_cache(HOUR_S, CACHE_BYTES / each))
     return (
         f" By then the table has {number(size)} MB of versions, and beyond the processor's last cache (often some "
         f"{CACHE_BYTES / 2**20:.0f} MB) each hit costs more: rather {slower} TPS."
@@ -65,26 +59,3 @@ def _version_bytes(trials: Sequence[TrialRecord]) -> float | None:
 
 def _names_hits(claim: Claim) -> bool:
     return any(one.counter == Counter.BUFFER_HITS_PER_TRANSACTION for one in claim.mechanisms)
-
-
-def law_of(trials: Sequence[TrialRecord]) -> RootLaw | None:
-    """The law of all trials together; None with too few stretches in which anything was committed."""
-    versions: list[float] = []
-    hits: list[float] = []
-    tps: list[float] = []
-    for trial in trials:
-        measured_s = trial.load.measured_s if trial.load is not None else 0.0
-        committed = 0.0
-        for before, after in pairwise(sample for sample in trial.samples.of(Rate.COMMITS.view) if sample.rows):
-            commits, each = grown((before, after), Rate.COMMITS), hits_per_transaction(before, after)
-            if commits is None or each is None or commits.seconds <= 0:
-                continue
-            # What the warm-up left behind counts, its rate does not; nor does the time after the load.
-            if before.at_s >= 0 and after.at_s <= measured_s:
-                versions.append(committed + commits.amount / 2)
-                hits.append(each)
-                tps.append(commits.amount / commits.seconds)
-            committed += commits.amount
-    if len(versions) < STRETCHES_MIN or len(set(versions)) < 2 or len(set(hits)) < 2:
-        return None
-    return fit_root_law(versions, hits, tps)

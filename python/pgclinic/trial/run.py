@@ -18,10 +18,12 @@ from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.study import Counter, WarmUpEnd
 from pgclinic.model.trial import CpuUse, Probe, TrialOutcome, TrialRecord, TrialSpec
 from pgclinic.model.trial_events import TrialEvents
+from pgclinic.observe.activity import activity_counters
 from pgclinic.observe.cpu import CpuMeter
 from pgclinic.observe.gauges import read_gauges
 from pgclinic.observe.identity import identity_counters
 from pgclinic.observe.local_server import visible_postmaster
+from pgclinic.observe.logged import logged_counters
 from pgclinic.observe.mechanism import mechanism_counters
 from pgclinic.observe.pages import page_facts
 from pgclinic.observe.probe import visit_pages
@@ -222,6 +224,9 @@ def _counters(measured: Measured) -> dict[str, float]:
     memory = client_memory_bytes(measured.processes)
     if memory is not None:
         counters[Counter.BACKEND_MEMORY_BYTES] = memory
-    return counters | {
-        counter.value: value for counter, value in identity_counters(load, measured.samples, measured.events).items()
-    }
+    found = (
+        identity_counters(load, measured.samples, measured.events)
+        | activity_counters(measured.samples, measured_s=load.measured_s)
+        | logged_counters(measured.events)
+    )
+    return counters | {counter.value: value for counter, value in found.items()}
