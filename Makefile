@@ -15,7 +15,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wild
 
 LONG_TESTS := tests/studies tests/server
 
-.PHONY: reference build demo test lint rust-test rust-lint python-lint test-tools lock clean
+.PHONY: reference readme-picture build demo test lint rust-test rust-lint python-lint test-tools lock clean
 
 build: $(VENV)/.built
 
@@ -48,6 +48,12 @@ python-lint: $(VENV)/.dev
 # Write the published schemas anew from the records.
 reference: $(VENV)/.dev
 	$(BIN)/python tools/write-reference docs/reference
+
+# README's picture and sample output. With RUN=runs/... that run becomes the kept one first.
+DEMO_EVIDENCE := docs/evidence/global-counters-demo.tar.xz
+readme-picture: $(VENV)/.dev test-tools
+	$(if $(RUN),$(BIN)/python tools/keep-run $(RUN) $(DEMO_EVIDENCE))
+	$(BIN)/python tools/readme-picture --archive $(DEMO_EVIDENCE)
 
 # The browser and the terminal that tests need: installed where that is possible, named where it is not.
 test-tools: $(VENV)/.dev

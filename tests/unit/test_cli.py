@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,23 @@ def test_studies_are_listed_for_people_and_for_machines(capsys: pytest.CaptureFi
     assert "a held xmin horizon slows updates" in capsys.readouterr().out
     assert run(["study", "list", "--json"]) == 0
     assert "global-counters" in [row["name"] for row in json.loads(capsys.readouterr().out)]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_the_list_of_studies_keeps_to_the_terminal(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run(["study", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert max(map(len, lines)) > columns * 0.75
+    names = [line.split()[0] for line in lines if not line.startswith(" ")]
+    assert "global-counters" in names
+    assert names == sorted(names)
+    # A profile and its time are in one line.
+    assert any(re.search(r"demo \d+ (min|s),", line) for line in lines)
+    assert not any(line.endswith((" demo", " quick", " full")) or line.strip() == "min" for line in lines)
 
 
 def test_show_tells_claim_source_protocol_and_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,9 +20,12 @@ JSON_HELP = "Print JSON for machines."
 @study_app.command("list")
 def list_studies(as_json: bool = typer.Option(False, "--json", help=JSON_HELP)) -> None:
     """The studies that come with pgclinic."""
+    import shutil
+
     import msgspec
 
     from pgclinic.cli.duration import in_words
+    from pgclinic.report.describe import WIDTH, listed_studies
     from pgclinic.study.expected import expected_s
     from pgclinic.study.read import read_study, shipped_studies
 
@@ -31,10 +34,10 @@ def list_studies(as_json: bool = typer.Option(False, "--json", help=JSON_HELP)) 
         rows = [{"name": study.name, "title": study.title, "claims": len(study.claims)} for study in studies]
         print(msgspec.json.encode(rows).decode())
         return
-    width = max(len(study.name) for study in studies)
-    for study in studies:
-        times = ", ".join(f"{name} {in_words(expected_s(profile))}" for name, profile in study.profiles.items())
-        print(f"{study.name:<{width}}   {study.title}   ({times})")
+    times = [
+        [f"{name} {in_words(expected_s(profile))}" for name, profile in study.profiles.items()] for study in studies
+    ]
+    print(listed_studies(studies, times, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)))
 
 
 @study_app.command("show")

@@ -128,7 +128,7 @@ def _run_study(study: Study, text: str, profile: Profile, extra_settings: dict[s
         study = fitted(whole, patient.major, profile, machine.memory_bytes).study
         if not study.claims:
             raise UsageError(f"PostgreSQL {patient.major} on this machine can run no claim of {study.name}")
-        _say_what_comes(study, profile, patient, seed)
+        print(what_comes(study, profile, patient.words, seed), file=sys.stderr)
         prepare(study, profile, patient, extra_settings, on_stage=live.stage)
         blocks = expand(study, profile, seed=seed, server=patient.wanted, extra_settings=extra_settings)
         info = _run_info(study, profile, patient, seed, request)
@@ -193,15 +193,14 @@ def _prelude(course: Course, live: LiveLine) -> Prelude:
     return prelude
 
 
-def _say_what_comes(study: Study, profile: Profile, patient: Patient, seed: int) -> None:
+def what_comes(study: Study, profile: Profile, server: str, seed: int) -> str:
+    """The two lines that a run begins with: what is tested, and on what, in which steps, for how long."""
     arms = ", ".join(study.arms)
     seconds = " + ".join(f"{profile.measure_s[arm]:g}" for arm in study.arms)
-    print(f"{study.name}   {study.title}", file=sys.stderr)
     first = f" after a prelude of {in_words(profile.prelude_s)}" if profile.prelude_s else ""
-    print(
-        f"{patient.words} · arms {arms} · blocks of {seconds} s · seed {seed} · about "
-        f"{in_words(expected_s(profile))}{first}",
-        file=sys.stderr,
+    return (
+        f"{study.name}   {study.title}\n"
+        f"{server} · arms {arms} · blocks of {seconds} s · seed {seed} · about {in_words(expected_s(profile))}{first}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from pgclinic.model.study import Claim, Study, Workload
 from pgclinic.model.verdict import VerdictWord
@@ -15,6 +16,20 @@ from pgclinic.study.figures import count
 from pgclinic.study.vocabulary import region_of
 
 WIDTH = 100
+_FIXED_SPACE = "\u00a0"
+
+
+def listed_studies(studies: Sequence[Study], times: Sequence[Sequence[str]], width: int) -> str:
+    """Name and title of each study, and below the title how long its profiles take, within ``width`` columns."""
+    column = max(len(study.name) for study in studies) + 3
+    space = max(20, width - column)
+    lines = []
+    for study, own in zip(studies, times, strict=True):
+        # A profile and its time stay together.
+        rows = textwrap.wrap(", ".join(one.replace(" ", _FIXED_SPACE) for one in own), space)
+        texts = (*textwrap.wrap(study.title, space), *(row.replace(_FIXED_SPACE, " ") for row in rows))
+        lines += [f"{study.name if place == 0 else '':<{column}}{text}" for place, text in enumerate(texts)]
+    return "\n".join(lines)
 
 
 def describe_study(study: Study) -> str:
