@@ -62,7 +62,7 @@ def test_a_run_that_lost_a_block_falls_back_to_the_always_valid_interval() -> No
 
 def test_few_events_are_counted_over_all_blocks() -> None:
     study = whole_trials(STUDY)
-    verdict = judge(study, counted((4000, 3), (4100, 2), (3900, 4)), FIXED)
+    verdict = judge(study, counted((4000, 3), (4000, 3), (4000, 3)), FIXED)
     interval = verdict.headline.interval
     assert interval is not None
     assert interval.method is IntervalMethod.COUNTS
@@ -72,6 +72,41 @@ def test_few_events_are_counted_over_all_blocks() -> None:
     assert interval.low * 12000 == pytest.approx(3.3, rel=0.1)
     assert 17.0 < interval.high * 12000 < 22.0
     assert verdict.headline.word is VerdictWord.REPLICATED_IN_DIRECTION
+
+
+def test_counts_that_vary_more_than_chance_explains_have_wider_limits() -> None:
+    study = whole_trials(STUDY)
+    even, uneven = (
+        judge(study, counted(*((4000, held) for held in counts)), FIXED).headline.interval
+        for counts in ((4, 4, 4, 4, 4), (0, 15, 0, 5, 0))
+    )
+    assert even is not None and uneven is not None
+    assert (even.method, uneven.method) == (IntervalMethod.COUNTS, IntervalMethod.COUNTS)
+    assert uneven.ratio == even.ratio
+    assert uneven.low is not None and even.low is not None and uneven.high is not None and even.high is not None
+    assert uneven.low < even.low / 3
+    assert uneven.high > even.high * 3
+
+
+def test_one_stalled_trial_does_not_make_counts_of_all_the_others() -> None:
+    """Twelve equal blocks, one trial without a commit: exact limits of the sums said "slower"."""
+    study = whole_trials(STUDY)
+    trials = counted(*[(10_000, 10_000)] * 11, (10_000, 0))
+    verdict = judge(study, trials)
+    interval = verdict.headline.interval
+    assert interval is not None
+    assert interval.method is IntervalMethod.ALWAYS_VALID
+    assert interval.low is not None and interval.high is not None
+    assert interval.low < 0.6
+    assert interval.high > 1.0, "it widens the interval"
+    assert verdict.headline.word is VerdictWord.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("each", "method"), [(5, IntervalMethod.COUNTS), (6, IntervalMethod.FIXED_BLOCKS)])
+def test_the_total_of_an_arm_decides_between_counts_and_logarithms(each: int, method: IntervalMethod) -> None:
+    interval = judge(whole_trials(STUDY), counted(*[(4000, each)] * 5), FIXED).headline.interval
+    assert interval is not None
+    assert interval.method is method
 
 
 def test_no_event_at_all_still_bounds_the_ratio_from_above() -> None:

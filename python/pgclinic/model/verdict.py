@@ -34,8 +34,9 @@ class InvalidReason(str, Enum):
 
 
 class IntervalMethod(str, Enum):
-    """``always_valid`` may be looked at after every block; ``fixed_blocks`` is the t interval of a number of blocks
-    that was fixed beforehand; ``counts`` is exact for few events, over all blocks together."""
+    """``always_valid`` is a confidence sequence: it holds after every block; ``fixed_blocks`` is the t interval of a
+    number of blocks that was fixed beforehand; ``counts`` is of few events, over all blocks together, exact for events
+    of one rate and wider by what the rate varies from block to block."""
 
     ALWAYS_VALID = "always_valid"
     FIXED_BLOCKS = "fixed_blocks"
@@ -56,6 +57,7 @@ class BlockRatio(Record):
     """What one block measured in both arms, TPS over the claim's windows unless the claim names another measure.
 
     ``values`` are those of all levels of a sweep; ``ratio`` is then that of its ends on the line through them all.
+    ``arm_later`` says whether the block ran the arm after the control; None in verdicts of older versions.
     """
 
     block: int
@@ -63,6 +65,7 @@ class BlockRatio(Record):
     control_value: float
     ratio: float
     values: tuple[float, ...] = ()
+    arm_later: bool | None = None
 
 
 class MechanismSeen(Record):

@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence
 
 from pgclinic.stats.confidence_sequence import MIXTURE
-from pgclinic.stats.summary import mean, standard_deviation
+from pgclinic.stats.counterbalanced import BlockMean, block_mean
 
 Range = tuple[float, float]
 
@@ -26,14 +26,17 @@ def log_e_value(values: Sequence[float], hypothesis: Sequence[Range], mixture: f
 
     Ranges may be infinite on one side. A negative value is evidence of nothing: it only tells how much was bet in vain.
     """
+    return log_e_value_about(block_mean(values), hypothesis, mixture) if values else 0.0
+
+
+def log_e_value_about(seen: BlockMean, hypothesis: Sequence[Range], mixture: float = MIXTURE) -> float:
+    """The same for a mean that is known with its spread, as that of counterbalanced blocks is."""
     if not hypothesis:
         raise ValueError("a hypothesis that allows no mean cannot be tested")
-    n = len(values)
-    if n < 2:
+    if seen.blocks < 2:
         return 0.0
-    centre = mean(values)
-    distance = min(_distance(centre, allowed) for allowed in hypothesis)
-    return _log_mixture(distance, standard_deviation(values), n, mixture)
+    distance = min(_distance(seen.centre, allowed) for allowed in hypothesis) / seen.widening
+    return _log_mixture(distance, seen.deviation, seen.blocks, mixture)
 
 
 def _distance(centre: float, allowed: Range) -> float:

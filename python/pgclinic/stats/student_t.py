@@ -82,10 +82,15 @@ def p_value_above(values: Sequence[float], edge: float) -> float:
     """One-sided p value of "the mean is no more than ``edge``"; 1 for fewer than two values. Look at it once."""
     if len(values) < 2:
         return 1.0
-    distance, error = mean(values) - edge, standard_deviation(values) / math.sqrt(len(values))
+    error = standard_deviation(values) / math.sqrt(len(values))
+    return p_value_of(mean(values) - edge, error, len(values) - 1)
+
+
+def p_value_of(distance: float, error: float, freedom: float) -> float:
+    """P(T >= ``distance`` / ``error``): one-sided, for an estimate that lies ``distance`` above the edge."""
     if error == 0.0:
         return 0.0 if distance > 0.0 else 1.0
-    tail = upper_tail(abs(distance) / error, len(values) - 1)
+    tail = upper_tail(abs(distance) / error, freedom)
     return tail if distance > 0.0 else 1.0 - tail
 
 

@@ -9,10 +9,10 @@ from pgclinic.model.load import LoadResult, SecondFailure
 from pgclinic.model.study import ArmFile, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import ArmSeen
-from pgclinic.stats.poisson import poisson_limits
+from pgclinic.stats.dispersed_counts import dispersed_limits
 from pgclinic.stats.student_t import t_interval
 from pgclinic.stats.summary import mean
-from pgclinic.study.blocks import never_started
+from pgclinic.study.blocks import EVENTS_WHEN_NONE, never_started
 from pgclinic.study.interval import FEW_EVENTS
 
 
@@ -65,17 +65,16 @@ def _ended_inside(load: LoadResult) -> int:
 
 
 def _limits(loads: Sequence[LoadResult]) -> tuple[float | None, float | None]:
-    """95 % limits of the commits a second: exact for a count of few, else from trial to trial."""
+    """95 % limits of the commits a second: those of a count where there are few, else from trial to trial."""
     if not loads:
         return None, None
-    exposure_s, commits = sum(load.measured_s for load in loads), sum(load.transactions for load in loads)
-    counts = [load.transactions for load in loads]
-    if commits < FEW_EVENTS or 0 in counts:
-        low, high = poisson_limits(commits)
+    exposure_s, counts = sum(load.measured_s for load in loads), [load.transactions for load in loads]
+    if sum(counts) < FEW_EVENTS:
+        low, high = dispersed_limits(counts)
         return low / exposure_s, high / exposure_s
     if len(loads) < 2:
         return None, None
-    low, high = t_interval([math.log(load.tps) for load in loads])
+    low, high = t_interval([math.log((load.transactions or EVENTS_WHEN_NONE) / load.measured_s) for load in loads])
     return math.exp(low), math.exp(high)
 
 

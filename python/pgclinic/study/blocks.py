@@ -70,6 +70,11 @@ class Pair:
         return self.trials[-1]
 
     @property
+    def arm_later(self) -> bool:
+        """Whether the arm ran after the control; a trial that was repeated keeps its position."""
+        return self.arm.spec.position > self.control.spec.position
+
+    @property
     def few_transactions(self) -> int | None:
         """The smaller count where it is too small to be taken for a rate; None where it is not."""
         return self.counts.fewest if self.counts is not None and self.counts.fewest < FEW else None
@@ -90,6 +95,7 @@ class Pair:
             control_value=self.values[0],
             ratio=math.exp(self.log_ratio),
             values=self.values if self.levels else (),
+            arm_later=self.arm_later,
         )
 
 

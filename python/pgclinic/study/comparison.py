@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pgclinic.model.compare import ArmCompared, CompareWord, Comparison, Measure, MeasureCompared, Threshold
 from pgclinic.model.prelude import Prelude
 from pgclinic.model.study import Claim, Counter, Profile, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
-from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, InvalidReason, Verdict, VerdictWord
+from pgclinic.model.verdict import ClaimVerdict, Interval, InvalidReason, Verdict, VerdictWord
 from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.stats.calibration import POWER, smallest_effect
 from pgclinic.stats.claimed_region import NULL_EFFECT
-from pgclinic.stats.confidence_sequence import always_valid_interval
+from pgclinic.stats.counterbalanced import block_mean
 from pgclinic.stats.log_ratio import log_ratio
-from pgclinic.stats.student_t import quantile, t_half_width, t_interval
+from pgclinic.stats.student_t import quantile, t_half_width
 from pgclinic.stats.summary import mean, standard_deviation
 from pgclinic.study import reasoning
 from pgclinic.study.blocks import Evidence, gather
 from pgclinic.study.fail_if import judge_thresholds
 from pgclinic.study.figures import count, percent, span
-from pgclinic.study.interval import FIRST_LOOK
+from pgclinic.study.interval import FIRST_LOOK, interval_about
 
 _LATENCIES = {
     Measure.MEAN: "mean_us",
@@ -112,6 +112,7 @@ def value_of(measure: Measure, trial: TrialRecord) -> float | None:
 def _measures(evidence: Evidence, seen: ClaimVerdict, *, fixed: bool) -> list[MeasureCompared]:
     """All that every block can tell; the TPS have the interval that the word was found by."""
     found = []
+    b_later = [pair.arm_later for pair in evidence.pairs]
     for measure in Measure:
         pairs = [(value_of(measure, pair.control), value_of(measure, pair.arm)) for pair in evidence.pairs]
         known = [(a, b) for a, b in pairs if a is not None and b is not None]
@@ -122,26 +123,16 @@ def _measures(evidence: Evidence, seen: ClaimVerdict, *, fixed: bool) -> list[Me
                 measure=measure,
                 a=mean([a for a, _ in known]),
                 b=mean([b for _, b in known]),
-                interval=seen.interval if measure is Measure.TPS else _interval(known, fixed=fixed),
+                interval=seen.interval if measure is Measure.TPS else _interval(known, b_later, fixed=fixed),
             )
         )
     return found
 
 
-def _interval(pairs: Sequence[tuple[float, float]], *, fixed: bool) -> Interval | None:
+def _interval(pairs: Sequence[tuple[float, float]], b_later: Sequence[bool], *, fixed: bool) -> Interval | None:
     if any(min(pair) <= 0 for pair in pairs):
         return None
-    values = [log_ratio(b, a) for a, b in pairs]
-    rule: Callable[[Sequence[float]], tuple[float, float]] = t_interval if fixed else always_valid_interval
-    low, high = rule(values) if len(values) >= FIRST_LOOK else (-math.inf, math.inf)
-    bounded = math.isfinite(low) and math.isfinite(high)
-    return Interval(
-        ratio=math.exp(mean(values)),
-        low=math.exp(low) if bounded else None,
-        high=math.exp(high) if bounded else None,
-        blocks=len(values),
-        method=IntervalMethod.FIXED_BLOCKS if fixed else IntervalMethod.ALWAYS_VALID,
-    )
+    return interval_about(block_mean([log_ratio(b, a) for a, b in pairs], b_later), fixed=fixed)
 
 
 def _side(study: Study, name: str, trials: Sequence[TrialRecord], evidence: Evidence) -> ArmCompared:

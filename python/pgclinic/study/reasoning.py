@@ -12,7 +12,7 @@ from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.stats.summary import standard_deviation
 from pgclinic.study.blocks import DECLINE, TPS, Evidence, Pair
 from pgclinic.study.figures import count, counter_words, number, percent, ratio, span, times
-from pgclinic.study.interval import total_counts
+from pgclinic.study.interval import FEW_EVENTS, total_counts
 from pgclinic.study.sweep import SweepFinding
 from pgclinic.study.tail import tail_length
 from pgclinic.study.trust import STARVED_SHARE, starved_trials
@@ -111,8 +111,9 @@ def interval_step(interval: Interval) -> str:
     bounds = span((interval.low, interval.high))
     if interval.method is IntervalMethod.COUNTS:
         return (
-            f"The 95 % interval of the ratio is {bounds}: exact limits for counts (Poisson), as so few events leave no "
-            "other."
+            f"The 95 % interval of the ratio is {bounds}: limits for counts (Poisson), because one arm had fewer than "
+            f"{FEW_EVENTS} events in all blocks together; wider where the counts vary more between blocks than chance "
+            "explains."
         )
     if interval.method is IntervalMethod.FIXED_BLOCKS:
         return (
