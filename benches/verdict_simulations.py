@@ -25,7 +25,7 @@ from pgclinic.stats.calibration import best_slice, blocks_in_budget, slice_noise
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.confidence_sequence import always_valid_interval, width_factor
 from pgclinic.stats.e_values import false_discoveries_held, log_e_value, log_e_value_of
-from pgclinic.stats.pages_trend import log_trend_e_value, page_trend
+from pgclinic.stats.page_trend_test import log_trend_e_value, page_trend
 from pgclinic.stats.slope import log_slope_per_s
 from pgclinic.stats.student_t import p_value_above, quantile
 from pgclinic.stats.warm_up import never_settled

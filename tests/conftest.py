@@ -16,7 +16,6 @@ from fixtures.lab_home import MAJORS, binaries_for, temporary_home, worker_home
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.home import HOME_VARIABLE
 
-
 # Fresh examples everywhere, also where CI is set, for which hypothesis would repeat the same ones. A failing example is
 # printed as a line that replays it; --hypothesis-seed repeats a whole run. Examples have no deadline on a busy machine.
 settings.register_profile("fresh", derandomize=False, deadline=None, print_blob=True)

@@ -112,6 +112,8 @@ def ours(judge: Judge, name: str, text: str) -> bool:
 
 
 @example(name="statement_timeout", text="1.797693134862316e+305ms")
+@example(name="work_mem", text=" .5MB")
+@example(name="work_mem", text=".5MB")
 @given(name=st.sampled_from(NUMBERS[18]), text=numeric_texts)
 @EXAMPLES
 def test_numbers_are_read_as_the_server_reads_them(judge: Judge, name: str, text: str) -> None:

@@ -16,7 +16,7 @@ from pgclinic.stats.calibration import best_slice, blocks_in_budget, shows_no_ef
 from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.e_values import false_discoveries_held, log_e_value
 from pgclinic.stats.equivalence import equivalent
-from pgclinic.stats.pages_trend import log_trend_e_value, page_trend
+from pgclinic.stats.page_trend_test import log_trend_e_value, page_trend
 from pgclinic.stats.slope import theil_sen
 from pgclinic.stats.warm_up import cut_by_state, mser_cut
 from pgclinic.study.prelude import prelude_of

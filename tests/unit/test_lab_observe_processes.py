@@ -10,7 +10,8 @@ import pytest
 
 from pgclinic.errors import ServerLostError
 from pgclinic.observe import processes
-from pgclinic.observe.processes import cpu_pressure, cpu_seconds, machine_cpu
+from pgclinic.observe.cpu import CpuMeter
+from pgclinic.observe.processes import cpu_pressure, cpu_seconds, machine_cpu, waited_us
 
 # One burns in a child that ends, one in a child that stays until its input ends; the parent burns nothing.
 BURN = """
@@ -72,3 +73,14 @@ def test_the_machine_counts_on() -> None:
     assert (pressure is None) == (later is None)
     if pressure is not None and later is not None:
         assert later.some_us >= pressure.some_us
+
+
+def test_waiting_for_memory_and_io_and_swapping_are_sampled() -> None:
+    meter = CpuMeter(None)
+    meter.start()
+    sum(range(500_000))
+    use = meter.stop()
+    assert (use.memory_pressure_share is None) == (waited_us("memory") is None)
+    assert use.io_pressure_share is None or 0.0 <= use.io_pressure_share <= 1.0
+    assert use.swapped_bytes is None or use.swapped_bytes >= 0
+    assert waited_us("no such resource") is None

@@ -92,7 +92,7 @@ def test_doubts_and_failures_are_told() -> None:
         failed_trial(STUDY, 11, 6, "held", "killed", server_version="18.6"),
     )
     text = text_of(trials)
-    assert "1 trial failed; 1 doubt" in " ".join(text.split())
+    assert "1 trial failed; 2 doubts" in " ".join(text.split())
     assert "\n  doubt       in 10 of 11 trials, worst 20 % (trial 1): others took the CPU\n" in text
     assert "\n  advice      wait for quiet\n" in text
 

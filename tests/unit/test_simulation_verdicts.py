@@ -23,7 +23,7 @@ from pgclinic.model.verdict import VerdictWord
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.e_values import false_discoveries_held, log_e_value, log_e_value_of
-from pgclinic.stats.pages_trend import log_trend_e_value, page_trend
+from pgclinic.stats.page_trend_test import log_trend_e_value, page_trend
 from pgclinic.stats.student_t import p_value_above, quantile
 from pgclinic.study.judge import decided, judge
 from pgclinic.study.vocabulary import ground_of

@@ -16,7 +16,7 @@ from pgclinic.model.verdict import VerdictWord
 from pgclinic.study.judge import judge
 from pgclinic.study.one_way import hits_by_part
 from pgclinic.study.read import parse_study, study_text
-from pgclinic.study.tail import log_slope
+from pgclinic.study.tail_window import log_slope
 
 CLAIM = replace(
     global_counters().claims[0],

@@ -11,7 +11,8 @@ from fixtures.records import blocks_of, global_counters, trial
 from pgclinic.model.study import Claim, PublishedRatio, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import IntervalMethod, VerdictWord
-from pgclinic.stats.student_t import t_interval
+from pgclinic.stats.student_t import t_half_width
+from pgclinic.stats.summary import mean, standard_deviation
 from pgclinic.study.judge import judge
 
 STUDY = global_counters()
@@ -41,8 +42,20 @@ def test_a_settled_number_of_blocks_gives_the_plain_t_interval() -> None:
     assert interval is not None
     assert interval.method is IntervalMethod.FIXED_BLOCKS
     assert interval.low is not None and interval.high is not None
-    low, high = t_interval([math.log(ratio) for ratio in RATIOS])
-    assert (interval.low, interval.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-3)
+    logs = [math.log(ratio) for ratio in RATIOS]
+    # Three blocks ran held later and two ran it earlier: both orders weigh the same.
+    centre = (mean(logs[::2]) + mean(logs[1::2])) / 2
+    half = t_half_width(5, standard_deviation(logs)) * math.sqrt(5 / 4 * (1 / 3 + 1 / 2))
+    assert (interval.low, interval.high) == pytest.approx((math.exp(centre - half), math.exp(centre + half)), rel=1e-3)
+
+
+@pytest.mark.parametrize("order_effect", [0.0, 0.1])
+def test_an_effect_of_the_order_does_not_move_the_ratio(order_effect: float) -> None:
+    """The later trial of each block is 10 % slower; three of five blocks run the held arm later."""
+    ratios = [0.6 * (1 - order_effect) ** (1 if block % 2 else -1) for block in range(1, 6)]
+    interval = judge(STUDY, blocks_of(STUDY, ratios, control_tps=1e6), FIXED).headline.interval
+    assert interval is not None
+    assert interval.ratio == pytest.approx(0.6, rel=1e-4)
 
 
 @pytest.mark.parametrize("profile", [None, QUICK])

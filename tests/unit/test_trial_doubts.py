@@ -109,3 +109,17 @@ def test_a_warm_up_that_was_to_end_by_state_and_did_not_is_one() -> None:
     (doubt,) = find_doubts(trial, load, QUIET, SAMPLES, settled=False)
     assert doubt.kind is DoubtKind.NO_STEADY_STATE
     assert "after 20 s of warm-up" in doubt.text
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"memory_pressure_share": 0.019, "swapped_bytes": 8 * 1024**2 - 1}, None),
+        ({"memory_pressure_share": 0.02}, DoubtKind.MEMORY_PRESSURE),
+        ({"swapped_bytes": 8 * 1024**2}, DoubtKind.MEMORY_PRESSURE),
+        ({"io_pressure_share": 0.39}, None),
+        ({"io_pressure_share": 0.40}, DoubtKind.IO_PRESSURE),
+    ],
+)
+def test_a_machine_short_of_memory_or_disk_is_a_doubt(change: dict[str, float], kind: DoubtKind | None) -> None:
+    assert kinds(cpu=replace(QUIET, **change)) == ({kind} if kind is not None else set())

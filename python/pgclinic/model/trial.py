@@ -64,6 +64,14 @@ class DoubtKind(str, Enum):
     TOO_FEW_EVENTS = "too_few_events"
     DIFFERENT_MACHINE = "different_machine"
     PRELUDE_REFUSED = "prelude_refused"
+    STALLED_TRIAL = "stalled_trial"
+    ORDER_EFFECT = "order_effect"
+    TRIALS_LOST = "trials_lost"
+    AUTOVACUUM_IN_ONE_ARM = "autovacuum_in_one_arm"
+    PLANS_DIFFER = "plans_differ"
+    MEMORY_PRESSURE = "memory_pressure"
+    IO_PRESSURE = "io_pressure"
+    UNEQUAL_CPU = "unequal_cpu"
 
 
 class Doubt(Record):
@@ -85,6 +93,9 @@ class CpuUse(Record):
     where the kernel does not tell. ``clock_jump_s`` is how far the wall clock went away from the steady one meanwhile.
     ``megahertz_early`` and ``megahertz_late`` are the cores' mean clock in the first and in the last third of the load;
     ``stopped_s`` is for how long a CPU limit stopped the control group, all its cores together.
+    ``memory_pressure_share`` and ``io_pressure_share`` are the shares of the time in which some process waited for
+    memory or for I/O (/proc/pressure), ``swapped_bytes`` what the machine swapped in and out; None where the kernel
+    does not report them.
     """
 
     elapsed_s: float
@@ -98,6 +109,9 @@ class CpuUse(Record):
     megahertz_early: float | None = None
     megahertz_late: float | None = None
     stopped_s: float | None = None
+    memory_pressure_share: float | None = None
+    io_pressure_share: float | None = None
+    swapped_bytes: int | None = None
 
 
 class Probe(Record):

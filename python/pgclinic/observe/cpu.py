@@ -9,7 +9,15 @@ from msgspec.structs import replace
 
 from pgclinic.errors import ServerLostError
 from pgclinic.model.trial import CpuUse
-from pgclinic.observe.processes import CpuPressure, MachineCpu, cpu_pressure, cpu_seconds, machine_cpu
+from pgclinic.observe.processes import (
+    CpuPressure,
+    MachineCpu,
+    cpu_pressure,
+    cpu_seconds,
+    machine_cpu,
+    swapped_bytes,
+    waited_us,
+)
 from pgclinic.observe.throttling import first_and_last_third, megahertz, stopped_s
 
 
@@ -25,6 +33,8 @@ class CpuMeter:
         self._started_epoch_s = 0.0
         self._machine = machine_cpu()
         self._pressure = cpu_pressure()
+        self._waited_us: dict[str, int | None] = {}
+        self._swapped: int | None = None
         self._process_s = 0.0
         self._server_s: float | None = None
         self._stopped_s: float | None = None
@@ -36,6 +46,8 @@ class CpuMeter:
         self._process_s = time.process_time()
         self._machine = machine_cpu()
         self._pressure = cpu_pressure()
+        self._waited_us = {resource: waited_us(resource) for resource in ("memory", "io")}
+        self._swapped = swapped_bytes()
         self._server_s = self._server()
         self._stopped_s = stopped_s()
         self._clocks = []
@@ -56,7 +68,7 @@ class CpuMeter:
         before_s, after_s = self._server_s, self._server()
         server_s = None if before_s is None or after_s is None else max(0.0, after_s - before_s)
         early, late = first_and_last_third(self._clocks) or (None, None)
-        stopped = stopped_s()
+        stopped, swapped = stopped_s(), swapped_bytes()
         return CpuUse(
             elapsed_s=elapsed_s,
             cores=len(os.sched_getaffinity(0)),
@@ -69,7 +81,16 @@ class CpuMeter:
             megahertz_early=early,
             megahertz_late=late,
             stopped_s=stopped - self._stopped_s if stopped is not None and self._stopped_s is not None else None,
+            memory_pressure_share=self._waited_share("memory", elapsed_s),
+            io_pressure_share=self._waited_share("io", elapsed_s),
+            swapped_bytes=swapped - self._swapped if swapped is not None and self._swapped is not None else None,
         )
+
+    def _waited_share(self, resource: str, elapsed_s: float) -> float | None:
+        before, after = self._waited_us.get(resource), waited_us(resource)
+        if before is None or after is None or elapsed_s <= 0:
+            return None
+        return min(1.0, (after - before) / 1e6 / elapsed_s)
 
     @staticmethod
     def split(use: CpuUse, observer_s: float) -> CpuUse:

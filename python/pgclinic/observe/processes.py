@@ -65,12 +65,31 @@ def machine_cpu() -> MachineCpu:
 
 def cpu_pressure() -> CpuPressure | None:
     """How long tasks had to wait for a processor since boot; None where the kernel does not tell."""
+    some_us = waited_us("cpu")
+    return CpuPressure(some_us=some_us) if some_us is not None else None
+
+
+def waited_us(resource: str) -> int | None:
+    """Microseconds since boot in which at least one task waited for ``resource``: cpu, memory or io.
+
+    None where the kernel does not report pressure.
+    """
     try:
-        text = (_PROC / "pressure/cpu").read_text()
+        text = (_PROC / "pressure" / resource).read_text()
     except OSError:
         return None
     some = next(line for line in text.splitlines() if line.startswith("some"))
-    return CpuPressure(some_us=int(some.rpartition("total=")[2]))
+    return int(some.rpartition("total=")[2])
+
+
+def swapped_bytes() -> int | None:
+    """Bytes that the machine has swapped in and out since boot; None where the kernel does not report them."""
+    try:
+        lines = (_PROC / "vmstat").read_text().splitlines()
+    except OSError:
+        return None
+    pages = [int(line.split()[1]) for line in lines if line.startswith(("pswpin ", "pswpout "))]
+    return sum(pages) * os.sysconf("SC_PAGE_SIZE") if pages else None
 
 
 def _children(pid: int) -> list[int]:

@@ -85,5 +85,9 @@ def _shapes(events: Iterable[PlanLogged]) -> tuple[StatementPlan, ...]:
 
 def plan_shape(event: PlanLogged) -> str:
     """The nodes of a plan without costs, times and constants."""
-    pattern = _NODE if event.plan_format == "text" else _NAMED
-    return "\n".join(pattern.findall(event.plan))
+    return shape_of_text(event.plan) if event.plan_format == "text" else "\n".join(_NAMED.findall(event.plan))
+
+
+def shape_of_text(plan: str) -> str:
+    """The same of a plan as EXPLAIN prints it."""
+    return "\n".join(_NODE.findall(plan))

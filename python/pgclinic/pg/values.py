@@ -53,6 +53,9 @@ def parse_integer(text: str, unit: str | None, major: int) -> int:
     """A whole number in units of ``unit`` (pg_settings.unit, None for a plain number). Raises ValueError."""
     stripped = text.lstrip(_BLANK)
     value, rest = _integer_prefix(stripped)
+    if math.isnan(value):
+        # Without a digit strtol stops at the very beginning, before the blanks: the server reads .5 but not " .5".
+        rest = text
     if major >= FRACTIONS_SINCE and rest[:1] in (".", "e", "E"):
         value, rest = _float_prefix(stripped)
     if math.isnan(value):

@@ -12,7 +12,7 @@ from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import BlockRatio
 from pgclinic.stats.log_ratio import log_ratio
 from pgclinic.stats.slope import least_squares_slope
-from pgclinic.study.tail import Tail, log_slope, tail_length, tail_of
+from pgclinic.study.tail_window import Tail, log_slope, tail_length, tail_of
 
 #: No event in T seconds means at most 3/T a second with 95 % confidence (Poisson, the "rule of three").
 EVENTS_WHEN_NONE = 3
@@ -141,10 +141,10 @@ def never_started(arm: str, trials: Sequence[TrialRecord]) -> str | None:
 def _pair(claim: Claim, block: int, inside: Sequence[TrialRecord], levels: tuple[float, ...]) -> Pair | str:
     chosen: list[TrialRecord] = []
     for name in claim.levels or (claim.control, claim.arm):
-        trial = _chosen(name, inside)
+        trial = last_try(name, inside)
         if trial is None:
             return f"{name} did not run in it"
-        missing = _unfit(trial, claim)
+        missing = unfit(trial, claim)
         if missing is not None:
             return f"{trial.spec.arm} (trial {trial.spec.number}) {missing}"
         chosen.append(trial)
@@ -186,17 +186,17 @@ def _declines(claim: Claim, chosen: Sequence[TrialRecord]) -> tuple[float, ...]:
     arm = chosen[-1].load
     over_s = 0.0 if arm is None else arm.measured_s if claim.tail_s is None else tail_length(claim.tail_s)
     slopes = [log_slope(trial.load, claim.tail_s) if trial.load is not None else None for trial in chosen]
-    # _unfit has refused trials without a slope.
+    # unfit() has refused trials without a slope.
     return tuple(math.exp((slope or 0.0) * over_s) for slope in slopes)
 
 
-def _chosen(arm: str, inside: Sequence[TrialRecord]) -> TrialRecord | None:
+def last_try(arm: str, inside: Sequence[TrialRecord]) -> TrialRecord | None:
     """The arm's trial in this block; the last one where it had to be repeated."""
     own = [trial for trial in inside if trial.spec.arm == arm]
     return max(own, key=lambda trial: trial.spec.number) if own else None
 
 
-def _unfit(trial: TrialRecord, claim: Claim) -> str | None:
+def unfit(trial: TrialRecord, claim: Claim) -> str | None:
     """Why the trial cannot be used, None where it can."""
     load = trial.load
     if trial.outcome is TrialOutcome.FAILED or load is None:
@@ -218,7 +218,7 @@ def _lacks(trial: TrialRecord, load: LoadResult, claim: Claim) -> str | None:
 
 
 def _tail(trial: TrialRecord, claim: Claim) -> Tail:
-    # _unfit has refused trials without load or with a shorter one.
+    # unfit() has refused trials without load or with a shorter one.
     tail = tail_of(trial.load, claim.tail_s) if trial.load is not None else None
     assert tail is not None
     return tail

@@ -25,14 +25,14 @@ from pgclinic.stats.summary import mean, standard_deviation
 from pgclinic.study import reasoning
 from pgclinic.study.arms import arms_seen
 from pgclinic.study.blocks import OF_THE_LOAD, Evidence, gather, never_started
+from pgclinic.study.false_discovery import weighed_together
 from pgclinic.study.fitted import Fitted, fitted
 from pgclinic.study.forecast import forecast_steps
 from pgclinic.study.interval import interval_of
 from pgclinic.study.one_way import went_one_way
 from pgclinic.study.side_by_side import doubts_side_by_side
 from pgclinic.study.sweep import SweepFinding, judge_sweep, sweep_word
-from pgclinic.study.tail import tps_between
-from pgclinic.study.together import weighed_together
+from pgclinic.study.tail_window import tps_between
 from pgclinic.study.trust import gathered_doubts, refused
 from pgclinic.study.vocabulary import (
     Ground,

@@ -35,7 +35,7 @@ from pgclinic.stats.log_ratio import log_ratio
 from pgclinic.stats.student_t import t_interval
 from pgclinic.stats.summary import mean
 from pgclinic.study.figures import count, percent, ratio, seconds, times
-from pgclinic.study.tail import tail_length
+from pgclinic.study.tail_window import tail_length
 from pgclinic.study.trust import refused
 from pgclinic.study.vocabulary import direction_of
 

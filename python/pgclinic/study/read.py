@@ -12,7 +12,7 @@ from msgspec.structs import fields
 from pgclinic.errors import StudyFileError, UnknownNameError
 from pgclinic.model.study import ArmFile, Claim, Condition, Counter, Study, WarmUpEnd
 from pgclinic.pg.dsn import SECRETS, parse_dsn
-from pgclinic.stats.pages_trend import EXACT_LEVELS_MAX
+from pgclinic.stats.page_trend_test import EXACT_LEVELS_MAX
 from pgclinic.stats.warm_up import LONGEST_S, SHORTEST_S
 from pgclinic.study import format_1
 from pgclinic.study.blocks import OF_THE_LOAD

@@ -14,7 +14,7 @@ from pgclinic.study.blocks import DECLINE, TPS, Evidence, Pair
 from pgclinic.study.figures import count, counter_words, number, percent, ratio, span, times
 from pgclinic.study.interval import FEW_EVENTS, total_counts
 from pgclinic.study.sweep import SweepFinding
-from pgclinic.study.tail import tail_length
+from pgclinic.study.tail_window import tail_length
 from pgclinic.study.trust import STARVED_SHARE, starved_trials
 from pgclinic.study.vocabulary import Ground, direction_of
 

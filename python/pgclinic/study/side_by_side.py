@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from pgclinic.model.sample import numbers
@@ -10,6 +11,9 @@ from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, IntervalMethod
 from pgclinic.study.blocks import OF_THE_LOAD, Pair, gather
 from pgclinic.study.figures import count
+from pgclinic.study.order_effects import order_doubt
+from pgclinic.study.stalled_trials import lost_in_one_arm, stalled_trials
+from pgclinic.study.unequal_conditions import autovacuum_in_one_arm, plans_differ, unequal_cpu
 from pgclinic.trial.checkpoints import CheckpointCount, CheckpointsSeen, checkpoint_in_one_arm, checkpoints_seen
 from pgclinic.trial.finding import Finding
 from pgclinic.trial.machine_doubts import too_few_events
@@ -27,30 +31,45 @@ def doubts_side_by_side(
     study: Study, claims: Sequence[ClaimVerdict], trials: Sequence[TrialRecord]
 ) -> tuple[Doubt, ...]:
     """One doubt a kind, over all claims: the worst one's text, and in how many blocks it was."""
-    lone_checkpoints: dict[tuple[str, int], _Found] = {}
-    few_events: dict[tuple[str, int], _Found] = {}
+    by_block: dict[DoubtKind, list[_Found]] = defaultdict(list)
+    by_claim: dict[DoubtKind, list[Finding]] = defaultdict(list)
     blocks = 0
     for claim, verdict in zip(study.claims, claims, strict=True):
         pairs = gather(claim, trials, [study.arms[arm].level or 0.0 for arm in claim.levels]).pairs
         blocks = max(blocks, len(pairs))
         for pair in pairs:
-            key = (f"{claim.control} {claim.arm}", pair.block)
-            checkpoints = _lone_checkpoint(claim, pair)
-            if checkpoints is not None:
-                lone_checkpoints[key] = (pair.block, checkpoints)
-            events = _few_events(claim, verdict, pair)
-            if events is not None:
-                few_events[key] = (pair.block, events)
+            for kind, finding in _of_block(claim, verdict, pair):
+                by_block[kind].append((pair.block, finding))
+        for kind, found in _of_claim(claim, pairs, trials):
+            by_claim[kind].append(found)
+    gathered = [_gathered(kind, found, blocks) for kind, found in by_block.items()]
+    worst = [max(found, key=lambda one: one.share or 0.0).as_doubt(kind) for kind, found in by_claim.items()]
+    return (*gathered, *worst)
+
+
+def _of_block(claim: Claim, verdict: ClaimVerdict, pair: Pair) -> list[tuple[DoubtKind, Finding]]:
     found = (
-        _gathered(DoubtKind.CHECKPOINT_IN_ONE_ARM, list(lone_checkpoints.values()), blocks),
-        _gathered(DoubtKind.TOO_FEW_EVENTS, list(few_events.values()), blocks),
+        (DoubtKind.CHECKPOINT_IN_ONE_ARM, _lone_checkpoint(claim, pair)),
+        (DoubtKind.AUTOVACUUM_IN_ONE_ARM, autovacuum_in_one_arm(claim, pair)),
+        (DoubtKind.TOO_FEW_EVENTS, _few_events(claim, verdict, pair)),
     )
-    return tuple(doubt for doubt in found if doubt is not None)
+    return [(kind, finding) for kind, finding in found if finding is not None]
 
 
-def _gathered(kind: DoubtKind, found: Sequence[_Found], blocks: int) -> Doubt | None:
-    if not found:
-        return None
+def _of_claim(claim: Claim, pairs: Sequence[Pair], trials: Sequence[TrialRecord]) -> list[tuple[DoubtKind, Finding]]:
+    """What only all blocks of a claim show together."""
+    of_load = claim.measure in OF_THE_LOAD
+    found = (
+        (DoubtKind.STALLED_TRIAL, stalled_trials(claim, trials)),
+        (DoubtKind.TRIALS_LOST, lost_in_one_arm(claim, trials)),
+        (DoubtKind.ORDER_EFFECT, order_doubt(claim, pairs)),
+        (DoubtKind.UNEQUAL_CPU, unequal_cpu(claim, pairs) if of_load else None),
+        (DoubtKind.PLANS_DIFFER, plans_differ(claim, trials) if of_load else None),
+    )
+    return [(kind, finding) for kind, finding in found if finding is not None]
+
+
+def _gathered(kind: DoubtKind, found: Sequence[_Found], blocks: int) -> Doubt:
     block, worst = max(found, key=lambda one: (one[1].share or 0.0, -one[0]))
     within = len({number for number, _ in found})
     return Doubt(

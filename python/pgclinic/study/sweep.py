@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pgclinic.model.verdict import VerdictWord
 from pgclinic.stats.knee import knee
-from pgclinic.stats.pages_trend import PageTrend, log_trend_e_value, page_trend
+from pgclinic.stats.page_trend_test import PageTrend, log_trend_e_value, page_trend
 from pgclinic.stats.summary import mean
 from pgclinic.study.vocabulary import Bounds, Ground, contradicts, inside, on_claimed_side, word_for
 

@@ -7,7 +7,14 @@ from pgclinic.model.load import LoadResult, LoadSpec
 from pgclinic.model.sample import Samples
 from pgclinic.model.trial import CpuUse, Doubt, DoubtKind, TrialSpec
 from pgclinic.trial.finding import Finding
-from pgclinic.trial.machine_doubts import observers_cost, server_not_visible, slower_clock, stopped_by_quota
+from pgclinic.trial.machine_doubts import (
+    io_pressure,
+    memory_pressure,
+    observers_cost,
+    server_not_visible,
+    slower_clock,
+    stopped_by_quota,
+)
 from pgclinic.trial.steadiness import no_steady_state, warm_up_unfinished
 
 # Below these the noise of an ordinary desktop would be called a doubt.
@@ -36,6 +43,8 @@ def find_doubts(
         _throttled(cpu),
         _told(DoubtKind.SERVER_NOT_VISIBLE, server_not_visible(cpu) if cpu is not None else None),
         _told(DoubtKind.OBSERVERS_COST, observers_cost(cpu) if cpu is not None else None),
+        _told(DoubtKind.MEMORY_PRESSURE, memory_pressure(cpu) if cpu is not None else None),
+        _told(DoubtKind.IO_PRESSURE, io_pressure(cpu) if cpu is not None else None),
         _told(DoubtKind.NO_STEADY_STATE, _unsteady(spec, load, settled=settled)),
     ]
     return tuple(doubt for doubt in found if doubt is not None)

@@ -15,6 +15,11 @@ STOPPED_SHARE = 0.05
 OBSERVER_SHARE = 0.03
 # A trial that does next to nothing is not disturbed by watchers that do hardly more.
 OBSERVER_MACHINE_SHARE = 0.01
+#: Memory is short where some process waits for it for this share of the time, or this much is swapped.
+MEMORY_SHARE = 0.02
+SWAPPED_BYTES = 8 * 1024**2
+#: A load that writes waits for its own I/O as well; beyond this the disk sets the figures.
+IO_SHARE = 0.40
 #: Fewer events than this call for exact Poisson limits: their log ratio is far from normal.
 EVENTS_MIN = 30
 
@@ -74,6 +79,32 @@ def server_not_visible(cpu: CpuUse) -> Finding | None:
     return Finding(
         text="the server's processes are not visible from this machine: its CPU is not known, nor who competes for it",
         advice="run pgclinic on the server's machine, or make sure that nothing else runs there",
+    )
+
+
+def memory_pressure(cpu: CpuUse) -> Finding | None:
+    """The machine was short of memory while the trial ran: pages were reclaimed or swapped under the server."""
+    share, swapped = cpu.memory_pressure_share or 0.0, cpu.swapped_bytes or 0
+    if share < MEMORY_SHARE and swapped < SWAPPED_BYTES:
+        return None
+    parts = [f"processes waited for memory {share:.0%} of the time"] if share >= MEMORY_SHARE else []
+    parts += [f"{swapped / 1e6:,.0f} MB were swapped"] if swapped >= SWAPPED_BYTES else []
+    return Finding(
+        text=" and ".join(parts),
+        advice="stop what else uses memory, or give the server less: what was measured is the machine's swapping",
+        share=share,
+    )
+
+
+def io_pressure(cpu: CpuUse) -> Finding | None:
+    """Processes waited for I/O so long that the disk, and whoever shares it, sets the figures."""
+    share = cpu.io_pressure_share
+    if share is None or share < IO_SHARE:
+        return None
+    return Finding(
+        text=f"processes waited for I/O {share:.0%} of the time",
+        advice="see that nothing else uses this disk; a ratio that rests on fsync holds for this disk only",
+        share=share,
     )
 
 

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from pgclinic.stats import pages_trend
-from pgclinic.stats.pages_trend import log_trend_e_value, mid_ranks, page_trend
+from pgclinic.stats import page_trend_test
+from pgclinic.stats.page_trend_test import log_trend_e_value, mid_ranks, page_trend
 
 #: The least L that is significant at 5 % and 1 %, by levels and blocks (Page 1963, table 2).
 PRINTED = [
@@ -121,7 +121,7 @@ def test_many_levels_take_the_normal_limit_and_it_is_close() -> None:
 def test_many_blocks_take_the_normal_limit_where_it_agrees_with_the_exact_one(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = (np.random.default_rng(8).normal(size=(100, 4)) + 0.06 * np.arange(4)).tolist()
     exact = page_trend(drawn)
-    monkeypatch.setattr(pages_trend, "EXACT_BLOCKS_MAX", 99)
+    monkeypatch.setattr(page_trend_test, "EXACT_BLOCKS_MAX", 99)
     normal = page_trend(drawn)
     assert exact.exact
     assert not normal.exact

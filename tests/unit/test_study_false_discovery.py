@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from fixtures.records import blocks_of, global_counters, printed
 from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
+from pgclinic.study.false_discovery import blocks_for_claims, standings
 from pgclinic.study.judge import judge
-from pgclinic.study.together import blocks_for_claims, standings
 
 STUDY = global_counters()
 

@@ -1,0 +1,214 @@
+"""Doubts that all blocks of a claim show together, each at both sides of its threshold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.records import blocks_of, failed_trial, global_counters, trial
+from pgclinic.model.log import LogOrigin, PlanLogged
+from pgclinic.model.study import Claim, Counter, Mechanism
+from pgclinic.model.trial import Doubt, DoubtKind, Probe, TrialRecord
+from pgclinic.model.trial_events import TrialEvent, TrialEvents
+from pgclinic.study.judge import judge
+from pgclinic.study.stalled_trials import is_stalled
+
+STUDY = global_counters()
+CLAIM: Claim = replace(STUDY.claims[0], mechanisms=(), tail_s=None, published_windows=None)
+STUDY = replace(STUDY, claims=(CLAIM,))
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def doubt(trials: Sequence[TrialRecord], kind: DoubtKind, claim: Claim = CLAIM) -> Doubt | None:
+    found = [one for one in judge(replace(STUDY, claims=(claim,)), tuple(trials)).doubts if one.kind is kind]
+    return found[0] if found else None
+
+
+def test_every_doubt_has_its_line_in_the_documents() -> None:
+    text = (DOCS / "concepts" / "verdicts.md").read_text()
+    assert [kind.value for kind in DoubtKind if f"`{kind.value}`" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("events", "usual", "stalled"),
+    [
+        (0, 10_000, True),
+        (500, 10_000, True),
+        (501, 10_000, False),
+        # Chance gives none where seven are the rule in 0.9 of 1000 cases, and where six are in 2.5.
+        (0, 7.0, True),
+        (0, 6.0, False),
+    ],
+)
+def test_a_trial_stalls_below_a_share_of_the_usual_and_not_by_chance(
+    events: int, usual: float, *, stalled: bool
+) -> None:
+    assert is_stalled(events, usual) is stalled
+
+
+def test_a_stalled_trial_is_a_doubt_also_where_its_block_is_left_out() -> None:
+    steady = list(blocks_of(STUDY, [1.0] * 6, seconds=10))
+    assert doubt(steady, DoubtKind.STALLED_TRIAL) is None
+    stopped = list(steady)
+    stopped[11] = replace(steady[11], load=replace(trial(STUDY, 12, 6, "held", [0] * 10).load))  # type: ignore[type-var]
+    seen = doubt(stopped, DoubtKind.STALLED_TRIAL)
+    assert seen is not None
+    assert seen.text.startswith("1 trial of 12 stalled: held (trial 12) had 0 transactions in 10 s")
+    stopped[10] = replace(steady[10], load=replace(trial(STUDY, 11, 6, "free", [0] * 10).load))  # type: ignore[type-var]
+    assert judge(STUDY, tuple(stopped)).headline.interval is not None
+    both = doubt(stopped, DoubtKind.STALLED_TRIAL)
+    assert both is not None
+    assert both.text.startswith("2 trials of 12 stalled")
+
+
+def with_order_effect(change: float) -> tuple[TrialRecord, ...]:
+    noise = (1.0, 1.003, 0.998, 1.001, 0.999, 1.002)
+    ratios = [0.6 * wobble * (1 + change) ** (1 if block % 2 else -1) for block, wobble in enumerate(noise, start=1)]
+    return blocks_of(STUDY, ratios, control_tps=1e6)
+
+
+@pytest.mark.parametrize(("change", "doubted"), [(0.04, False), (0.06, True), (-0.04, False), (-0.06, True)])
+def test_an_order_effect_beyond_the_equivalence_margin_is_a_doubt(change: float, *, doubted: bool) -> None:
+    seen = doubt(with_order_effect(change), DoubtKind.ORDER_EFFECT)
+    assert (seen is not None) is doubted
+    if seen is not None:
+        assert f"{abs(change):.0%}".replace("%", " %") in seen.text
+        assert ("faster" if change > 0 else "slower") in seen.text
+
+
+def test_noise_alone_is_no_order_effect() -> None:
+    ratios = [0.6 * math.exp(value) for value in (0.3, -0.2, 0.1, 0.25, -0.3, -0.1)]
+    assert doubt(blocks_of(STUDY, ratios), DoubtKind.ORDER_EFFECT) is None
+
+
+def test_one_order_in_all_blocks_is_a_doubt() -> None:
+    """As four shuffled blocks have in one run of eight."""
+    trials = [
+        replace(one, spec=replace(one.spec, position=1 if one.spec.arm == "free" else 2))
+        for one in blocks_of(STUDY, [0.6] * 4)
+    ]
+    seen = doubt(trials, DoubtKind.ORDER_EFFECT)
+    assert seen is not None
+    assert seen.text.startswith("free ran before held in each of the 4 blocks")
+    assert doubt(trials[:6], DoubtKind.ORDER_EFFECT) is None, "three blocks have no interval yet"
+
+
+@pytest.mark.parametrize(("blocks", "doubted"), [(10, True), (11, False)])
+def test_trials_lost_in_one_arm_are_a_doubt_from_a_tenth_on(blocks: int, *, doubted: bool) -> None:
+    trials = list(blocks_of(STUDY, [0.6] * blocks))
+    trials[1] = failed_trial(STUDY, 2, 1, "held", "killed", server_version="18.6")
+    seen = doubt(trials, DoubtKind.TRIALS_LOST)
+    assert (seen is not None) is doubted
+    if seen is not None:
+        assert seen.text == "of free 0 of 10 trials and held 1 of 10 trials cannot be used"
+    trials[2] = failed_trial(STUDY, 3, 2, "free", "killed", server_version="18.6")
+    assert doubt(trials, DoubtKind.TRIALS_LOST) is None, "both arms lost as many"
+
+
+def with_counter(counter: str, control: float, arm: float) -> list[TrialRecord]:
+    return [
+        replace(one, counters=one.counters | {counter: control if one.spec.arm == "free" else arm})
+        for one in blocks_of(STUDY, [0.6] * 5, seconds=10)
+    ]
+
+
+@pytest.mark.parametrize("counter", [Counter.VACUUMS_PER_S, Counter.ANALYZES_PER_S])
+def test_autovacuum_in_one_arm_only_is_a_doubt(counter: Counter) -> None:
+    seen = doubt(with_counter(counter, 0.0, 0.1), DoubtKind.AUTOVACUUM_IN_ONE_ARM)
+    assert seen is not None
+    assert "ran 1 time in held and not in free" in seen.text
+    assert doubt(with_counter(counter, 0.1, 0.3), DoubtKind.AUTOVACUUM_IN_ONE_ARM) is None
+    assert doubt(with_counter(counter, 0.0, 0.0), DoubtKind.AUTOVACUUM_IN_ONE_ARM) is None
+
+
+def test_arms_that_are_about_autovacuum_are_not_doubted_for_it() -> None:
+    trials = with_counter(Counter.VACUUMS_PER_S, 0.0, 0.1)
+    about = replace(CLAIM, mechanisms=(Mechanism(counter="vacuums_per_s", ratio_min=1.5, about="vacuums"),))
+    assert doubt(trials, DoubtKind.AUTOVACUUM_IN_ONE_ARM, about) is None
+    tuned = [replace(one, spec=replace(one.spec, settings={"autovacuum_naptime": "1s"})) for one in trials]
+    assert doubt(tuned, DoubtKind.AUTOVACUUM_IN_ONE_ARM) is None
+
+
+def with_others(control_share: float, arm_share: float, pressure: float = 0.5) -> list[TrialRecord]:
+    shares = {"free": control_share, "held": arm_share}
+    return [
+        replace(one, cpu=replace(one.cpu, others_s=shares[one.spec.arm] * 16.0, pressure_share=pressure))  # type: ignore[type-var]
+        for one in blocks_of(STUDY, [0.6] * 5, seconds=8)
+    ]
+
+
+@pytest.mark.parametrize(("apart", "doubted"), [(0.09, False), (0.11, True), (-0.11, True)])
+def test_cpu_that_others_took_from_one_arm_is_a_doubt(apart: float, *, doubted: bool) -> None:
+    seen = doubt(with_others(0.20, 0.20 + apart), DoubtKind.UNEQUAL_CPU)
+    assert (seen is not None) is doubted
+    if seen is not None:
+        assert seen.text.startswith(f"other processes took {0.2 + apart:.0%} of the CPU while held ran and 20%")
+    assert doubt(with_others(0.20, 0.60, pressure=0.1), DoubtKind.UNEQUAL_CPU) is None, "nobody waited for it"
+
+
+INDEX_SCAN = "Index Scan using counters_pkey on counters  (cost=0.29..8.31 rows=1 width=12)"
+SEQ_SCAN = "Seq Scan on counters  (cost=0.00..179.00 rows=1 width=12)\n  Filter: (id = 1)"
+
+
+def with_probes(plans: dict[str, Sequence[str]]) -> list[TrialRecord]:
+    """The plan of the probe by arm, block by block."""
+    return [
+        replace(one, probe=Probe(pages=3, plan=plans[one.spec.arm][one.spec.block - 1]))
+        for one in blocks_of(STUDY, [0.6] * 5)
+    ]
+
+
+def test_a_plan_that_changes_between_blocks_is_a_doubt() -> None:
+    cheaper = INDEX_SCAN.replace("8.31", "9.87")
+    same = with_probes({"free": [INDEX_SCAN, cheaper] * 3, "held": [cheaper] * 5})
+    assert doubt(same, DoubtKind.PLANS_DIFFER) is None, "costs are no other plan"
+    seen = doubt(with_probes({"free": [INDEX_SCAN] * 5, "held": [INDEX_SCAN] * 4 + [SEQ_SCAN]}), DoubtKind.PLANS_DIFFER)
+    assert seen is not None
+    assert seen.text == (
+        "the probe had two plans in held: Index Scan using counters_pkey on counters in 4 trials, "
+        "Seq Scan on counters in 1"
+    )
+
+
+def test_a_plan_that_differs_between_the_arms_is_a_doubt_unless_the_claim_is_about_it() -> None:
+    trials = with_probes({"free": [INDEX_SCAN] * 5, "held": [SEQ_SCAN] * 5})
+    seen = doubt(trials, DoubtKind.PLANS_DIFFER)
+    assert seen is not None
+    assert seen.text.startswith("the probe had another plan in held (Seq Scan on counters) than in free")
+    about = replace(CLAIM, mechanisms=(Mechanism(counter="probe_pages", ratio_min=1.1, about="pages"),))
+    assert doubt(trials, DoubtKind.PLANS_DIFFER, about) is None
+    other_data = [
+        replace(one, spec=replace(one.spec, fill="another")) if one.spec.arm == "held" else one for one in trials
+    ]
+    assert doubt(other_data, DoubtKind.PLANS_DIFFER) is None
+
+
+def logged(text: str, plan: str) -> TrialEvent:
+    return TrialEvent(
+        at_s=1.0,
+        event=PlanLogged(
+            origin=LogOrigin(), duration_us=10, plan_format="text", query_id=None, query_text=text, plan=plan
+        ),
+    )
+
+
+def test_logged_plans_of_the_same_statement_are_compared() -> None:
+    trials = [
+        replace(
+            one,
+            events=TrialEvents(
+                kept=(
+                    logged(f"select v from counters where id = {one.spec.number}", INDEX_SCAN),
+                    logged("select count(*) from counters", SEQ_SCAN if one.spec.arm == "held" else INDEX_SCAN),
+                )
+            ),
+        )
+        for one in blocks_of(STUDY, [0.6] * 5)
+    ]
+    seen = doubt(trials, DoubtKind.PLANS_DIFFER)
+    assert seen is not None
+    assert seen.text.startswith('"select count ( * ) from counters" had another plan in held')
