@@ -108,6 +108,7 @@ def test_arms_that_are_the_same_are_never_told_apart(items: Command) -> None:
     assert interval["high"] is None or interval["high"] > 0.95
     assert code == (0 if seen["word"] == "no difference" else 4)
     assert "up to 24 s" in said
+    assert (seen["causes"], seen["activity"]["a_sessions"]) == ([], 2)
 
 
 def test_two_versions_with_a_held_horizon_each(items: Command) -> None:

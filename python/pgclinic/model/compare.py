@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pgclinic.model.activity import Activity, Cause
 from pgclinic.model.prelude import Prelude
 from pgclinic.model.record import Record
 from pgclinic.model.trial import Doubt
@@ -83,7 +84,8 @@ class Comparison(Record):
     ``smallest_effect`` is how much slower, as a share, b must be for so many blocks of this noise to tell.
     ``blocks_needed`` estimates how many more would decide it, where it is inconclusive; ``how`` is the reasoning.
     ``prelude`` is what a against itself told before, if that was run. ``invalid_because`` is set where the word is
-    *invalid*.
+    *invalid*. ``causes`` say why the slower arm is slower, what matters most first, and are empty without a clear
+    answer; ``activity`` is what the servers of both arms did.
     """
 
     name: str
@@ -101,4 +103,6 @@ class Comparison(Record):
     blocks_needed: int | None = None
     prelude: Prelude | None = None
     invalid_because: InvalidReason | None = None
+    causes: tuple[Cause, ...] = ()
+    activity: Activity | None = None
     format: int = 1

@@ -28,6 +28,7 @@ class TrialSpec(Record):
     """Everything one trial needs, every value a literal. ``load.target`` is filled in once the server is up.
 
     ``block`` and ``position`` say where it stands in the counterbalanced order; ``number`` counts all trials from 1.
+    With ``wants_plans`` the server logs the plans of the load's statements when the load is over.
     """
 
     number: int
@@ -43,6 +44,7 @@ class TrialSpec(Record):
     gauges: dict[str, str] = {}
     pages: PagesWanted | None = None
     warm_up_ends: WarmUpEnd = WarmUpEnd.TIME
+    wants_plans: bool = False
 
 
 class DoubtKind(str, Enum):

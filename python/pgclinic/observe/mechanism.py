@@ -37,6 +37,11 @@ def mechanism_counters(
     return {counter: value for counter, value in found.items() if value is not None}
 
 
+def per_transaction(samples: Samples, rate: Rate, *, measured_s: float, transactions: int) -> float | None:
+    """One rate for each transaction of the load, as the counters have it; None where it cannot be read."""
+    return _Span(samples, measured_s, transactions).per_transaction(rate)
+
+
 class _Span:
     """The samples that enclose the measured time, view by view."""
 

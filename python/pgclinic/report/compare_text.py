@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pgclinic.model.compare import CompareWord, Comparison, Measure, MeasureCompared, ThresholdSeen, ThresholdState
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
+from pgclinic.report.activity_text import activity_lines, why_words
+from pgclinic.report.columns import in_columns
 from pgclinic.report.cost import cost_of, server_words
 from pgclinic.report.no_answer import no_answer
 from pgclinic.report.prelude_text import prelude_text
@@ -96,9 +98,14 @@ def compare_text(comparison: Comparison, trials: Sequence[TrialRecord], places: 
     figure = refused(comparison)
     if figure is not None:
         lines.extend(_row("refused", figure, width))
+    why = why_words(comparison.causes)
+    if why is not None:
+        lines.extend(_row("why", why, width))
     for side, arm in (("a", comparison.a), ("b", comparison.b)):
         lines.extend(_row(side, arm.about, width))
     lines.extend(["", *table_lines(comparison.measures), ""])
+    if comparison.activity is not None:
+        lines.extend(activity_lines(comparison.activity, width))
     for label, content in _rows(comparison, trials, places):
         lines.extend(_row(label, content, width))
     return "\n".join(line.rstrip() for line in lines)
@@ -171,13 +178,7 @@ def table_lines(measures: Sequence[MeasureCompared]) -> list[str]:
     rows = (HEAD, *table_rows(measures))
     if len(rows) == 1:
         return ["  no block could be used, so there are no figures"]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
-    return [
-        "  "
-        + row[0].ljust(widths[0])
-        + "".join(f"   {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
-        for row in rows
-    ]
+    return in_columns(rows)
 
 
 def trust(comparison: Comparison, trials: Sequence[TrialRecord]) -> str:

@@ -18,6 +18,7 @@ from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
 from pgclinic.report import run_view
+from pgclinic.report.activity_text import activity_tables, why_words
 from pgclinic.report.arms_table import arms_view
 from pgclinic.report.claim_view import ClaimView, claim_view
 from pgclinic.report.compare_text import HEAD, table_rows
@@ -76,6 +77,8 @@ def render_report(
             comparison=comparison,
             compared=table_rows(comparison.measures) if comparison is not None else (),
             compared_heads=HEAD,
+            why=why_words(comparison.causes) if comparison is not None else None,
+            activity=activity_tables(comparison.activity) if comparison is not None else (),
             started=run_view.started(run),
             arms=run_view.arm_rows(study, trials),
             workload=run_view.workload_rows(run, study, verdict, trials),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from pgclinic.analysis.activity import compare_activity
+from pgclinic.analysis.causes import find_causes
+from pgclinic.model.activity import Activity, Cause
 from pgclinic.model.compare import ArmCompared, CompareWord, Comparison, Measure, MeasureCompared, Threshold
 from pgclinic.model.prelude import Prelude
 from pgclinic.model.study import Claim, Counter, Profile, Study
@@ -47,6 +50,7 @@ def compare(
     evidence = gather(claim, trials)
     fixed = profile.blocks_min == profile.blocks_max == len(evidence.pairs) and len(evidence.pairs) >= FIRST_LOOK
     word = word_for(seen)
+    activity = compare_activity([(pair.control, pair.arm) for pair in evidence.pairs])
     measures = tuple(_measures(evidence, seen, fixed=fixed))
     return Comparison(
         name=study.title,
@@ -64,7 +68,16 @@ def compare(
         blocks_needed=seen.blocks_needed,
         prelude=prelude,
         invalid_because=_invalid_because(seen, prelude) if word is CompareWord.INVALID else None,
+        causes=_causes(word, activity),
+        activity=activity,
     )
+
+
+def _causes(word: CompareWord, activity: Activity | None) -> tuple[Cause, ...]:
+    """Only an answer has a cause: what differs between arms that are equally fast does not matter."""
+    if activity is None or word not in (CompareWord.FASTER, CompareWord.SLOWER):
+        return ()
+    return find_causes(activity, "b" if word is CompareWord.SLOWER else "a")
 
 
 def _invalid_because(seen: ClaimVerdict, prelude: Prelude | None) -> InvalidReason:

@@ -70,11 +70,20 @@ class PlannedBlocks(Sequence[tuple[TrialSpec, ...]]):
     same random rows.
     """
 
-    def __init__(self, profile: Profile, arms: Mapping[str, ArmResolved], seed: int, server: ServerWanted) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        arms: Mapping[str, ArmResolved],
+        seed: int,
+        server: ServerWanted,
+        *,
+        wants_plans: bool = False,
+    ) -> None:
         self._profile = profile
         self._arms = arms
         self._seed = seed
         self._server = server
+        self._wants_plans = wants_plans
 
     def __len__(self) -> int:
         return self._profile.blocks_max
@@ -107,6 +116,7 @@ class PlannedBlocks(Sequence[tuple[TrialSpec, ...]]):
                 gauges=self._arms[name].workload.gauges,
                 pages=self._arms[name].workload.pages,
                 warm_up_ends=self._profile.warm_up_ends,
+                wants_plans=self._wants_plans,
             )
             for position, name in enumerate(names, start=1)
         )
@@ -117,7 +127,8 @@ def expand(
 ) -> PlannedBlocks:
     """All blocks that may run, each one trial of every arm in counterbalanced order."""
     arms = {name: resolve_arm(study, profile, name, extra_settings) for name in study.arms if name in profile.measure_s}
-    return PlannedBlocks(profile, arms, seed, server)
+    # A claim names its cause itself; a question is answered with the cause.
+    return PlannedBlocks(profile, arms, seed, server, wants_plans=any(claim.open for claim in study.claims))
 
 
 def server_of(arm: ArmResolved, server: ServerWanted) -> ServerWanted:

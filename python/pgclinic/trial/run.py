@@ -36,6 +36,7 @@ from pgclinic.pg.session import Access, QueryError
 from pgclinic.trial.condition import conditions
 from pgclinic.trial.doubts import find_doubts
 from pgclinic.trial.patient import server_for
+from pgclinic.trial.plan_capture import capture_plans
 from pgclinic.trial.restarts import RestartWatch
 from pgclinic.trial.seconds import LiveSeconds
 from pgclinic.trial.server_log import ServerLog
@@ -143,6 +144,10 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
         began_s = load.started_epoch_us / 1e6
         events = log.read(began_s)
         restarts.refuse(load, [one.event for one in events.kept])
+        if spec.wants_plans and access.server.source != "attached":
+            listener.on_stage("asking for plans")
+            plans = capture_plans(access.server, _aimed(spec.load, access), began_s)
+            events = replace(events, kept=(*events.kept, *plans))
     aligned = tuple(replace(look, at_s=look.at_s - began_s) for look in processes)
     return Measured(
         load=load,

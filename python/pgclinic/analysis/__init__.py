@@ -1,0 +1,1 @@
+"""What the samples of trials say. Pure: records in, records out."""

@@ -1,0 +1,141 @@
+"""Two arms side by side, block by block: their work, waits, statements and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pgclinic.analysis.clear_difference import differs_clearly
+from pgclinic.analysis.session_waits import session_waits
+from pgclinic.analysis.statement_times import StatementTime, statement_times
+from pgclinic.analysis.work import work_of
+from pgclinic.model.activity import Activity, StatementCompared, WaitCompared, Work, WorkCompared
+from pgclinic.model.trial import TrialRecord
+from pgclinic.stats.summary import mean
+
+#: One trial of a and one of b.
+Block = tuple[TrialRecord, TrialRecord]
+
+_WAITS_MAX, _STATEMENTS_MAX = 12, 20
+
+
+def compare_activity(blocks: Sequence[Block]) -> Activity | None:
+    """All that can be seen in every block; None without a block. Only trials that were measured may be given."""
+    if not blocks:
+        return None
+    a_load, b_load = blocks[0][0].load, blocks[0][1].load
+    return Activity(
+        a_sessions=a_load.clients if a_load is not None else 0,
+        b_sessions=b_load.clients if b_load is not None else 0,
+        work=tuple(_work(blocks)),
+        waits=tuple(_waits(blocks)),
+        statements=tuple(_statements(blocks)),
+    )
+
+
+def session_us(trial: TrialRecord) -> float:
+    """The time that sessions had for each transaction, in microseconds: all clients' time over their commits."""
+    load = trial.load
+    return load.clients * load.measured_s * 1e6 / load.transactions if load is not None and load.transactions else 0.0
+
+
+def _tps(trial: TrialRecord) -> float:
+    return trial.load.tps if trial.load is not None else 0.0
+
+
+def _more_us(blocks: Sequence[Block]) -> float:
+    """By how much the mean session time per transaction of b is above that of a; negative where it is below."""
+    return mean([session_us(b) for _, b in blocks]) - mean([session_us(a) for a, _ in blocks])
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _work(blocks: Sequence[Block]) -> list[WorkCompared]:
+    seen = [(work_of(a), work_of(b)) for a, b in blocks]
+    found = []
+    for work in Work:
+        if not all(work in a and work in b for a, b in seen):
+            continue
+        a, b = [one[work] for one, _ in seen], [one[work] for _, one in seen]
+        found.append(
+            WorkCompared(
+                work=work,
+                a=mean(a),
+                b=mean(b),
+                a_per_s=mean([value * _tps(trial) for value, (trial, _) in zip(a, blocks, strict=True)]),
+                b_per_s=mean([value * _tps(trial) for value, (_, trial) in zip(b, blocks, strict=True)]),
+                clear=differs_clearly(a, b),
+            )
+        )
+    return found
+
+
+def _waits(blocks: Sequence[Block]) -> list[WaitCompared]:
+    """By session time per transaction: what takes as much of twice the time is twice the wait."""
+    seen = [(session_waits(a), session_waits(b)) for a, b in blocks]
+    more_us = _more_us(blocks)
+    found = []
+    for wait in sorted({name for pair in seen for one in pair for name in one}):
+        a, b = [one.get(wait, 0.0) for one, _ in seen], [one.get(wait, 0.0) for _, one in seen]
+        a_us = [_us(value, trial) for value, (trial, _) in zip(a, blocks, strict=True)]
+        b_us = [_us(value, trial) for value, (_, trial) in zip(b, blocks, strict=True)]
+        found.append(
+            WaitCompared(
+                wait=wait,
+                a=mean(a),
+                b=mean(b),
+                clear=differs_clearly(a_us, b_us),
+                explains=_share(mean(b_us) - mean(a_us), more_us),
+            )
+        )
+    return sorted(found, key=lambda one: one.a + one.b, reverse=True)[:_WAITS_MAX]
+
+
+def _us(sessions: float, trial: TrialRecord) -> float:
+    """What so many sessions at a time are for each transaction."""
+    clients = trial.load.clients if trial.load is not None else 0
+    return sessions / clients * session_us(trial) if clients else 0.0
+
+
+def _statements(blocks: Sequence[Block]) -> list[StatementCompared]:
+    seen = [(statement_times(a), statement_times(b)) for a, b in blocks]
+    more_us = _more_us(blocks)
+    found = []
+    for key in dict.fromkeys(key for pair in seen for one in pair for key in one):
+        a, b = [one.get(key) for one, _ in seen], [one.get(key) for _, one in seen]
+        found.append(_statement(a, b, more_us))
+    return sorted(found, key=lambda one: (one.a_us or 0.0) + (one.b_us or 0.0), reverse=True)[:_STATEMENTS_MAX]
+
+
+def _statement(
+    a: Sequence[StatementTime | None], b: Sequence[StatementTime | None], more_us: float
+) -> StatementCompared:
+    text = next(one.text for one in (*a, *b) if one is not None)
+    a_us, b_us = [one.us for one in a if one is not None], [one.us for one in b if one is not None]
+    both = len(a_us) == len(a) and len(b_us) == len(b)
+    a_plans, b_plans = _plans(a), _plans(b)
+    return StatementCompared(
+        text=text,
+        a_us=mean(a_us) if a_us else None,
+        b_us=mean(b_us) if b_us else None,
+        clear=both and differs_clearly(a_us, b_us),
+        a_plan=_commonest(a_plans),
+        b_plan=_commonest(b_plans),
+        # One that is seen in both arms may come with the parameters.
+        plans_differ=bool(a_plans) and bool(b_plans) and not a_plans.keys() & b_plans.keys(),
+        explains=_share(mean(b_us) - mean(a_us), more_us) if both else None,
+    )
+
+
+def _plans(seen: Sequence[StatementTime | None]) -> Mapping[tuple[str, ...], int]:
+    """Each plan with the number of trials in which it was the commonest."""
+    plans: dict[tuple[str, ...], int] = {}
+    for one in seen:
+        if one is not None and one.plan:
+            plans[one.plan] = plans.get(one.plan, 0) + 1
+    return plans
+
+
+def _commonest(plans: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:
+    return max(plans, key=lambda plan: plans[plan], default=())

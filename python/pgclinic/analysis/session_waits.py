@@ -1,0 +1,21 @@
+"""What the sessions of one trial's load waited for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pgclinic.model.trial import TrialRecord
+from pgclinic.observe.deltas import waits_of
+
+_OF_LOAD = ("client backend", "parallel worker")
+
+
+def session_waits(trial: TrialRecord) -> dict[str, float]:
+    """How many sessions at a time, on average over the samples of the measured time; empty without a sample."""
+    if trial.load is None:
+        return {}
+    taken = [one for one in trial.samples.of("activity") if 0 <= one.at_s <= trial.load.measured_s]
+    sums: Counter[str] = Counter()
+    for sample in taken:
+        sums.update(waits_of(row for row in sample.rows if row.get("backend_type") in _OF_LOAD))
+    return {wait: total / len(taken) for wait, total in sums.items()}

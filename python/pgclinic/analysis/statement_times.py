@@ -1,0 +1,54 @@
+"""Which statements one trial's load ran, how long they took, and by which plans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from pgclinic.analysis.plan_nodes import nodes_of
+from pgclinic.model.load import StatementKind
+from pgclinic.model.log import PlanLogged
+from pgclinic.model.trial import TrialRecord
+from pgclinic.pg.fingerprint import fingerprint
+
+
+@dataclass(frozen=True)
+class StatementTime:
+    """``us`` is the time per transaction as the client waited; of a statement inside a function, which no client sees,
+    what the server logged for it. ``plan`` is the commonest of its plans, () where none is known."""
+
+    text: str
+    us: float
+    plan: tuple[str, ...] = ()
+
+
+def statement_times(trial: TrialRecord) -> dict[str, StatementTime]:
+    """By fingerprint."""
+    load = trial.load
+    if load is None or not load.transactions:
+        return {}
+    found: dict[str, StatementTime] = {}
+    for script in load.scripts:
+        for one in script.statements:
+            if one.kind is StatementKind.SQL and one.latency.count:
+                key = fingerprint(one.text)
+                us = one.latency.mean_us * one.latency.count / load.transactions
+                before = found.get(key)
+                text = before.text if before is not None else " ".join(one.text.split()).removesuffix(";")
+                found[key] = StatementTime(text, us + (before.us if before is not None else 0.0))
+    return _with_plans(found, trial)
+
+
+def _with_plans(found: dict[str, StatementTime], trial: TrialRecord) -> dict[str, StatementTime]:
+    plans: dict[str, list[PlanLogged]] = {}
+    for one in trial.events.kept:
+        if isinstance(one.event, PlanLogged) and one.event.query_text is not None:
+            plans.setdefault(fingerprint(one.event.query_text), []).append(one.event)
+    for key, events in plans.items():
+        plan = Counter(nodes_of(event) for event in events).most_common(1)[0][0]
+        seen = found.get(key)
+        if seen is None:
+            text = " ".join((events[0].query_text or "").split()).removesuffix(";")
+            seen = StatementTime(text, sum(event.duration_us for event in events) / len(events))
+        found[key] = StatementTime(seen.text, seen.us, plan)
+    return found

@@ -1,0 +1,36 @@
+"""What one trial's server did for each transaction."""
+
+from __future__ import annotations
+
+from pgclinic.model.activity import Work
+from pgclinic.model.study import Counter
+from pgclinic.model.trial import TrialRecord
+from pgclinic.observe.deltas import Rate
+from pgclinic.observe.mechanism import per_transaction
+
+_OF_SAMPLES = {
+    Work.TEMPORARY_FILES: (Rate.TEMP_BYTES,),
+    Work.BUFFER_READS: (Rate.BUFFER_READS,),
+    Work.WAL: (Rate.WAL_BYTES,),
+    Work.FULL_PAGE_IMAGES: (Rate.FULL_PAGE_IMAGES,),
+    Work.BUFFERS: (Rate.BUFFER_HITS, Rate.BUFFER_READS),
+    Work.SEQUENTIAL_SCANS: (Rate.SEQUENTIAL_SCANS,),
+}
+
+
+def work_of(trial: TrialRecord) -> dict[Work, float]:
+    """Per transaction; what this server does not count is left out."""
+    load = trial.load
+    if load is None or not load.transactions:
+        return {}
+    found = {}
+    for work, rates in _OF_SAMPLES.items():
+        each = [
+            per_transaction(trial.samples, rate, measured_s=load.measured_s, transactions=load.transactions)
+            for rate in rates
+        ]
+        known = [one for one in each if one is not None]
+        if len(known) == len(rates):
+            found[work] = sum(known)
+    cpu_us = trial.counters.get(Counter.SERVER_CPU_US_PER_TRANSACTION)
+    return found if cpu_us is None else {**found, Work.CPU: cpu_us}

@@ -1,0 +1,166 @@
+"""What the servers of two arms did, in words: the causes in a line, and the rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pgclinic.analysis.plan_nodes import only_in
+from pgclinic.model.activity import Activity, Cause, StatementCompared, WaitCompared, Work, WorkCompared
+from pgclinic.report.arms_table import Table
+from pgclinic.report.columns import in_columns
+from pgclinic.study.figures import number, size
+
+CAUSES_SHOWN = 3
+WAITS_SHOWN = 6
+STATEMENTS_SHOWN = 5
+#: Sessions on average; what waits more rarely is not worth a row.
+WAITS_FROM = 0.02
+_NODES_SHOWN = 2
+_CELL_MIN = 12
+_NONE = "none"
+HEADS = ("Per transaction", "a", "b")
+WAIT_HEADS = ("Sessions that wait for", "a", "b")
+STATEMENT_HEADS = ("Statement, time per transaction", "a", "b")
+
+#: What is compared, and how an amount of it is worded.
+_TITLES: dict[Work, str] = {
+    Work.TEMPORARY_FILES: "temporary files",
+    Work.BUFFER_READS: "buffers read",
+    Work.WAL: "WAL",
+    Work.FULL_PAGE_IMAGES: "full-page images",
+    Work.BUFFERS: "buffers visited",
+    Work.SEQUENTIAL_SCANS: "sequential scans",
+    Work.CPU: "server CPU",
+}
+_SIZES = (Work.TEMPORARY_FILES, Work.WAL)
+
+#: A name, and what it is in a and in b.
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ActivityRows:
+    """Rows of a name, a's and b's; the plans of a statement stand below it."""
+
+    work: tuple[Row, ...]
+    waits: tuple[Row, ...]
+    statements: tuple[Row, ...]
+
+
+def why_words(causes: Sequence[Cause]) -> str | None:
+    """The causes that matter most in one line; None without any."""
+    return "; ".join(_cause(cause) for cause in causes[:CAUSES_SHOWN]) or None
+
+
+def _cause(cause: Cause) -> str:
+    if cause.plan is not None:
+        return plan_change(cause.plan)
+    if cause.wait is not None:
+        return _against(f"sessions that wait for {cause.wait.wait}", cause.wait.a, cause.wait.b, number)
+    assert cause.work is not None
+    one = cause.work
+    if one.work is Work.TEMPORARY_FILES:
+        return _against(_TITLES[one.work], one.a_per_s, one.b_per_s, lambda value: f"{size(value)}/s")
+    return _against(f"{_TITLES[one.work]} per transaction", one.a, one.b, lambda value: _amount(one.work, value))
+
+
+def plan_change(statement: StatementCompared) -> str:
+    """plans differ: Seq Scan on orders (a) -> Index Scan using orders_pkey on orders (b)."""
+    a, b = only_in(statement.a_plan, statement.b_plan), only_in(statement.b_plan, statement.a_plan)
+    return f"plans differ: {_nodes(a)} (a) -> {_nodes(b)} (b)"
+
+
+def _nodes(nodes: Sequence[str]) -> str:
+    """The lowest nodes read the tables: they say most."""
+    shown = list(nodes[-_NODES_SHOWN:]) or ["without it"]
+    return ", ".join(shown)
+
+
+def _against(what: str, a: float, b: float, worded: Callable[[float], str]) -> str:
+    return f"{what}: {worded(a) if a else _NONE} (a) against {worded(b) if b else _NONE} (b)"
+
+
+def _amount(work: Work, value: float) -> str:
+    if work in _SIZES:
+        return size(value)
+    return duration(value) if work is Work.CPU else number(value)
+
+
+def duration(us: float) -> str:
+    """912 µs, 1.2 ms."""
+    if us >= 1e6:
+        return f"{number(us / 1e6)} s"
+    return f"{number(us / 1000)} ms" if us >= 1000 else f"{number(us)} µs"
+
+
+def activity_rows(activity: Activity) -> ActivityRows:
+    waits = [one for one in activity.waits if max(one.a, one.b) >= WAITS_FROM][:WAITS_SHOWN]
+    statements = activity.statements[:STATEMENTS_SHOWN]
+    return ActivityRows(
+        work=tuple(_work_row(one) for one in activity.work if one.a or one.b),
+        waits=tuple(_wait_row(one, activity) for one in waits),
+        statements=tuple(row for one in statements for row in _statement_rows(one)),
+    )
+
+
+def activity_tables(activity: Activity | None) -> tuple[Table, ...]:
+    """The same tables for the page; none without a block."""
+    if activity is None:
+        return ()
+    rows = activity_rows(activity)
+    parts = (
+        ("What the servers did for a transaction, means over the blocks", HEADS, rows.work),
+        ("What the load's sessions waited for, how many at a time on average", WAIT_HEADS, rows.waits),
+        ("The statements that took most time, with the nodes of their plans", STATEMENT_HEADS, rows.statements),
+    )
+    return tuple(Table(caption=caption, heads=heads, rows=own) for caption, heads, own in parts if own)
+
+
+def activity_lines(activity: Activity, width: int) -> list[str]:
+    """The tables for a terminal, an empty line behind each; long statements are cut."""
+    rows = activity_rows(activity)
+    lines = []
+    for heads, own in ((HEADS, rows.work), (WAIT_HEADS, rows.waits), (STATEMENT_HEADS, rows.statements)):
+        if own:
+            lines += [*in_columns([_cut_to(width, row) for row in (heads, *own)]), ""]
+    return lines
+
+
+def _cut_to(width: int, row: Row) -> Row:
+    """Cells that fit side by side; the first one gets what the figures leave."""
+    side = max(_CELL_MIN, (width - 8) // 4)
+    name, a, b = row
+    return _cut(name, width - 8 - 2 * side), _cut(a, side), _cut(b, side)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _work_row(one: WorkCompared) -> Row:
+    title = _TITLES[one.work]
+    if one.work is Work.TEMPORARY_FILES:
+        return (title, *(f"{size(amount)}, {size(by_s)}/s" if amount else _NONE for amount, by_s in _sides(one)))
+    return (title, *(_amount(one.work, amount) if amount else _NONE for amount, _ in _sides(one)))
+
+
+def _sides(one: WorkCompared) -> tuple[tuple[float, float], tuple[float, float]]:
+    return (one.a, one.a_per_s), (one.b, one.b_per_s)
+
+
+def _wait_row(one: WaitCompared, activity: Activity) -> Row:
+    name = "nothing (running)" if one.wait == "running" else one.wait
+    sides = ((one.a, activity.a_sessions), (one.b, activity.b_sessions))
+    return (name, *(f"{number(value)} of {of}" if value else _NONE for value, of in sides))
+
+
+def _statement_rows(one: StatementCompared) -> list[Row]:
+    times = (duration(us) if us is not None else "-" for us in (one.a_us, one.b_us))
+    rows: list[Row] = [(one.text, *times)]
+    if one.plans_differ:
+        a, b = only_in(one.a_plan, one.b_plan), only_in(one.b_plan, one.a_plan)
+        rows.append(("  its plan", _nodes(a), _nodes(b)))
+    elif one.a_plan or one.b_plan:
+        rows.append(("  its plan", *(_nodes(plan) if plan else "-" for plan in (one.a_plan, one.b_plan))))
+    return rows

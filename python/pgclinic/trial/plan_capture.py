@@ -1,0 +1,66 @@
+"""The plans of a load's statements, asked for when it is over: each script once more, with auto_explain on."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from pgclinic.errors import LoadError
+from pgclinic.load.engine import run_load
+from pgclinic.model.load import LoadSpec, Pace
+from pgclinic.model.log import PlanLogged
+from pgclinic.model.server import Server
+from pgclinic.model.trial_events import TrialEvent
+from pgclinic.trial.server_log import ServerLog
+
+APPLICATION_NAME = "pgclinic-plans"
+#: A statement that takes longer has no plan.
+LIMIT_S = 10.0
+#: TPC-C's five transactions are drawn: so many show all of them as a rule.
+TPCC_TRANSACTIONS = 24
+
+
+def capture_plans(server: Server, load: LoadSpec, began_s: float) -> tuple[TrialEvent, ...]:
+    """Plans as the server logs them, those inside functions too; none where its log or auto_explain cannot be had.
+
+    The transactions run as they do in the load, so the data change as much. ``load`` has its target.
+    """
+    log = ServerLog(server, APPLICATION_NAME)
+    target = replace(load.target, application_name=APPLICATION_NAME, options=_options(server))
+    once = replace(
+        load,
+        target=target,
+        clients=1,
+        threads=1,
+        pace=Pace(),
+        warm_up_s=0.0,
+        measure_s=None,
+        transactions_per_client=TPCC_TRANSACTIONS if load.tpcc is not None else 1,
+        limit_s=LIMIT_S,
+        statement_timeout_s=LIMIT_S,
+        log=None,
+    )
+    scripts = [replace(once, scripts=(replace(script, weight=1),)) for script in load.scripts]
+    for spec in [once] if load.tpcc is not None else scripts:
+        # A server without auto_explain refuses the session: then there are no plans.
+        with suppress(LoadError):
+            run_load(spec)
+    return tuple(one for one in log.read(began_s).kept if isinstance(one.event, PlanLogged))
+
+
+def _options(server: Server) -> str:
+    """Beside the libraries that sessions load already."""
+    before = server.settings.get("session_preload_libraries", "")
+    settings = {
+        "session_preload_libraries": f"{before},auto_explain" if before else "auto_explain",
+        "auto_explain.log_min_duration": "0",
+        "auto_explain.log_nested_statements": "on",
+        "auto_explain.log_format": "text",
+        "auto_explain.log_analyze": "off",
+    }
+    return " ".join(f"-c {name}={_escaped(value)}" for name, value in settings.items())
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace(" ", "\\ ")

@@ -1,0 +1,114 @@
+"""``pgclinic compare`` says why one arm is slower: what real servers did is found in their samples and plans."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.command import Command
+from pgclinic.analysis.activity import compare_activity
+from pgclinic.analysis.causes import find_causes
+from pgclinic.model.activity import Cause, CauseKind, Work
+from pgclinic.report.activity_text import why_words
+from pgclinic.store.run_folder import read_run
+from pgclinic.study.blocks import gather
+from pgclinic.study.read import parse_study
+
+ROWS = 20_000
+TABLE = (
+    f"create table items as select n as id, md5(n::text) as word from generate_series(1, {ROWS}) as n;\n"
+    "{}vacuum (analyze) items;\n"
+)
+QUICK = ("--warm-up", "0", "--blocks", "4", "--seed", "3", "--no-prelude", "--json")
+
+
+@pytest.fixture
+def items(command: Command) -> Command:
+    (command.folder / "index.sql").write_text(TABLE.format("alter table items add primary key (id);\n"))
+    (command.folder / "no_index.sql").write_text(TABLE.format(""))
+    (command.folder / "find.sql").write_text(f"\\set id random(1, {ROWS})\nselect word from items where id = :id;\n")
+    (command.folder / "sort.sql").write_text(
+        "select max(n) from (select row_number() over (order by word) as n from items) as ranked;\n"
+    )
+    return command
+
+
+def compared(command: Command, *words: str) -> dict[str, Any]:
+    done = command.run("compare", *words, *QUICK, timeout=240)
+    assert done.returncode in (0, 4), done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)["comparison"]
+    return found
+
+
+def causes(run: Path, slower: str) -> tuple[Cause, ...]:
+    """Also on a machine that others keep too busy for an answer."""
+    stored = read_run(run)
+    study = parse_study(stored.study_toml, "study.toml")
+    pairs = gather(study.claims[0], stored.trials).pairs
+    assert len(pairs) == 4
+    activity = compare_activity([(pair.control, pair.arm) for pair in pairs])
+    assert activity is not None
+    return find_causes(activity, slower)
+
+
+def work_in(found: tuple[Cause, ...]) -> set[Work]:
+    return {cause.work.work for cause in found if cause.work is not None}
+
+
+def test_a_missing_index_is_named_by_its_plan_on_the_terminal_and_the_page(items: Command) -> None:
+    words = ("--a", "schema=index.sql", "--b", "schema=no_index.sql", "--script", "find.sql", "--measure", "1s")
+    seen = compared(items, *words, "-c", "2")
+    run = items.only_run()
+    found = causes(run, "b")
+    assert found[0].kind is CauseKind.PLAN
+    assert found[0].effect > 0.5
+    assert Work.SEQUENTIAL_SCANS in work_in(found)
+    why = "plans differ: Index Scan using items_pkey on items (a) -> Seq Scan on items (b)"
+    assert (why_words(found) or "").startswith(why)
+    # Of a refused comparison nobody says why.
+    answered = seen["word"] == "slower"
+    assert [one["kind"] for one in seen["causes"]] == ([one.kind.value for one in found] if answered else [])
+
+    judged = items.run("study", "judge", str(run)).stdout
+    page = (run / "report.html").read_text()
+    assert ("  why         plans differ: Index Scan" in judged) == answered
+    assert ("plans differ: Index Scan using items_pkey on items (a) -&gt; Seq Scan on items (b)" in page) == answered
+    for text in (judged, page):
+        assert "Per transaction" in text
+        assert "Sessions that wait for" in text
+        assert "Index Scan using items" in text
+
+
+def test_too_little_work_mem_is_named_by_its_temporary_files(items: Command) -> None:
+    compared(
+        items,
+        *("--a", "set:work_mem=64kB", "--b", "set:work_mem=64MB", "--schema", "index.sql", "--script", "sort.sql"),
+        *("--measure", "1s", "-c", "2"),
+    )
+    found = causes(items.only_run(), "a")
+    assert Work.TEMPORARY_FILES in work_in(found)
+    assert "/s (a) against none (b)" in (why_words(found) or "")
+
+
+def test_too_few_shared_buffers_are_named_by_the_buffers_read(items: Command) -> None:
+    compared(
+        items,
+        *("--a", "set:shared_buffers=64MB", "--b", "set:shared_buffers=128kB", "--schema", "index.sql"),
+        *("--script", "find.sql", "--measure", "1s", "-c", "2"),
+    )
+    found = causes(items.only_run(), "b")
+    assert found[0].work is not None and found[0].work.work is Work.BUFFER_READS
+    assert all(cause.kind is not CauseKind.PLAN for cause in found)
+
+
+def test_waiting_for_the_wal_is_named_by_its_wait(command: Command) -> None:
+    compared(
+        command,
+        *("--a", "set:synchronous_commit=on", "--b", "set:synchronous_commit=off", "-s", "4"),
+        *("--script", "builtin:simple-update", "--measure", "3s", "-c", "6"),
+    )
+    waits = [cause.wait.wait for cause in causes(command.only_run(), "a") if cause.wait is not None]
+    assert any("wal" in wait.lower() for wait in waits), waits
