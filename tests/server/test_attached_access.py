@@ -106,6 +106,9 @@ def test_a_tls_only_server_with_a_password_file_serves_every_verb(server: Encryp
     asked = cli("lab", "memory", "1", dsn)
     assert (asked.returncode, "process 1 cannot tell its memory" in asked.stderr) == (1, True), asked.stderr
 
+    listed = cli("lab", "leftovers", dsn)
+    assert (listed.returncode, listed.stdout) == (0, "no databases of pgclinic\n"), listed.stderr
+
     assert server.databases() == []
     found = subprocess.run(
         ["grep", "-rl", server.password, str(tmp_path)], capture_output=True, text=True, check=False

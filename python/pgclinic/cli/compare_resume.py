@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgclinic.cli.attached_servers import say_dropped, say_what_is_made
 from pgclinic.cli.compare_end import Ending, finish_comparison
 from pgclinic.cli.compare_run import patients_words
 from pgclinic.cli.lab_output import say_cleaned
@@ -47,6 +48,7 @@ def resume_comparison(request: ResumeRequest) -> int:
     secrets = _secrets(study, request)
     info = resumed_now(stored.info, pool_machines=request.pool_machines)
     say_cleaned()
+    say_dropped(secrets.values())
     with LiveLine(sys.stderr) as live:
         course = _course(request, stored, study, info, secrets, live)
         verdict = measure(course, live)
@@ -71,6 +73,7 @@ def _course(
     blocks = expand(study, profile, seed=info.seed, server=patients[A].wanted, extra_settings={})
     refuse_another_plan(blocks, stored.trials)
     print(f"compare   {len(stored.trials)} trials are done; going on in {request.run}", file=sys.stderr)
+    say_what_is_made(patients.values())
     prepare(study, profile, patients[A], {}, on_stage=live.stage)
     return Course(
         study=study,

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from pgclinic import __version__
+from pgclinic.cli.attached_servers import say_dropped, say_what_is_made
 from pgclinic.cli.compare_end import Ending, finish_comparison
 from pgclinic.cli.duration import in_words, parse_duration_s
 from pgclinic.cli.lab_output import say_cleaned
@@ -113,6 +114,7 @@ def run_comparison(request: Request) -> int:
     asked = _asked(request)
     check_study(asked.study, "compare")
     say_cleaned()
+    say_dropped(servers.dsn for servers in asked.servers.values())
     seed = request.seed if request.seed is not None else random.SystemRandom().randrange(1, SEEDS)
     with LiveLine(sys.stderr) as live:
         patients = {name: _patient(asked, name, live.stage) for name in (A, B)}
@@ -266,6 +268,7 @@ def _say_what_comes(study: Study, profile: Profile, patients: Mapping[str, Patie
     else:
         long = f"up to {in_words(profile.budget_s)}, less if the answer is clear before"
     print("\n".join([*words, f"blocks of {block_s(profile):.0f} s · {long} · seed {seed}"]), file=sys.stderr)
+    say_what_is_made(patients.values())
 
 
 def patients_words(patients: Mapping[str, Patient]) -> str:

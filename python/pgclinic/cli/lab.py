@@ -1,4 +1,4 @@
-"""``pgclinic lab``: start, stop, list, versions, psql, logs, events, memory, prune."""
+"""``pgclinic lab``: start, stop, list, versions, psql, logs, events, memory, leftovers, prune."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pgclinic.cli.lab_events import events
+from pgclinic.cli.lab_leftovers import leftovers
 from pgclinic.cli.lab_memory import memory
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ def logs(
 
 lab_app.command("events")(events)
 lab_app.command("memory")(memory)
+lab_app.command("leftovers")(leftovers)
 
 
 @lab_app.command("prune")

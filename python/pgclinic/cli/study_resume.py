@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from pgclinic.cli.attached_servers import say_dropped, say_what_is_made
 from pgclinic.cli.duration import parse_duration_s
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
@@ -53,6 +54,7 @@ def resume_study(request: ResumeRequest) -> Verdict:
     profile = _profile(study, stored.info, request)
     info = _info(stored.info, profile, request)
     say_cleaned()
+    say_dropped([request.dsn or wanted.dsn])
     with LiveLine(sys.stderr) as live:
         patient = _patient(study, wanted, stored.info, request, live)
         whole = in_profile(study, profile)
@@ -60,6 +62,7 @@ def resume_study(request: ResumeRequest) -> Verdict:
         blocks = expand(study, profile, seed=info.seed, server=wanted, extra_settings=info.settings)
         refuse_another_plan(blocks, stored.trials)
         print(f"{study.name}   {len(stored.trials)} trials are done; going on in {request.run}", file=sys.stderr)
+        say_what_is_made([patient])
         prepare(study, profile, patient, info.settings, on_stage=live.stage)
         folder = RunFolder(request.run)
         course = Course(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from pgclinic import __version__
+from pgclinic.cli.attached_servers import how_to_resume, say_dropped, say_what_is_made
 from pgclinic.cli.duration import in_words, parse_duration_s
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
@@ -117,6 +118,7 @@ def _profile(study: Study, request: Request) -> Profile:
 
 def _run_study(study: Study, text: str, profile: Profile, extra_settings: dict[str, str], request: Request) -> Verdict:
     seed = request.seed if request.seed is not None else random.SystemRandom().randrange(1, SEEDS)
+    say_dropped([request.dsn])
     with LiveLine(sys.stderr) as live:
         patient = choose_patient(
             study, version=request.version, bindir=request.bindir, dsn=request.dsn, on_stage=live.stage
@@ -129,6 +131,7 @@ def _run_study(study: Study, text: str, profile: Profile, extra_settings: dict[s
         if not study.claims:
             raise UsageError(f"PostgreSQL {patient.major} on this machine can run no claim of {study.name}")
         print(what_comes(study, profile, patient.words, seed), file=sys.stderr)
+        say_what_is_made([patient])
         prepare(study, profile, patient, extra_settings, on_stage=live.stage)
         blocks = expand(study, profile, seed=seed, server=patient.wanted, extra_settings=extra_settings)
         info = _run_info(study, profile, patient, seed, request)
@@ -167,7 +170,9 @@ def measure(course: Course, live: LiveLine) -> Verdict:
             )
         except BaseException:
             live.close()
-            _say_what_is_kept(folder, "compare" if info.kind == "compare" else "study run")
+            _say_what_is_kept(
+                folder, "compare" if info.kind == "compare" else "study run", [course.dsn, *course.dsns.values()]
+            )
             raise
 
 
@@ -204,12 +209,15 @@ def what_comes(study: Study, profile: Profile, server: str, seed: int) -> str:
     )
 
 
-def _say_what_is_kept(folder: RunFolder, command: str) -> None:
+def _say_what_is_kept(folder: RunFolder, command: str, dsns: Iterable[str | None]) -> None:
     kept = folder.finished()
     print(f"{count(kept, 'finished trial')} {'is' if kept == 1 else 'are'} kept in {folder.path}", file=sys.stderr)
     if kept:
         print(f"  judge what there is: pgclinic study judge {folder.path}", file=sys.stderr)
     print(f"  resume it:           pgclinic {command} --resume {folder.path}", file=sys.stderr)
+    more = how_to_resume(dsns)
+    if more is not None:
+        print(f"                       {more}", file=sys.stderr)
 
 
 def _run_info(study: Study, profile: Profile, patient: Patient, seed: int, request: Request) -> RunInfo:

@@ -7,6 +7,7 @@
     templates/<name>/            a filled data directory
     instances/<name>.json        what runs, or ran when its owner was killed
     instances/<name>/            its data, log and socket
+    databases/<name>.json        a trial's database on a server of somebody else, until it is dropped
     locks/                       files that are only ever locked
 """
 

@@ -10,6 +10,7 @@ from pgclinic.errors import UsageError
 from pgclinic.lab.binaries import Progress as Fetching
 from pgclinic.lab.settings import check_settings
 from pgclinic.lab.sources import attach, find_source
+from pgclinic.lab.trial_databases import refuse_without_createdb
 from pgclinic.load.engine import check_script, refuse_debug_engine
 from pgclinic.model.study import Profile, Study
 from pgclinic.model.trial import ServerWanted
@@ -20,11 +21,12 @@ from pgclinic.trial.patient import Data, binaries_of, template_of
 
 @dataclass(frozen=True)
 class Patient:
-    """The server that all arms of a run get, its major version, and what to call it."""
+    """The server that all arms of a run get, its major version, what to call it, and what a run creates there."""
 
     wanted: ServerWanted
     major: int
     words: str
+    makes: str | None = None
 
 
 def choose_patient(
@@ -44,8 +46,15 @@ def choose_patient(
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} exclude each other")
     if dsn is not None:
-        server = attach(dsn).server
-        return Patient(ServerWanted(dsn=without_password(dsn)), server.major, f"PostgreSQL {server.version} (attached)")
+        access = attach(dsn)
+        refuse_without_createdb(access)
+        server = access.server
+        return Patient(
+            ServerWanted(dsn=without_password(dsn)),
+            server.major,
+            f"PostgreSQL {server.version} (attached)",
+            makes=f"creates a database pgclinic_... on {server.host}:{server.port} for each trial and drops it again",
+        )
     _refuse_unknown_versions(study)
     source = find_source(version or (study.version if bindir is None else None), bindir)
     binaries = source.ensure(lambda fetching: on_stage(_fetching_in_words(fetching)))

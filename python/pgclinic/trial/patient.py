@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.sources import attach, find_source
 from pgclinic.lab.template import filled_template
+from pgclinic.lab.trial_databases import trial_database
 from pgclinic.load.tpcc_fill import DEFAULT_SEED, fill_tpcc
 from pgclinic.model.server import Server
 from pgclinic.model.trial import ServerWanted, TrialSpec
-from pgclinic.pg.reach import in_database
 from pgclinic.pg.session import Access, Session
 
 FILL_TIMEOUT_MS = 6 * 3600 * 1000
@@ -118,15 +117,7 @@ def _blame_a_dead_server(running: RunningServer, error: PgclinicError) -> None:
 
 @contextmanager
 def _own_database(dsn: str, data: Data) -> Iterator[Access]:
-    """A new database on a server that is not ours, dropped at the end. Nothing else there is touched."""
-    home = attach(dsn)
-    name = f"pgclinic_{secrets.token_hex(6)}"
-    with Session(home, statement_timeout_ms=60_000, application_name="pgclinic-fill") as session:
-        session.execute(f"create database {name}")
-    try:
-        access = in_database(home, name)
+    """A new database on a server that is not ours, filled, and dropped at the end. Nothing else there is touched."""
+    with trial_database(attach(dsn)) as access:
         run_fill(access, data)
         yield access
-    finally:
-        with Session(home, statement_timeout_ms=60_000, application_name="pgclinic-fill") as session:
-            session.execute(f"drop database {name}")

@@ -1,0 +1,76 @@
+"""``pgclinic lab leftovers``: databases that killed commands left on servers of others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from pgclinic.lab.trial_databases import FoundDatabase, TrialDatabase
+
+
+def leftovers(
+    dsn: str | None = typer.Argument(None, help="The server; without it, what is recorded of all servers is shown."),
+    drop: bool = typer.Option(False, "--drop", help="Drop those that are recorded here and that no command uses."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON for machines."),
+) -> None:
+    """List the databases that trials made on an existing server, and drop what killed commands left.
+
+    Only a database that this lab home has recorded is dropped.
+    """
+    from pgclinic.cli.lab_output import print_json, table
+    from pgclinic.errors import UsageError
+    from pgclinic.lab.sources import attach
+    from pgclinic.lab.trial_databases import drop_leftovers, found_databases, recorded
+
+    if dsn is None:
+        if drop:
+            raise UsageError("--drop needs the server's connection string")
+        records = recorded()
+        if as_json:
+            print_json(records)
+        else:
+            print(table(("NAME", "SERVER", "STATE", "CREATED"), _recorded_rows(records)) if records else "no databases")
+        return
+    access = attach(dsn)
+    dropped = drop_leftovers(access) if drop else ()
+    found = found_databases(access)
+    if as_json:
+        print_json({"dropped": dropped, "databases": found})
+        return
+    for name in dropped:
+        print(f"dropped {name}")
+    if found:
+        print(table(("NAME", "OWNER", "STATE", "SESSIONS", "SIZE", "CREATED"), _found_rows(found)))
+    elif not dropped:
+        print("no databases of pgclinic")
+
+
+def _recorded_rows(records: Iterable[TrialDatabase]) -> list[tuple[str, ...]]:
+    return [
+        (one.name, f"{one.host}:{one.port}", "in use" if one.is_used() else "left over", _when(one.created_epoch_s))
+        for one in records
+    ]
+
+
+def _found_rows(found: Iterable[FoundDatabase]) -> list[tuple[str, ...]]:
+    from pgclinic.lab.clone import megabytes
+
+    return [
+        (
+            one.name,
+            one.owner,
+            one.state.value,
+            str(one.sessions),
+            "-" if one.bytes is None else megabytes(one.bytes),
+            "-" if one.created_epoch_s is None else _when(one.created_epoch_s),
+        )
+        for one in found
+    ]
+
+
+def _when(epoch_s: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(epoch_s))
