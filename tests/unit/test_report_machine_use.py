@@ -1,4 +1,4 @@
-"""Who used the machine: rates of each kind of process in the measured time, control and arm below each other."""
+"""CPU and I/O by process: rates of each kind of process in the measured time, control and arm below each other."""
 
 import pytest
 from msgspec.structs import replace
@@ -38,8 +38,8 @@ def test_rates_of_both_arms_stand_below_each_other() -> None:
     assert cell(use, "io worker", "held", "Read calls/s") == "40.0"
     assert cell(use, "io worker", "held", "Write calls/s") == "80.0"
     assert cell(use, "checkpointer", "free", "Read/s") == "20.0 kB"
-    assert cell(use, "client backend", "free", "Switches/s, waiting") == "3,000"
-    assert cell(use, "client backend", "free", "Memory of its own") == "10.0 MB"
+    assert cell(use, "client backend", "free", "Voluntary switches/s") == "3,000"
+    assert cell(use, "client backend", "free", "Anonymous memory") == "10.0 MB"
     assert {len(row) for row in use.table.rows} == {len(use.table.heads)}
     assert use.table.caption.endswith("free 5 trials, held 5 trials")
 
@@ -55,9 +55,9 @@ def test_what_the_last_look_missed_is_explained() -> None:
         return replace(look, kinds=(*look.kinds, kind_row(ProcessKind.ENDED, round(look.at_s), cores=0.02, alive=0)))
 
     use = use_of(tuple(replace(one, processes=tuple(map(with_ended, one.processes))) for one in TRIALS))
-    assert cell(use, "ended between looks", "free", "CPU, s/s") == "0.020"
-    assert cell(use, "ended between looks", "free", "Number") == "-"
-    assert use.notes[1].startswith("“ended between looks” is what processes used")
+    assert cell(use, "exited between samples", "free", "CPU, s/s") == "0.020"
+    assert cell(use, "exited between samples", "free", "Number") == "-"
+    assert use.notes[1].startswith("“exited between samples” is what processes used")
 
 
 def test_what_was_used_outside_the_measured_time_does_not_count() -> None:

@@ -155,6 +155,19 @@ def test_a_horizon_is_shown_where_it_grows() -> None:
     assert panel(arms["held"], "horizon").lines[0].values[-1] == 30 * HORIZON
 
 
+def test_what_stayed_at_zero_is_named_and_not_drawn() -> None:
+    still = replace(TRIALS[0].samples, taken=tuple(_without_images(one) for one in TRIALS[0].samples.taken))
+    shown = arms_of((replace(TRIALS[0], samples=still), *TRIALS[1:2]))[TRIALS[0].spec.arm]
+    assert "images" not in [one.name for one in shown.drawn.panels]
+    assert "Zero throughout the trial: full-page images." in shown.missing
+    assert "tps" in [one.name for one in shown.drawn.panels]
+
+
+def _without_images(sample: Sample) -> Sample:
+    rows = tuple({**row, "full_page_images": 0} if "full_page_images" in row else row for row in sample.rows)
+    return replace(sample, rows=rows)
+
+
 def test_a_name_has_the_same_colour_in_all_arms() -> None:
     def activity(second: int) -> tuple[Row, ...]:
         return (ACTIVITY[0], ACTIVITY[2])
@@ -230,7 +243,7 @@ def test_the_table_holds_what_the_panels_show() -> None:
     assert fourth["Checkpoints"] == "1"
     assert fourth["Backends running"] == "1"
     assert fourth["Backends not idle"] == "6"
-    assert fourth["Processors used"] == "1.4"
+    assert fourth["CPU"] == "1.4"
     assert by_second["7 to 8"]["Autovacuums"] == "3"
     assert by_second["9 to 10"]["Autovacuums"] == "-"
 

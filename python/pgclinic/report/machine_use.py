@@ -1,4 +1,4 @@
-"""Who used the machine: what each kind of process took while measuring, the control and the arm below each other."""
+"""CPU and I/O by process: what each kind of process took while measuring, the control and the arm below each other."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _HEADS = (
     "Write calls/s",
     "Read/s",
     "Written/s",
-    "Switches/s, waiting",
-    "Switches/s, put aside",
-    "Memory of its own",
+    "Voluntary switches/s",
+    "Involuntary switches/s",
+    "Anonymous memory",
 )
 
 #: What the kernel only tells of processes that this user may look into.

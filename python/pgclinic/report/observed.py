@@ -31,6 +31,9 @@ HORIZON_WORTH_SHOWING = 1000.0
 #: A drawing has no room for more steps than this, and nobody reads a table with more rows than that.
 DRAWN_MAX, ROWS_MAX = 900, 300
 
+#: Panels that are left out, and named, where nothing happened: a line at 0 is no picture. Clients' own are not.
+_LEFT_OUT_AT_ZERO = frozenset({"wal", "images", "pages"})
+
 #: What happens now and then rather than all the time, and is marked across all panels.
 _EVENTS = (("checkpoint", Rate.CHECKPOINTS), ("autovacuum", Rate.VACUUMS), ("autoanalyze", Rate.ANALYZES))
 
@@ -110,7 +113,7 @@ def _observed(index: int, trial: TrialRecord, seconds: Sequence[Second]) -> Obse
     warm_up_s = _warm_up_s(trial)
     window = _Window(-warm_up_s, trial.load.measured_s if trial.load is not None else 0.0)
     axis = (window.begin_s, round(window.end_s, 3))
-    panels = _panels(trial, seconds, window)
+    panels, flat = _panels(trial, seconds, window)
     marks = marks_of(trial.samples, window.begin_s, window.end_s)
     spec = trial.spec
     drawn = ObservedTrial(arm=index, axis=axis, panels=tuple(panel for panel, _ in panels), marks=marks)
@@ -122,15 +125,21 @@ def _observed(index: int, trial: TrialRecord, seconds: Sequence[Second]) -> Obse
         + (f" after {warm_up_s:g} s of warm-up" if warm_up_s else ""),
         events=event_rows(marks, axis),
         begin=_per_cent(0.0, axis),
-        missing=(*missing_words(trial.samples), *_without_processes(trial)),
+        missing=(*_flat_words(flat), *missing_words(trial.samples), *_without_processes(trial)),
         drawn=drawn,
         heads=heads,
         rows=rows,
     )
 
 
-def _panels(trial: TrialRecord, seconds: Sequence[Second], window: _Window) -> list[tuple[Panel, Track]]:
-    """Those for which there is something to show, from what clients saw down to who used the processors."""
+def _flat_words(titles: Sequence[str]) -> tuple[str, ...]:
+    return (f"Zero throughout the trial: {', '.join(title.lower() for title in titles)}.",) if titles else ()
+
+
+def _panels(
+    trial: TrialRecord, seconds: Sequence[Second], window: _Window
+) -> tuple[list[tuple[Panel, Track]], list[str]]:
+    """Those for which there is something to show, from what clients saw down to CPU; and the titles of flat ones."""
     samples, begin_s, end_s = trial.samples, window.begin_s, window.end_s
     # A second that was cut off by the trial's end has fewer transactions for no other reason.
     seconds = [one for one in seconds if one.second + 1 <= end_s + 0.01]
@@ -144,19 +153,23 @@ def _panels(trial: TrialRecord, seconds: Sequence[Second], window: _Window) -> l
         ("images", "Full-page images", "/s", rate_track(samples, {"images": Rate.FULL_PAGE_IMAGES})),
         ("pages", "Pages", "/s", pages),
         ("horizon", "Transactions the horizon is held back by", "", horizon),
-        ("cpu", "Processors used, by kind of process", "", cpu_track(trial.processes, 0.0, end_s)),
+        ("cpu", "CPU by process type, in cores", "", cpu_track(trial.processes, 0.0, end_s)),
     )
-    shown = []
+    shown: list[tuple[Panel, Track]] = []
+    flat: list[str] = []
     for name, title, unit, track in candidates:
         cut = track.within(begin_s, end_s)
         if end_s - begin_s > DRAWN_MAX:
             cut = cut.coarser(math.ceil((end_s - begin_s) / DRAWN_MAX))
         if cut.empty or (name == "horizon" and _highest(cut) < HORIZON_WORTH_SHOWING):
             continue
+        if name in _LEFT_OUT_AT_ZERO and _highest(cut) == 0:
+            flat.append(title)
+            continue
         means = cut.means(0.0, end_s)
         note = _hit_ratio(means) if name == "pages" else ""
         shown.append((panel_of(name, title, unit, cut, means, note), cut))
-    return shown
+    return shown, flat
 
 
 def _p99_ms(second: Second) -> float | None:

@@ -26,7 +26,7 @@ _HEADS = {
     "images": ("Full-page images/s",),
     "pages": ("Pages found/s", "Pages read/s"),
     "horizon": ("Horizon age",),
-    "cpu": ("Processors used",),
+    "cpu": ("CPU",),
 }
 
 

@@ -30,7 +30,7 @@ REST = "the rest"
 RUNNING = "running"
 
 #: What processes used after they were last seen; the record's word for it needs an explanation.
-ENDED = "ended between looks"
+ENDED = "exited between samples"
 
 #: In a stack these come first, so that they lie at the bottom whatever their share.
 _FIRST = (RUNNING, ProcessKind.CLIENT.value)
