@@ -66,7 +66,6 @@ def test_an_arm_is_told_in_a_line_and_without_its_password() -> None:
         (("version=",), "is not KEY=VALUE", "--b version=17"),
         (("version=17", "version=18"), "version is given twice", None),
         (("version=17", "bindir=/usr"), "version and bindir exclude each other", None),
-        (("dsn=host=x", "set:work_mem=1MB"), "work_mem cannot be set", "leave dsn out"),
         (("clients=0",), "clients=0 must be a whole number, at least 1", None),
         (("condition:idle=-1",), "must be a whole number, at least 0", None),
         (("condition:checkpoint=0",), "must be a number of seconds above 0", None),

@@ -10,7 +10,7 @@ from pgclinic.model.load import Protocol
 from pgclinic.model.study import Study, WarmUpEnd
 from pgclinic.model.trial import ServerWanted
 from pgclinic.model.verdict import VerdictWord
-from pgclinic.study.compare import PROFILE, A, B, Common, Length, comparison_study, from_study
+from pgclinic.study.compare import PROFILE, A, B, Common, Length, comparison_study, from_study, with_room
 from pgclinic.study.compare_arms import ArmAsked, parse_arm, parse_script
 from pgclinic.study.expand import expand
 from pgclinic.study.expected import block_s
@@ -76,11 +76,14 @@ def test_each_arm_gets_its_own_server() -> None:
     }
 
 
-def test_many_sessions_get_room_in_both_arms() -> None:
-    study = study_of(("condition:idle=200",), ("set:work_mem=4MB",))
+def test_many_sessions_get_room_in_both_arms_but_not_on_servers_of_others() -> None:
+    study = with_room(study_of(("condition:idle=200",), ("set:work_mem=4MB",)))
     assert {arm.settings.get("max_connections") for arm in study.arms.values()} == {"221"}
-    assert "max_connections" not in study_of(b=("clients=50",)).arms[B].settings
-    assert study_of(b=("clients=300", "set:max_connections=400")).arms[B].settings["max_connections"] == "400"
+    assert "max_connections" not in with_room(study_of(b=("clients=50",))).arms[B].settings
+    asked = study_of(b=("clients=300", "set:max_connections=400"))
+    assert with_room(asked).arms[B].settings["max_connections"] == "400"
+    there = replace(asked, arms={name: replace(arm, dsn="host=there") for name, arm in asked.arms.items()})
+    assert "max_connections" not in with_room(there).arms[A].settings
 
 
 def test_tpcc_brings_its_own_data() -> None:

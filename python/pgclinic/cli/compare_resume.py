@@ -18,6 +18,7 @@ from pgclinic.cli.verdict import say_strange
 from pgclinic.errors import UsageError
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Study
+from pgclinic.model.trial import ServerWanted
 from pgclinic.pg.dsn import without_password
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 from pgclinic.study.compare import PROFILE, A, B
@@ -64,7 +65,7 @@ def _course(
     live: LiveLine,
 ) -> Course:
     """What was planned then, on the servers of then, with what is done of it."""
-    patients = {name: _patient(study, name, secrets, live) for name in (A, B)}
+    patients = {name: _patient(study, name, info, secrets, live) for name in (A, B)}
     live.close()
     words = patients_words(patients)
     if words != info.server:
@@ -74,7 +75,7 @@ def _course(
     refuse_another_plan(blocks, stored.trials)
     print(f"compare   {len(stored.trials)} trials are done; going on in {request.run}", file=sys.stderr)
     say_what_is_made(patients.values())
-    prepare(study, profile, patients[A], {}, on_stage=live.stage)
+    prepare(study, profile, patients[A], {}, on_stage=live.stage, dsns=secrets)
     return Course(
         study=study,
         profile=profile,
@@ -109,8 +110,16 @@ def _secrets(study: Study, request: ResumeRequest) -> dict[str, str]:
     return {dsn: given.get(dsn, dsn) for dsn in stored}
 
 
-def _patient(study: Study, name: str, secrets: Mapping[str, str], live: LiveLine) -> Patient:
-    arm = study.arms[name]
+def _patient(study: Study, name: str, info: RunInfo, secrets: Mapping[str, str], live: LiveLine) -> Patient:
+    arm, wanted = study.arms[name], info.wanted or ServerWanted()
     bindir = Path(arm.bindir) if arm.bindir is not None else None
     dsn = secrets[arm.dsn] if arm.dsn is not None else None
-    return choose_patient(study, version=arm.version, bindir=bindir, dsn=dsn, on_stage=live.stage)
+    return choose_patient(
+        study,
+        version=arm.version,
+        bindir=bindir,
+        dsn=dsn,
+        existing=wanted.existing,
+        allow_writes=wanted.allow_writes,
+        on_stage=live.stage,
+    )

@@ -19,6 +19,7 @@ from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
 from pgclinic.cli.study_run import Course, measure
 from pgclinic.errors import UnknownNameError, UsageError
+from pgclinic.lab.sources import attach
 from pgclinic.load.engine import build_info
 from pgclinic.model.load import Protocol
 from pgclinic.model.run import Machine, RunInfo, Tool
@@ -29,11 +30,12 @@ from pgclinic.stats.warm_up import LONGEST_S
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.aa_run import DEFAULT_S
-from pgclinic.study.compare import PROFILE, A, B, Common, Length, comparison_study, from_study
+from pgclinic.study.compare import PROFILE, A, B, Common, Length, comparison_study, from_study, with_room
 from pgclinic.study.compare_arms import ArmAsked, parse_arm, parse_script, read_arm_file, read_text
 from pgclinic.study.expand import expand
 from pgclinic.study.expected import block_s
 from pgclinic.study.fitted import fitted
+from pgclinic.study.pgbench_tables import existing_scale
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import check_study, read_study
 from pgclinic.study.write import study_toml
@@ -66,11 +68,16 @@ class Lasting:
 
 @dataclass(frozen=True)
 class Data:
-    """A schema of the user's own, or else pgbench's tables at ``scale``; with ``warehouses`` it is TPC-C's."""
+    """A schema of the user's own, or else pgbench's tables at ``scale``, 1 by default; with ``warehouses`` TPC-C's.
+
+    With ``existing`` they are those of a database that is there.
+    """
 
     schema: str | None
-    scale: int
+    scale: int | None
     warehouses: int | None
+    existing: bool = False
+    allow_writes: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,13 +124,13 @@ def run_comparison(request: Request) -> int:
     say_dropped(servers.dsn for servers in asked.servers.values())
     seed = request.seed if request.seed is not None else random.SystemRandom().randrange(1, SEEDS)
     with LiveLine(sys.stderr) as live:
-        patients = {name: _patient(asked, name, live.stage) for name in (A, B)}
+        patients = {name: _patient(asked, name, request, live.stage) for name in (A, B)}
         live.close()
-        study = _with_servers(asked.study, patients)
+        study = with_room(_with_servers(asked.study, patients))
         profile, machine = study.profiles[PROFILE], read_machine()
         _refuse_too_large(study, patients, profile, machine)
         _say_what_comes(study, profile, patients, seed)
-        prepare(study, profile, patients[A], {}, on_stage=live.stage)
+        prepare(study, profile, patients[A], {}, on_stage=live.stage, dsns=_secrets(asked))
         blocks = expand(study, profile, seed=seed, server=patients[A].wanted, extra_settings={})
         info = replace(
             _run_info(profile, patients, seed, machine, _secrets(asked)), prelude_s=_prelude_s(profile, request)
@@ -151,7 +158,7 @@ def _asked(request: Request) -> Asked:
             "there is nothing to compare", hint="write --a set:work_mem=4MB --b set:work_mem=64MB, or see --help"
         )
     arms = {name: parse_arm(words, f"--{name}") for name, words in pairs.items()}
-    common = _common(request)
+    common = _common(request, _scale(request, arms[A].dsn or request.servers.dsn))
     study = comparison_study(arms[A], arms[B], common, length, time.strftime("%Y-%m-%d"))
     return Asked(study, {name: _servers(arm, request.servers) for name, arm in arms.items()})
 
@@ -191,7 +198,13 @@ def _servers_of_file(study: Study, name: str, common: Servers) -> Servers:
     return common
 
 
-def _common(request: Request) -> Common:
+def _scale(request: Request, dsn: str | None) -> int:
+    if request.data.scale is not None or not request.data.existing or dsn is None:
+        return request.data.scale or 1
+    return existing_scale(attach(dsn))
+
+
+def _common(request: Request, scale: int) -> Common:
     protocols = [protocol.value for protocol in Protocol]
     if request.sessions.protocol not in protocols:
         raise UnknownNameError("protocol", request.sessions.protocol, protocols, where="-M")
@@ -199,7 +212,8 @@ def _common(request: Request) -> Common:
         scripts=tuple(parse_script(text) for text in request.scripts),
         default_script=parse_script("builtin:tpcb-like"),
         schema=read_text(request.data.schema, "schema") if request.data.schema is not None else None,
-        scale=request.data.scale,
+        existing=request.data.existing,
+        scale=scale,
         warehouses=request.data.warehouses,
         clients=request.sessions.clients,
         threads=request.sessions.threads,
@@ -226,10 +240,16 @@ def _warm_up_s(text: str) -> float:
     return 0.0 if text.strip() in ("0", "0s") else parse_duration_s(text, "--warm-up")
 
 
-def _patient(asked: Asked, name: str, on_stage: Callable[[str], None]) -> Patient:
+def _patient(asked: Asked, name: str, request: Request, on_stage: Callable[[str], None]) -> Patient:
     servers = asked.servers[name]
     return choose_patient(
-        asked.study, version=servers.version, bindir=servers.bindir, dsn=servers.dsn, on_stage=on_stage
+        asked.study,
+        version=servers.version,
+        bindir=servers.bindir,
+        dsn=servers.dsn,
+        existing=request.data.existing,
+        allow_writes=request.data.allow_writes,
+        on_stage=on_stage,
     )
 
 
@@ -293,6 +313,7 @@ def _run_info(
         server=patients_words(patients),
         started_epoch_us=time.time_ns() // 1000,
         machine=machine,
+        wanted=patients[A].wanted,
         tool=Tool(
             pgclinic=__version__,
             engine=engine.version,

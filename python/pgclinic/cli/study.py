@@ -66,6 +66,8 @@ def run(
     version: str | None = typer.Option(None, "--version", help="PostgreSQL version, such as 13.3.", metavar="VERSION"),
     bindir: Path | None = typer.Option(None, "--bindir", help="Programs of an installed PostgreSQL.", metavar="DIR"),
     dsn: str | None = typer.Option(None, "--dsn", help="An existing server; its settings stay as they are."),
+    existing: bool = typer.Option(False, "--existing", help="Run on the tables that --dsn has; create nothing."),
+    allow_writes: bool = typer.Option(False, "--allow-writes", help="With --existing: not only read them."),
     settings: list[str] = typer.Option([], "--set", help="A setting for every arm.", metavar="NAME=VALUE"),
     prelude: bool = typer.Option(False, "--prelude", help="First measure what this machine can tell: a minute more."),
     resume: Path | None = typer.Option(None, "--resume", help="Go on with a run that was cut off.", metavar="RUN"),
@@ -86,7 +88,7 @@ def run(
     if profile is not None and (quick or full):
         raise UsageError(f"--profile and {'--quick' if quick else '--full'} exclude each other")
     if resume is not None:
-        if quick or full or profile or seed is not None or version or bindir or settings or prelude:
+        if quick or full or profile or seed is not None or version or bindir or settings or prelude or existing:
             raise UsageError("--resume goes on with the profile, seed, server and settings of the run: leave them out")
         asked = ResumeRequest(resume, tuple(names), budget, dsn, pool_machines=pool_machines, as_json=as_json)
         raise typer.Exit(worst_exit_code([resume_study(asked)]))
@@ -99,6 +101,8 @@ def run(
         version=version,
         bindir=bindir,
         dsn=dsn,
+        existing=existing,
+        allow_writes=allow_writes,
         settings=tuple(settings),
         runs=runs,
         as_json=as_json,

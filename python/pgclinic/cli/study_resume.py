@@ -63,7 +63,8 @@ def resume_study(request: ResumeRequest) -> Verdict:
         refuse_another_plan(blocks, stored.trials)
         print(f"{study.name}   {len(stored.trials)} trials are done; going on in {request.run}", file=sys.stderr)
         say_what_is_made([patient])
-        prepare(study, profile, patient, info.settings, on_stage=live.stage)
+        dsns = {wanted.dsn: request.dsn or wanted.dsn} if wanted.dsn is not None else {}
+        prepare(study, profile, patient, info.settings, on_stage=live.stage, dsns=dsns)
         folder = RunFolder(request.run)
         course = Course(
             study=whole,
@@ -120,7 +121,15 @@ def resumed_now(info: RunInfo, *, pool_machines: bool) -> RunInfo:
 def _patient(study: Study, wanted: ServerWanted, info: RunInfo, request: ResumeRequest, live: LiveLine) -> Patient:
     bindir = Path(wanted.bindir) if wanted.bindir is not None else None
     dsn = request.dsn or wanted.dsn
-    patient = choose_patient(study, version=wanted.version, bindir=bindir, dsn=dsn, on_stage=live.stage)
+    patient = choose_patient(
+        study,
+        version=wanted.version,
+        bindir=bindir,
+        dsn=dsn,
+        existing=wanted.existing,
+        allow_writes=wanted.allow_writes,
+        on_stage=live.stage,
+    )
     live.close()
     if patient.words != info.server:
         raise UsageError(f"{request.run} was begun on {info.server}; here is {patient.words}")

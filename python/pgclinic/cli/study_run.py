@@ -59,6 +59,8 @@ class Request:
     runs: Path
     as_json: bool
     prelude: bool = False
+    existing: bool = False
+    allow_writes: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,13 @@ def _run_study(study: Study, text: str, profile: Profile, extra_settings: dict[s
     say_dropped([request.dsn])
     with LiveLine(sys.stderr) as live:
         patient = choose_patient(
-            study, version=request.version, bindir=request.bindir, dsn=request.dsn, on_stage=live.stage
+            study,
+            version=request.version,
+            bindir=request.bindir,
+            dsn=request.dsn,
+            existing=request.existing,
+            allow_writes=request.allow_writes,
+            on_stage=live.stage,
         )
         live.close()
         machine = read_machine()
@@ -132,13 +140,18 @@ def _run_study(study: Study, text: str, profile: Profile, extra_settings: dict[s
             raise UsageError(f"PostgreSQL {patient.major} on this machine can run no claim of {study.name}")
         print(what_comes(study, profile, patient.words, seed), file=sys.stderr)
         say_what_is_made([patient])
-        prepare(study, profile, patient, extra_settings, on_stage=live.stage)
+        prepare(study, profile, patient, extra_settings, on_stage=live.stage, dsns=_dsns(request.dsn, patient))
         blocks = expand(study, profile, seed=seed, server=patient.wanted, extra_settings=extra_settings)
         info = _run_info(study, profile, patient, seed, request)
         folder = RunFolder.create(request.runs, f"{time.strftime('%Y-%m-%d')}-{study.name}-{seed}", info, text)
         verdict = measure(Course(whole, profile, blocks, folder, info, request.dsn), live)
     finish(folder, study, verdict, as_json=request.as_json)
     return verdict
+
+
+def _dsns(dsn: str | None, patient: Patient) -> dict[str, str]:
+    """The whole address by what is stored of it."""
+    return {patient.wanted.dsn: dsn} if dsn is not None and patient.wanted.dsn is not None else {}
 
 
 def measure(course: Course, live: LiveLine) -> Verdict:

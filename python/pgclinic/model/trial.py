@@ -16,12 +16,16 @@ from pgclinic.model.trial_events import TrialEvents
 class ServerWanted(Record):
     """Which server a trial wants: a version or installed binaries (the lab starts it), or an existing one by DSN.
 
-    ``dsn`` never holds a password: it is dropped at the door and kept by the process that was given it.
+    ``dsn`` never holds a password: it is dropped at the door and kept by the process that was given it. ``existing``
+    runs on the tables of that very database, where nothing is created; without ``allow_writes`` in read-only
+    transactions. Else each trial has a database of its own there.
     """
 
     version: str | None = None
     bindir: str | None = None
     dsn: str | None = None
+    existing: bool = False
+    allow_writes: bool = False
 
 
 class TrialSpec(Record):

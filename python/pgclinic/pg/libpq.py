@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,5 +160,5 @@ def _startup_options(values: Mapping[str, str]) -> str:
 
 
 def escaped_option(value: str) -> str:
-    """A value as it stands in libpq's ``options``, where a space would end it."""
-    return value.replace("\\", "\\\\").replace(" ", "\\ ")
+    """A value as it stands in libpq's ``options``, where white space would end it."""
+    return re.sub(r"([\\\s])", r"\\\1", value)

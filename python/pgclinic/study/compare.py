@@ -55,12 +55,15 @@ class Length:
 class Common:
     """What both arms do. Without ``schema`` the data are pgbench's tables at ``scale``; with ``warehouses`` TPC-C's.
 
+    With ``existing`` they are what a database has.
+
     ``scripts`` empty is pgbench's own default.
     """
 
     scripts: tuple[Script, ...]
     default_script: Script
     schema: str | None = None
+    existing: bool = False
     scale: int = 1
     warehouses: int | None = None
     clients: int | None = None
@@ -72,6 +75,7 @@ class Common:
 def comparison_study(a: ArmAsked, b: ArmAsked, common: Common, length: Length, today: str) -> Study:
     """The study that answers which of the two is faster. Raises UsageError for what does not go together."""
     _check_tpcc(a, b, common)
+    _check_existing(a, b, common)
     study = Study(
         format=FORMAT,
         name="compare",
@@ -88,12 +92,16 @@ def comparison_study(a: ArmAsked, b: ArmAsked, common: Common, length: Length, t
 
 def asked(study: Study, length: Length, warehouses: int | None = None) -> Study:
     """The study with the open question as its only claim, and one profile of this ``length``."""
-    clients = max(_sessions(study, name) for name in study.arms)
-    arms = {name: _with_room(arm, clients) for name, arm in study.arms.items()}
     profiles = {PROFILE: replace(_profile(length), warehouses=warehouses)}
-    whole = replace(study, arms=arms, claims=(question(),), profiles=profiles)
+    whole = replace(study, claims=(question(),), profiles=profiles)
     check_steady(whole, PROFILE, study.name)
     return whole
+
+
+def with_room(study: Study) -> Study:
+    """The same with room for all sessions on the servers that the lab starts; others have the room that they have."""
+    clients = max(_sessions(study, name) for name in study.arms)
+    return replace(study, arms={name: _with_room(arm, clients) for name, arm in study.arms.items()})
 
 
 def question() -> Claim:
@@ -143,6 +151,8 @@ def _workload(common: Common) -> Workload:
 
 
 def _fill(schema: str | None, common: Common) -> str:
+    if common.existing:
+        return ""
     return schema if schema is not None else pgbench_fill(common.scale)
 
 
@@ -169,6 +179,13 @@ def _check_tpcc(a: ArmAsked, b: ArmAsked, common: Common) -> None:
     for name, value in given:
         if value:
             raise UsageError(f"{name} and --tpcc exclude each other: TPC-C brings its own data and transactions")
+
+
+def _check_existing(a: ArmAsked, b: ArmAsked, common: Common) -> None:
+    given = [("--schema", common.schema), ("--a schema", a.schema), ("--b schema", b.schema)]
+    for name, value in given:
+        if value and common.existing:
+            raise UsageError(f"{name} and --existing are mutually exclusive: the data are those of the database")
 
 
 def _sessions(study: Study, name: str) -> int:

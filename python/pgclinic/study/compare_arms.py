@@ -203,11 +203,6 @@ def _check(arm: ArmAsked, option: str) -> None:
     ]
     if len(servers) > 1:
         raise UsageError(f"{option}: {' and '.join(servers)} exclude each other")
-    if arm.dsn is not None and arm.settings:
-        raise UsageError(
-            f"{option}: {next(iter(arm.settings))} cannot be set, as an existing server is never configured",
-            hint="leave dsn out, and the lab starts a server with these settings",
-        )
 
 
 def _shown(pair: str) -> str:

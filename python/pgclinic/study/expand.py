@@ -132,8 +132,10 @@ def expand(
 
 
 def server_of(arm: ArmResolved, server: ServerWanted) -> ServerWanted:
-    """The arm's own server, or what all the others run on."""
-    return arm.server if arm.server is not None else server
+    """The arm's own server, or what all the others run on. What may be done to existing ones is the whole run's."""
+    if arm.server is None:
+        return server
+    return replace(arm.server, existing=server.existing, allow_writes=server.allow_writes)
 
 
 def own_server(arm: ArmFile) -> ServerWanted | None:

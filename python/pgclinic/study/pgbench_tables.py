@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pgclinic.pg.session import Access, QueryError, Session
+from pgclinic.pg.sql import query
+
+_TIMEOUT_MS = 30_000
 BRANCHES, TELLERS, ACCOUNTS = 1, 10, 100_000
 #: From here on account numbers do not fit into an int.
 SCALE_BIGINT = 20_000
@@ -36,3 +40,15 @@ def pgbench_fill(scale: int) -> str:
         accounts=ACCOUNTS * scale,
         accounts_each=ACCOUNTS,
     ).lstrip()
+
+
+def existing_scale(access: Access) -> int:
+    """The scale of the tables that a database has; 1 where it has none. Raises what a session raises."""
+    with Session(access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic") as session:
+        try:
+            (scale,) = session.row(query("pgbench_scale", access.major))
+        except QueryError as error:
+            if error.sqlstate is None:
+                raise
+            return 1
+    return max(1, int(scale))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from pgclinic.errors import UsageError
 from pgclinic.lab.binaries import Progress as Fetching
@@ -12,11 +14,19 @@ from pgclinic.lab.settings import check_settings
 from pgclinic.lab.sources import attach, find_source
 from pgclinic.lab.trial_databases import refuse_without_createdb
 from pgclinic.load.engine import check_script, refuse_debug_engine
-from pgclinic.model.study import Profile, Study
+from pgclinic.model.server import Server
+from pgclinic.model.study import Profile, Study, Workload
 from pgclinic.model.trial import ServerWanted
 from pgclinic.pg.dsn import without_password
-from pgclinic.study.expand import resolve_arm, server_of
+from pgclinic.pg.session_settings import check_session_settings
+from pgclinic.study.expand import ArmResolved, resolve_arm, server_of
 from pgclinic.trial.patient import Data, binaries_of, template_of
+
+_TO_READ_WRITE = re.compile(
+    r"\bread\s+write\b|\bset\b[^;]*\b(default_)?transaction_read_only\b"
+    r"|\bset_config\s*\(\s*'(default_)?transaction_read_only",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -35,16 +45,25 @@ def choose_patient(
     version: str | None,
     bindir: Path | None,
     dsn: str | None,
+    existing: bool = False,
+    allow_writes: bool = False,
     on_stage: Callable[[str], None] = lambda _: None,
 ) -> Patient:
     """Turn what was asked for into one literal version, installation or address; fetch its programs if need be.
 
-    Raises UsageError: two of them given, a version that does not exist, a server that cannot be reached.
+    Raises UsageError: two of them given, a version that does not exist, a server that cannot be reached, or on which
+    this user may not create the databases of trials.
     Raises SourceError: the programs cannot be had.
     """
     given = [name for name, value in (("--version", version), ("--bindir", bindir), ("--dsn", dsn)) if value]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} exclude each other")
+    if allow_writes and not existing:
+        raise UsageError("--allow-writes needs --existing: the databases of trials are written to in any case")
+    if dsn is not None and existing:
+        return _existing(attach(dsn).server, without_password(dsn), allow_writes=allow_writes)
+    if existing:
+        raise UsageError("--existing needs --dsn: it runs on the tables of a database that is there")
     if dsn is not None:
         access = attach(dsn)
         refuse_without_createdb(access)
@@ -66,6 +85,16 @@ def choose_patient(
     return Patient(ServerWanted(version=binaries.version), binaries.parsed.major, words)
 
 
+def _existing(server: Server, dsn: str, *, allow_writes: bool) -> Patient:
+    how = "with writes allowed" if allow_writes else "in read-only transactions"
+    return Patient(
+        ServerWanted(dsn=dsn, existing=True, allow_writes=allow_writes),
+        server.major,
+        f"PostgreSQL {server.version} (attached, database {server.database})",
+        makes=f"runs on the database {server.database} of {server.host}:{server.port} {how}; creates nothing there",
+    )
+
+
 def _refuse_unknown_versions(study: Study) -> None:
     """Raise UnknownNameError where an arm names a version that does not exist: before any other is downloaded."""
     for arm in study.arms.values():
@@ -85,8 +114,11 @@ def prepare(
     extra_settings: Mapping[str, str],
     *,
     on_stage: Callable[[str], None],
+    dsns: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Fetch programs, check scripts and every arm's settings, fill the template.
+
+    ``dsns`` are the whole addresses of attached servers by those without secrets.
 
     Raises UsageError (settings, scripts), SourceError, ServerStartError, DiskFullError; nothing has been measured then.
     """
@@ -96,9 +128,10 @@ def prepare(
         for script in arm.workload.scripts:
             check_script(script.name, script.text, arm.workload.protocol)
     servers = {name: server_of(arm, patient.wanted) for name, arm in arms.items()}
-    attached = [name for name in arms if servers[name].dsn is not None]
-    _refuse_settings(arms_with_settings=[name for name in attached if arms[name].settings])
-    ours = {name: arm for name, arm in arms.items() if name not in attached}
+    ours = {name: arm for name, arm in arms.items() if servers[name].dsn is None}
+    for name, arm in arms.items():
+        if name not in ours:
+            _check_attached(study.name, arm, servers[name], dsns)
     for name, arm in ours.items():
         check_settings(binaries_of(servers[name]), arm.settings)
     if ours:
@@ -107,9 +140,29 @@ def prepare(
         template_of(binaries_of(servers[name]), Data(arm.workload.fill, profile.warehouses), on_stage)
 
 
-def _refuse_settings(arms_with_settings: list[str]) -> None:
-    if arms_with_settings:
+def _check_attached(study: str, arm: ArmResolved, wanted: ServerWanted, dsns: Mapping[str, str]) -> None:
+    assert wanted.dsn is not None
+    if wanted.existing:
+        _refuse_fill(study, arm.workload)
+        if not wanted.allow_writes:
+            _refuse_writes(arm.workload)
+    if arm.settings:
+        check_session_settings(attach(dsns.get(wanted.dsn, wanted.dsn)), arm.settings)
+
+
+def _refuse_fill(study: str, workload: Workload) -> None:
+    if workload.fill.strip():
         raise UsageError(
-            f"arm {arms_with_settings[0]} has settings, but an existing server is never configured",
-            hint="leave --dsn out, and the lab starts a server with these settings",
+            f"{study} fills tables of its own, and on an existing database nothing is created",
+            hint="leave --existing out, and each trial gets a database of its own",
         )
+
+
+def _refuse_writes(workload: Workload) -> None:
+    """What the server itself would not refuse in a session that begins read-only, or refuses only in mid-trial."""
+    hint = "--allow-writes lets the load change the tables of the existing database"
+    if workload.tpcc is not None:
+        raise UsageError("TPC-C writes to its tables", hint=hint)
+    for script in workload.scripts:
+        if _TO_READ_WRITE.search(script.text):
+            raise UsageError(f"{script.name} asks for transactions that write", hint=hint)

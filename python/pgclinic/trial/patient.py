@@ -19,6 +19,7 @@ from pgclinic.load.tpcc_fill import DEFAULT_SEED, fill_tpcc
 from pgclinic.model.server import Server
 from pgclinic.model.trial import ServerWanted, TrialSpec
 from pgclinic.pg.session import Access, Session
+from pgclinic.pg.session_settings import READ_ONLY, with_settings
 
 FILL_TIMEOUT_MS = 6 * 3600 * 1000
 _DOLLAR_QUOTE = re.compile(r"\$(?:[A-Za-z_]\w*)?\$")
@@ -96,7 +97,7 @@ def server_for(spec: TrialSpec, *, dsn: str | None) -> Iterator[Access]:
     if spec.server.dsn is not None:
         if dsn is None:
             raise RunFailedError("the address of the attached server is not known in this process")
-        with _own_database(dsn, data_of(spec)) as access:
+        with _attached(dsn, spec) as access:
             yield access
         return
     binaries = binaries_of(spec.server)
@@ -116,8 +117,16 @@ def _blame_a_dead_server(running: RunningServer, error: PgclinicError) -> None:
 
 
 @contextmanager
-def _own_database(dsn: str, data: Data) -> Iterator[Access]:
-    """A new database on a server that is not ours, filled, and dropped at the end. Nothing else there is touched."""
-    with trial_database(attach(dsn)) as access:
-        run_fill(access, data)
-        yield access
+def _attached(dsn: str, spec: TrialSpec) -> Iterator[Access]:
+    """A new database on a server that is not ours, filled, and dropped at the end; or one that is there, as it is.
+
+    All sessions of the trial begin with the arm's settings.
+    """
+    access = attach(dsn)
+    if spec.server.existing:
+        read_only = {} if spec.server.allow_writes else READ_ONLY
+        yield with_settings(access, spec.settings | read_only)
+        return
+    with trial_database(access) as own:
+        run_fill(own, data_of(spec))
+        yield with_settings(own, spec.settings)

@@ -37,6 +37,7 @@ from pgclinic.trial.condition import conditions
 from pgclinic.trial.doubts import find_doubts
 from pgclinic.trial.patient import server_for
 from pgclinic.trial.plan_capture import capture_plans
+from pgclinic.trial.read_only import ReadOnlyGuard
 from pgclinic.trial.restarts import RestartWatch
 from pgclinic.trial.seconds import LiveSeconds
 from pgclinic.trial.server_log import ServerLog
@@ -120,7 +121,7 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
         log = ServerLog(access.server, application)
         postmaster = visible_postmaster(access)
         sampler, watch = Sampler(access, on_sample=_both_samples(live, warm_up)), ProcessWatch(postmaster)
-        meter = CpuMeter(postmaster)
+        meter, guard = CpuMeter(postmaster), ReadOnlyGuard(spec.server)
         sampler.start()
         watch.start()
         try:
@@ -128,7 +129,8 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
             meter.start()
             load = run_load(
                 _aimed(spec.load, access),
-                on_progress=_all_progress(meter, live, warm_up),
+                on_progress=_all_progress(meter, live, warm_up, guard),
+                should_stop=guard.should_stop,
                 is_warm=warm_up.is_warm if warm_up is not None else None,
             )
             cpu = meter.stop()
@@ -136,6 +138,7 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
         finally:
             samples, processes = sampler.stop(), watch.stop()
         cpu = meter.split(cpu, samples.cost_s + watch.cost_s)
+        guard.refuse(load)
         _refuse_lost_server(load)
         listener.on_stage("probing")
         probe = visit_pages(access, spec.probe) if spec.probe else None
@@ -162,8 +165,11 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
     )
 
 
-def _all_progress(meter: CpuMeter, live: LiveSeconds, warm_up: WarmUpWatch | None) -> Callable[[LoadProgress], None]:
+def _all_progress(
+    meter: CpuMeter, live: LiveSeconds, warm_up: WarmUpWatch | None, guard: ReadOnlyGuard
+) -> Callable[[LoadProgress], None]:
     def on_progress(progress: LoadProgress) -> None:
+        guard.progress(progress)
         if progress.phase in ("warm_up", "measure"):
             meter.look()
         live.progress(progress)

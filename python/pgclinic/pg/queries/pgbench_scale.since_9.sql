@@ -1,0 +1,2 @@
+-- The scale of pgbench's tables, as pgbench itself finds it.
+select count(*) from pgbench_branches
