@@ -148,6 +148,21 @@ def test_only_what_is_recorded_and_marked_and_unused_is_dropped(running: Running
 
 
 @pytest.mark.usefixtures("fresh_home")
+def test_bench_drops_what_was_left_on_its_server(running: RunningServer, items: Command) -> None:
+    execute(running, "create role builder createdb login")
+    with trial_database(attach(dsn_of(running.server).replace("user=postgres", "user=builder"))) as own:
+        name = own.server.database
+        execute(running, "alter role builder nologin")
+    listed = items.run("lab", "leftovers")
+    assert name in listed.stdout and "left over" in listed.stdout
+    done = items.run("bench", "-n", "-f", "s.sql", "-t", "1", dsn_of(running.server))
+    assert done.returncode == 0, done.stderr
+    assert f"dropped the database {name}, which a killed command left on" in done.stderr
+    assert databases(running) == []
+    assert items.run("lab", "leftovers").stdout == "no databases\n"
+
+
+@pytest.mark.usefixtures("fresh_home")
 def test_a_database_that_could_not_be_dropped_is_dropped_by_the_next_trial(running: RunningServer) -> None:
     execute(running, "create role maker createdb login")
     with trial_database(attach(dsn_of(running.server).replace("user=postgres", "user=maker"))) as own:

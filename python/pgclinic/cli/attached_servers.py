@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 
+from pgclinic.errors import RunFailedError
 from pgclinic.lab.sources import attach
 from pgclinic.lab.trial_databases import drop_leftovers, recorded
 from pgclinic.pg.dsn import parse_dsn, split_secrets
+from pgclinic.pg.session import Access
 from pgclinic.study.prepare import Patient
 
 
@@ -17,10 +20,15 @@ def say_dropped(dsns: Iterable[str | None]) -> None:
         return
     for dsn in dict.fromkeys(dsns):
         if dsn is not None:
-            access = attach(dsn)
-            for name in drop_leftovers(access):
-                where = f"{access.server.host}:{access.server.port}"
-                print(f"pgclinic: dropped the database {name}, which a killed command left on {where}", file=sys.stderr)
+            say_dropped_on(attach(dsn))
+
+
+def say_dropped_on(access: Access, say: Callable[[str], None] = lambda text: print(text, file=sys.stderr)) -> None:
+    """The same on one server that is connected already. What cannot be dropped stays recorded, for `lab leftovers`."""
+    with suppress(RunFailedError):
+        for name in drop_leftovers(access):
+            where = f"{access.server.host}:{access.server.port}"
+            say(f"pgclinic: dropped the database {name}, which a killed command left on {where}")
 
 
 def say_what_is_made(patients: Iterable[Patient]) -> None:

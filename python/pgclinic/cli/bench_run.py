@@ -25,6 +25,7 @@ from pgclinic.bench.secrets import without_secrets
 from pgclinic.bench.target import Patient, open_patient
 from pgclinic.bench.tpcc_data import FillListener, settle, violations
 from pgclinic.bench.tpcc_initialize import initialize_tpcc
+from pgclinic.cli.attached_servers import say_dropped_on
 from pgclinic.cli.bench_live import BenchLive
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.errors import PgclinicError, UsageError
@@ -75,6 +76,8 @@ def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
     for chosen in request.scripts:
         check_script(chosen.script.name, chosen.script.text, request.protocol)
     with BenchLive(sys.stderr, request) as live, _patient(request, live) as patient:
+        if request.lab is None:
+            say_dropped_on(patient.access, live.say)
         request = settle(request, patient.access)
         tables = read_tables(patient.session, request, patient.access.server.database, live.say)
         spec = load_spec(request, tables, patient)
