@@ -264,10 +264,43 @@ def test_an_interrupt_keeps_what_was_finished_and_the_rest_can_be_run_later(item
     assert (other.returncode, f"pgclinic compare --resume {run}" in other.stderr) == (1, True)
 
     _, seen, said = compare(items, "--resume", str(run), "--fail-if", "b<0.1a")
-    assert f"{len(kept)} trials are done" in said
+    assert f"compare   {len(kept)} trial" in said and f" done; resuming {run}" in said
     assert {path: path.read_bytes() for path in kept} == kept, "what was finished stays as it was"
     arms = [record["spec"]["arm"] for record in items.records()]
     assert (arms.count("a"), arms.count("b")) == (4, 4)
     assert seen["interval"]["blocks"] == 4
     assert seen["thresholds"][0]["threshold"]["text"] == "b<0.1a"
     assert len(json.loads((run / "run.json").read_text())["resumed_epoch_us"]) == 1
+
+
+def test_a_comparison_that_needs_more_blocks_gets_them(items: Command) -> None:
+    words = ("--b", "set:work_mem=8MB", "--schema", "schema.sql", "--script", "find.sql", *QUICK)
+    _, seen, _ = compare(items, *words)
+    run = items.only_run()
+    assert seen["interval"]["blocks"] == 4
+    assert seen["interval"]["method"] == "fixed_blocks"
+
+    for asked, refusal in (
+        (("--blocks", "3"), "4 have run"),
+        (("--budget", "+1s"), "holds no further block"),
+        (("--blocks", "6", "--budget", "5m"), "mutually exclusive"),
+    ):
+        refused = items.run("compare", "--resume", str(run), *asked)
+        assert (refused.returncode, refusal in refused.stderr) == (1, True), refused.stderr
+    assert len(items.records()) == 8
+
+    _, seen, said = compare(items, "--resume", str(run), "--blocks", "6")
+    assert "the number of blocks was fixed at 4 and is raised: the interval is now the confidence sequence" in said
+    assert "block 5 of at most 6" in said
+    assert seen["interval"]["method"] == "always_valid"
+    # It may be clear one block earlier.
+    assert seen["interval"]["blocks"] in (5, 6)
+    assert "fixed at 4 and raised" in seen["how"][0]
+    info = json.loads((run / "run.json").read_text())
+    assert (info["blocks_max"], info["blocks_fixed"]) == (6, 4)
+    judged = json.loads(items.run("study", "judge", str(run), "--json").stdout)["comparison"]
+    assert (judged["interval"], judged["how"]) == (seen["interval"], seen["how"])
+    orders = [record["spec"] for record in items.records()]
+    assert sorted((spec["block"], spec["arm"]) for spec in orders) == [
+        (block, arm) for block in range(1, seen["interval"]["blocks"] + 1) for arm in "ab"
+    ]

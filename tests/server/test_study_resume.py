@@ -191,3 +191,20 @@ def test_a_prelude_that_refuses_ends_the_study_before_its_first_block(command: C
     assert verdict["doubts"][0]["kind"] == "prelude_refused"
     judged = command.run("study", "judge", str(run), "--json")
     assert json.loads(judged.stdout)["verdict"] == verdict
+
+
+def test_a_study_that_needs_more_blocks_prints_the_command_and_it_works(command: Command) -> None:
+    first = command.run("study", "run", command.study(free_s=1, held_s=1), timeout=180)
+    run = command.only_run()
+    if "INCONCLUSIVE" in first.stdout:
+        assert f"  continue    pgclinic study run --resume runs/{run.name} --blocks " in first.stdout
+    refused = command.run("study", "run", "--resume", str(run), "--budget", "+5m")
+    assert (refused.returncode, "all 2 blocks of the plan have run" in refused.stderr) == (1, True), refused.stderr
+    done = command.run("study", "run", "--resume", str(run), "--blocks", "3", "--json", timeout=180)
+    assert done.returncode in (0, 3, 4), done.stderr
+    assert "block 3 of at most 3" in done.stderr
+    assert json.loads(done.stdout)["verdict"]["trials_done"] == 6
+    judged = command.run("study", "judge", str(run), "--json")
+    assert json.loads(judged.stdout)["verdict"] == json.loads(done.stdout)["verdict"]
+    alone = command.run("study", "run", "global-counters", "--blocks", "3")
+    assert (alone.returncode, "--blocks belongs to --resume" in alone.stderr) == (1, True)

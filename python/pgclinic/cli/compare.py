@@ -23,6 +23,8 @@ BESIDE_RESUME = frozenset(
         "b",
         "dsn",
         "resume",
+        "blocks",
+        "budget",
         "pool_machines",
         "fail_if",
         "strict",
@@ -65,7 +67,7 @@ def compare(
     budget: str | None = typer.Option(None, "--budget", help="At most this long, less if it is clear [5m]."),
     prelude: bool | None = typer.Option(None, "--prelude/--no-prelude", help="First a against itself [from 4 min on]."),
     seed: int | None = typer.Option(None, "--seed", help="Repeat the random order of an earlier run.", min=0),
-    resume: Path | None = typer.Option(None, "--resume", help="Go on with a run that was cut off.", metavar="RUN"),
+    resume: Path | None = typer.Option(None, "--resume", help="Resume a run, or extend it.", metavar="RUN"),
     pool_machines: bool = typer.Option(False, "--pool-machines", help="Resume a run of another machine, in doubt."),
     fail_if: list[str] = typer.Option(
         [], "--fail-if", help='Exit with 3 if the whole interval says so: "b<0.95a", "b.p99>1.1a".', metavar="CONDITION"
@@ -111,6 +113,7 @@ def compare(
 def _resumed(context: typer.Context, run: Path | None, ending: Ending, *, pool_machines: bool) -> int:
     """Go on with a run. Raises UsageError for whatever would make it another comparison."""
     from pgclinic.cli.compare_resume import ResumeRequest, resume_comparison
+    from pgclinic.cli.more_blocks import More
     from pgclinic.errors import UsageError
 
     if run is None:
@@ -122,4 +125,5 @@ def _resumed(context: typer.Context, run: Path | None, ending: Ending, *, pool_m
         raise UsageError("--resume goes on with the arms, length, seed and servers of the run: leave them out")
     common = context.params["dsn"]
     dsns = [word.removeprefix("dsn=") for word in words] + ([common] if common is not None else [])
-    return resume_comparison(ResumeRequest(run, tuple(dsns), pool_machines, ending))
+    more = More(context.params["blocks"], context.params["budget"])
+    return resume_comparison(ResumeRequest(run, tuple(dsns), more, pool_machines, ending))

@@ -52,7 +52,15 @@ def finish_comparison(folder: RunFolder, study: Study, verdict: Verdict, ending:
     An answer that cannot be stored is shown all the same.
     """
     stored = read_run(folder.path)
-    comparison = compare(study, stored.trials, verdict, study.profiles[PROFILE], ending.thresholds, stored.prelude)
+    comparison = compare(
+        study,
+        stored.trials,
+        verdict,
+        study.profiles[PROFILE],
+        ending.thresholds,
+        stored.prelude,
+        stored.info.blocks_fixed,
+    )
     page = render_report(
         stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), comparison, stored.prelude
     )

@@ -12,6 +12,7 @@ from pgclinic.cli.compare_end import Ending, finish_comparison
 from pgclinic.cli.compare_run import patients_words
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
+from pgclinic.cli.more_blocks import More, say_resumed
 from pgclinic.cli.study_resume import resumed_now
 from pgclinic.cli.study_run import Course, measure
 from pgclinic.cli.verdict import say_strange
@@ -23,6 +24,7 @@ from pgclinic.pg.dsn import without_password
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 from pgclinic.study.compare import PROFILE, A, B
 from pgclinic.study.expand import expand
+from pgclinic.study.extend import as_run
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import parse_study
 from pgclinic.study.resume import refuse_another_plan
@@ -34,6 +36,7 @@ class ResumeRequest:
 
     run: Path
     dsns: tuple[str, ...]
+    more: More
     pool_machines: bool
     ending: Ending
 
@@ -47,11 +50,15 @@ def resume_comparison(request: ResumeRequest) -> int:
     stored = _stored(request.run)
     study = parse_study(stored.study_toml, str(request.run / "study.toml"))
     secrets = _secrets(study, request)
-    info = resumed_now(stored.info, pool_machines=request.pool_machines)
+    planned = as_run(study, stored.info).profiles[PROFILE]
+    info = request.more.asked_of(resumed_now(stored.info, pool_machines=request.pool_machines), planned, stored.trials)
+    study = as_run(study, info)
     say_cleaned()
     say_dropped(secrets.values())
     with LiveLine(sys.stderr) as live:
         course = _course(request, stored, study, info, secrets, live)
+        live.close()
+        say_resumed("compare", request.run, stored.trials, planned, course.profile)
         verdict = measure(course, live)
     return finish_comparison(course.folder, study, verdict, request.ending)
 
@@ -73,7 +80,6 @@ def _course(
     profile = study.profiles[PROFILE]
     blocks = expand(study, profile, seed=info.seed, server=patients[A].wanted, extra_settings={})
     refuse_another_plan(blocks, stored.trials)
-    print(f"compare   {len(stored.trials)} trials are done; going on in {request.run}", file=sys.stderr)
     say_what_is_made(patients.values())
     prepare(study, profile, patients[A], {}, on_stage=live.stage, dsns=secrets)
     return Course(

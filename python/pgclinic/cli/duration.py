@@ -21,6 +21,14 @@ def parse_duration_s(text: str, option: str) -> float:
     return seconds
 
 
+def parse_budget_s(text: str, spent_s: float) -> float:
+    """``10m`` in all, or ``+3m`` on top of what is spent. Raises UsageError."""
+    more = text.strip()
+    if more.startswith("+"):
+        return spent_s + parse_duration_s(more[1:], "--budget")
+    return parse_duration_s(more, "--budget")
+
+
 def in_words(seconds: float) -> str:
     """``about`` is left to the caller: 45 s, 5 min, 1 h 20 min."""
     if seconds < 90:

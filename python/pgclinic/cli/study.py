@@ -61,7 +61,10 @@ def run(
     quick: bool = typer.Option(False, "--quick", help="The profile that fits in minutes (the default)."),
     full: bool = typer.Option(False, "--full", help="The published size."),
     profile: str | None = typer.Option(None, "--profile", help="Another of the study's profiles.", metavar="NAME"),
-    budget: str | None = typer.Option(None, "--budget", help="Time for the trials, such as 5m.", metavar="TIME"),
+    budget: str | None = typer.Option(
+        None, "--budget", help="Time for the trials, such as 5m; with --resume also +5m.", metavar="TIME"
+    ),
+    blocks: int | None = typer.Option(None, "--blocks", help="With --resume: blocks in all.", min=1, metavar="N"),
     seed: int | None = typer.Option(None, "--seed", help="Repeat the random order of an earlier run.", min=0),
     version: str | None = typer.Option(None, "--version", help="PostgreSQL version, such as 13.3.", metavar="VERSION"),
     bindir: Path | None = typer.Option(None, "--bindir", help="Programs of an installed PostgreSQL.", metavar="DIR"),
@@ -70,7 +73,7 @@ def run(
     allow_writes: bool = typer.Option(False, "--allow-writes", help="With --existing: not only read them."),
     settings: list[str] = typer.Option([], "--set", help="A setting for every arm.", metavar="NAME=VALUE"),
     prelude: bool = typer.Option(False, "--prelude", help="First measure what this machine can tell: a minute more."),
-    resume: Path | None = typer.Option(None, "--resume", help="Go on with a run that was cut off.", metavar="RUN"),
+    resume: Path | None = typer.Option(None, "--resume", help="Resume a run, or extend it.", metavar="RUN"),
     pool_machines: bool = typer.Option(False, "--pool-machines", help="Resume a run of another machine, in doubt."),
     runs: Path = typer.Option(Path("runs"), "--runs", help="Where run folders go.", envvar="PGCLINIC_RUNS"),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
@@ -79,6 +82,7 @@ def run(
 
     Exit code 0: replicated, also in direction only. 3: contradicted or no effect. 4: inconclusive or invalid.
     """
+    from pgclinic.cli.more_blocks import More
     from pgclinic.cli.study_resume import ResumeRequest, resume_study
     from pgclinic.cli.study_run import Request, run_studies
     from pgclinic.errors import UsageError
@@ -90,8 +94,11 @@ def run(
     if resume is not None:
         if quick or full or profile or seed is not None or version or bindir or settings or prelude or existing:
             raise UsageError("--resume goes on with the profile, seed, server and settings of the run: leave them out")
-        asked = ResumeRequest(resume, tuple(names), budget, dsn, pool_machines=pool_machines, as_json=as_json)
+        more = More(blocks, budget)
+        asked = ResumeRequest(resume, tuple(names), more, dsn, pool_machines=pool_machines, as_json=as_json)
         raise typer.Exit(worst_exit_code([resume_study(asked)]))
+    if blocks is not None:
+        raise UsageError("--blocks belongs to --resume", hint="how many blocks a study runs is its profile's to say")
     if not names:
         raise UsageError("no study is named", hint="pgclinic study list shows them")
     request = Request(
@@ -142,6 +149,7 @@ def judge_again(
     from pgclinic.cli.compare_end import Ending, finish_comparison
     from pgclinic.cli.verdict import finish, say_strange
     from pgclinic.store.run_folder import RunFolder, read_run
+    from pgclinic.study.extend import as_run
     from pgclinic.study.fitted import in_profile
     from pgclinic.study.judge import judge
     from pgclinic.study.read import parse_study
@@ -149,7 +157,7 @@ def judge_again(
 
     stored = read_run(run_folder)
     say_strange(stored)
-    study = parse_study(stored.study_toml, str(run_folder / "study.toml"))
+    study = as_run(parse_study(stored.study_toml, str(run_folder / "study.toml")), stored.info)
     profile = study.profiles.get(stored.info.profile)
     if profile is not None:
         study = in_profile(study, profile)

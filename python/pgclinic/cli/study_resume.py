@@ -10,20 +10,21 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from pgclinic.cli.attached_servers import say_dropped, say_what_is_made
-from pgclinic.cli.duration import parse_duration_s
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
+from pgclinic.cli.more_blocks import More, say_resumed
 from pgclinic.cli.study_run import Course, measure
 from pgclinic.cli.verdict import finish, say_strange
 from pgclinic.errors import UsageError
 from pgclinic.model.run import RunInfo
-from pgclinic.model.study import Profile, Study
+from pgclinic.model.study import Study
 from pgclinic.model.trial import ServerWanted
 from pgclinic.model.verdict import Verdict
 from pgclinic.pg.dsn import without_password
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 from pgclinic.study.expand import expand, profile_of
+from pgclinic.study.extend import as_run
 from pgclinic.study.fitted import fitted, in_profile
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import parse_study, read_study
@@ -36,7 +37,7 @@ class ResumeRequest:
 
     run: Path
     names: tuple[str, ...]
-    budget: str | None
+    more: More
     dsn: str | None
     pool_machines: bool
     as_json: bool
@@ -51,8 +52,10 @@ def resume_study(request: ResumeRequest) -> Verdict:
     say_strange(stored)
     wanted = _wanted(stored, request)
     study = parse_study(stored.study_toml, str(request.run / "study.toml"))
-    profile = _profile(study, stored.info, request)
-    info = _info(stored.info, profile, request)
+    planned = profile_of(as_run(study, stored.info), stored.info.profile)
+    info = request.more.asked_of(resumed_now(stored.info, pool_machines=request.pool_machines), planned, stored.trials)
+    study = as_run(study, info)
+    profile = profile_of(study, info.profile)
     say_cleaned()
     say_dropped([request.dsn or wanted.dsn])
     with LiveLine(sys.stderr) as live:
@@ -61,7 +64,7 @@ def resume_study(request: ResumeRequest) -> Verdict:
         study = fitted(whole, patient.major, profile, info.machine.memory_bytes).study
         blocks = expand(study, profile, seed=info.seed, server=wanted, extra_settings=info.settings)
         refuse_another_plan(blocks, stored.trials)
-        print(f"{study.name}   {len(stored.trials)} trials are done; going on in {request.run}", file=sys.stderr)
+        say_resumed(study.name, request.run, stored.trials, planned, profile)
         say_what_is_made([patient])
         dsns = {wanted.dsn: request.dsn or wanted.dsn} if wanted.dsn is not None else {}
         prepare(study, profile, patient, info.settings, on_stage=live.stage, dsns=dsns)
@@ -101,15 +104,6 @@ def _wanted(stored: StoredRun, request: ResumeRequest) -> ServerWanted:
     if request.dsn is not None and without_password(request.dsn) != info.wanted.dsn:
         raise UsageError(f"{request.run} was begun on {info.server}, not on that --dsn")
     return info.wanted
-
-
-def _profile(study: Study, info: RunInfo, request: ResumeRequest) -> Profile:
-    budget_s = info.budget_s if request.budget is None else parse_duration_s(request.budget, "--budget")
-    return replace(profile_of(study, info.profile), budget_s=budget_s)
-
-
-def _info(info: RunInfo, profile: Profile, request: ResumeRequest) -> RunInfo:
-    return replace(resumed_now(info, pool_machines=request.pool_machines), budget_s=profile.budget_s)
 
 
 def resumed_now(info: RunInfo, *, pool_machines: bool) -> RunInfo:

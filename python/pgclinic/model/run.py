@@ -33,7 +33,8 @@ class RunInfo(Record):
     ``profile`` names the study's profile, ``server`` the server wanted in words without secrets; ``wanted`` is the same
     for a machine, and ``settings`` are those that every arm was given. With them and the seed a run that was cut off
     is taken up again, at ``resumed_epoch_us``; ``other_machines`` are those it was then gone on with. ``prelude_s`` is
-    how long its prelude measures, 0 for none.
+    how long its prelude measures, 0 for none. ``blocks_max`` is the number of blocks to which the run was extended,
+    None where it still is the profile's; ``blocks_fixed`` the number that was fixed beforehand, where that was raised.
     """
 
     command: tuple[str, ...]
@@ -51,6 +52,8 @@ class RunInfo(Record):
     prelude_s: float = 0.0
     resumed_epoch_us: tuple[int, ...] = ()
     other_machines: tuple[Machine, ...] = ()
+    blocks_max: int | None = None
+    blocks_fixed: int | None = None
     format: int = 1
 
 

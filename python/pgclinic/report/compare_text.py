@@ -14,7 +14,8 @@ from pgclinic.report.cost import cost_of, server_words
 from pgclinic.report.no_answer import no_answer
 from pgclinic.report.prelude_text import prelude_text
 from pgclinic.report.quantities import range_words, slower, told_as_factor
-from pgclinic.report.terminal import Places
+from pgclinic.report.terminal import Places, more_rows
+from pgclinic.study.extend import blocks_that_decide
 from pgclinic.study.figures import count, number, percent, ratio, size
 
 _LABEL_WIDTH = 12
@@ -127,10 +128,18 @@ def _rows(comparison: Comparison, trials: Sequence[TrialRecord], places: Places)
     for doubt in comparison.doubts:
         yield "doubt", doubt.text
         yield "advice", doubt.advice
+    if places.folder is not None:
+        yield from more_rows("compare", places.folder, blocks_to_decide(comparison, trials))
     if places.report is not None:
         yield "report", places.report
     if places.folder is not None:
         yield "again", f"pgclinic study judge {places.folder}"
+
+
+def blocks_to_decide(comparison: Comparison, trials: Sequence[TrialRecord]) -> int | None:
+    """How many blocks in all would answer the question; None where it is answered, or more blocks would not do it."""
+    is_open = comparison.word is CompareWord.INCONCLUSIVE
+    return blocks_that_decide((comparison.blocks_needed,), trials) if is_open else None
 
 
 def threshold_words(seen: ThresholdSeen) -> str:
@@ -198,7 +207,7 @@ def trust(comparison: Comparison, trials: Sequence[TrialRecord]) -> str:
 def _row(label: str, content: str, width: int) -> list[str]:
     """A label and its content, which goes on under its own beginning; commands and paths are never broken."""
     indent = " " * (2 + _LABEL_WIDTH)
-    if label in ("report", "again"):
+    if label in ("report", "again", "continue"):
         return [f"  {label:<{_LABEL_WIDTH}}{content}"]
     wrapped = textwrap.wrap(content, max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False)
     head, *rest = wrapped or [""]

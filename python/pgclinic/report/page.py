@@ -21,7 +21,7 @@ from pgclinic.report import run_view
 from pgclinic.report.activity_text import activity_tables, why_words
 from pgclinic.report.arms_table import arms_view
 from pgclinic.report.claim_view import ClaimView, claim_view
-from pgclinic.report.compare_text import HEAD, table_rows
+from pgclinic.report.compare_text import HEAD, blocks_to_decide, table_rows
 from pgclinic.report.compare_view import compare_view, repeat_comparison
 from pgclinic.report.cost import cost_of, server_words
 from pgclinic.report.ladder import is_ladder
@@ -34,8 +34,10 @@ from pgclinic.report.pages_view import pages_view
 from pgclinic.report.prelude_view import HEADS, prelude_view
 from pgclinic.report.series import Chart, ChartData, chart_data
 from pgclinic.report.statements_view import arms_statements
+from pgclinic.report.terminal import more_rows
 from pgclinic.report.wording import capitalised, measure_words
 from pgclinic.study.blocks import OF_THE_LOAD
+from pgclinic.study.extend import blocks_that_decide, needed_by
 from pgclinic.study.figures import count, number
 
 _STYLES = ("uPlot.min.css", "report.css")
@@ -90,7 +92,7 @@ def render_report(
             cost=run_view.cost_rows(trials),
             trust=trust_line(trials, verdict),
             trials=run_view.trial_rows(trials),
-            commands=repeat(run, folder),
+            commands=(*repeat(run, folder), *_more(trials, verdict, comparison, folder)),
             measure=measure_words(views[0].claim),
             throughput=_about_throughput(views),
             hits=_about_throughput(views) or _about(views, Counter.BUFFER_HITS_PER_TRANSACTION),
@@ -118,6 +120,17 @@ def _about(views: Sequence[ClaimView], counter: str) -> bool:
     """Whether any claim compares this counter, or names it as its cause."""
     claims = [view.claim for view in views]
     return any(counter in (claim.measure, *(one.counter for one in claim.mechanisms)) for claim in claims)
+
+
+def _more(
+    trials: Sequence[TrialRecord], verdict: Verdict, comparison: Comparison | None, folder: str
+) -> tuple[tuple[str, str], ...]:
+    """The command for more blocks, where they would decide what is open."""
+    if comparison is not None:
+        rows = more_rows("compare", folder, blocks_to_decide(comparison, trials))
+    else:
+        rows = more_rows("study run", folder, blocks_that_decide(needed_by(verdict), trials))
+    return tuple((command, "run more blocks, as many as are likely to decide it") for _, command in rows)
 
 
 def script_json(data: ChartData | list[ObservedTrial]) -> Markup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from pgclinic.report.ladder_text import ladder_lines
 from pgclinic.report.quantities import range_words
 from pgclinic.report.wording import answer, claim_of, interval_text, outcome, reason_for_invalid, stated, word_in_full
 from pgclinic.stats.summary import standard_deviation
+from pgclinic.study.extend import blocks_that_decide, needed_by
 from pgclinic.study.figures import count, counter_words, number, percent
 
 _STYLES = {
@@ -75,7 +77,7 @@ def verdict_text(
         if index == 0:
             rows.extend(_trust_rows(trials, verdict))
         if index == len(verdict.claims) - 1:
-            rows.extend(_place_rows(places))
+            rows.extend(_place_rows(places, blocks_that_decide(needed_by(verdict), trials)))
         for label, content in rows:
             _row(text, label, content, width)
     text.rstrip()
@@ -95,7 +97,10 @@ def _ladder(
         text.append(f"{line}\n", style="dim" if index < 2 else "")
     text.append("\n")
     _claim_lines(text, study, verdict.claims[1:], width)
-    for label, content in (*_trust_rows(trials, verdict), *_place_rows(places)):
+    for label, content in (
+        *_trust_rows(trials, verdict),
+        *_place_rows(places, blocks_that_decide(needed_by(verdict), trials)),
+    ):
         _row(text, label, content, width)
 
 
@@ -221,7 +226,15 @@ def _trust(trials: Sequence[TrialRecord], claim: ClaimVerdict, verdict: Verdict)
     return "; ".join(part for part in (", ".join(parts), doubts) if part)
 
 
-def _place_rows(places: Places) -> Iterator[tuple[str, str]]:
+def more_rows(verb: str, folder: str, blocks: int | None) -> Iterator[tuple[str, str]]:
+    """The command that runs a run on to so many blocks."""
+    if blocks is not None:
+        yield "continue", shlex.join(["pgclinic", *verb.split(), "--resume", folder, "--blocks", str(blocks)])
+
+
+def _place_rows(places: Places, blocks: int | None) -> Iterator[tuple[str, str]]:
+    if places.folder is not None:
+        yield from more_rows("study run", places.folder, blocks)
     if places.report is not None:
         yield "report", places.report
     if places.folder is not None:
@@ -231,7 +244,7 @@ def _place_rows(places: Places) -> Iterator[tuple[str, str]]:
 def _row(text: Text, label: str, content: str, width: int, style: str = "") -> None:
     """A label and its content; long content goes on under its own beginning. Commands and paths are never broken."""
     indent = " " * (2 + _LABEL_WIDTH)
-    if label in ("report", "again", "windows", ""):
+    if label in ("report", "again", "continue", "windows", ""):
         lines = [content]
     else:
         lines = textwrap.wrap(content, max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False)

@@ -24,6 +24,7 @@ from pgclinic.model.study import (
 )
 from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.study.compare_arms import ArmAsked
+from pgclinic.study.extend import BLOCKS_MAX, NO_BUDGET_S
 from pgclinic.study.interval import FIRST_LOOK
 from pgclinic.study.pgbench_tables import pgbench_fill
 from pgclinic.study.read import FORMAT, check_steady
@@ -34,10 +35,7 @@ PROFILE = "compare"
 #: A server takes 100 connections unless it is told otherwise; some are ours and some are kept for superusers.
 CONNECTIONS_AS_USUAL = 80
 _SPARE_CONNECTIONS = 20
-#: Nobody waits for more blocks than this, however short they are.
-BLOCKS_MAX = 1000
 TERMINALS_PER_WAREHOUSE = 10
-NO_BUDGET_S = 7 * 86_400.0
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,12 @@ def compare(
     profile: Profile,
     thresholds: Sequence[Threshold] = (),
     prelude: Prelude | None = None,
+    blocks_fixed: int | None = None,
 ) -> Comparison:
-    """What a run of ``comparison_study`` says. ``verdict`` is that of ``judge`` on the same trials and profile."""
+    """What a run of ``comparison_study`` says. ``verdict`` is that of ``judge`` on the same trials and profile.
+
+    ``blocks_fixed`` is the number of blocks that was fixed beforehand and raised later.
+    """
     claim, seen = study.claims[0], verdict.headline
     evidence = gather(claim, trials)
     fixed = profile.blocks_min == profile.blocks_max == len(evidence.pairs) and len(evidence.pairs) >= FIRST_LOOK
@@ -62,7 +66,7 @@ def compare(
         measures=measures,
         thresholds=judge_thresholds(thresholds, measures, valid=word is not CompareWord.INVALID),
         doubts=verdict.doubts,
-        how=_how(claim, evidence, seen, word, prelude),
+        how=(*_extended(blocks_fixed), *_how(claim, evidence, seen, word, prelude)),
         server_version=verdict.server_version,
         smallest_effect=_smallest_effect(evidence, fixed=fixed),
         blocks_needed=seen.blocks_needed,
@@ -70,6 +74,15 @@ def compare(
         invalid_because=_invalid_because(seen, prelude) if word is CompareWord.INVALID else None,
         causes=_causes(word, activity),
         activity=activity,
+    )
+
+
+def _extended(blocks_fixed: int | None) -> tuple[str, ...]:
+    if blocks_fixed is None:
+        return ()
+    return (
+        f"The number of blocks was fixed at {blocks_fixed} and raised when results were known, so the interval is the "
+        "confidence sequence, which allows for that.",
     )
 
 
