@@ -15,7 +15,6 @@ from pgclinic.stats.autocorrelation import correlation_time
 from pgclinic.stats.calibration import best_slice, blocks_in_budget, shows_no_effect, slice_noises, smallest_effect
 from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.e_values import false_discoveries_held, log_e_value
-from pgclinic.stats.equivalence import equivalent
 from pgclinic.stats.page_trend_test import log_trend_e_value, page_trend
 from pgclinic.stats.slope import theil_sen
 from pgclinic.stats.warm_up import cut_by_state, mser_cut
@@ -68,14 +67,6 @@ def test_what_is_rejected_has_the_larger_e_values(drawn: list[float]) -> None:
     gone = [value for value, said in zip(drawn, rejected, strict=True) if said]
     assert not gone or not kept or min(gone) > max(kept)
     assert not gone or min(gone) >= math.log(len(drawn) / (len(gone) * 0.05)) - 1e-9
-
-
-@given(values)
-def test_equivalence_and_a_difference_exclude_each_other(drawn: list[float]) -> None:
-    low, high = always_valid_interval(drawn)
-    if equivalent(drawn):
-        assert low > -math.log(1.05)
-        assert high < math.log(1.05)
 
 
 @given(sweep)

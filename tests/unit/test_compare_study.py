@@ -117,12 +117,12 @@ def test_a_budget_leaves_the_number_open() -> None:
 
 
 def test_a_warm_up_by_state_is_planned_as_most_are() -> None:
-    length = Length(warm_up_s=60, warm_up_ends=WarmUpEnd.STEADY, measure_s=10, budget_s=300)
+    length = Length(warm_up_s=60, warm_up_ends=WarmUpEnd.STEADY, measure_s=10, budget_s=480)
     profile = study_of(length=length).profiles[PROFILE]
     assert (profile.warm_up_s, profile.warm_up_ends) == (60, WarmUpEnd.STEADY)
-    # A block is two trials of 17 + 10 s.
-    assert profile.blocks_max == 6
-    assert block_s(profile) == pytest.approx(2 * (17 + 10), abs=4)
+    # A block is two trials of 27 + 10 s.
+    assert profile.blocks_max == 7
+    assert block_s(profile) == pytest.approx(2 * (27 + 10), abs=4)
     with pytest.raises(StudyFileError, match="arm a does not come to rest"):
         study_of(a=("condition:held=session",), length=length)
 

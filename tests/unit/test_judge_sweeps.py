@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -13,7 +14,7 @@ from pgclinic.model.study import ArmFile, Claim, Profile, Published, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import VerdictWord
 from pgclinic.study.judge import decided, judge
-from pgclinic.study.read import parse_study
+from pgclinic.study.read import parse_study, study_text
 
 LEVELS = {"l1": 1.0, "l2": 2.0, "l4": 4.0, "l8": 8.0}
 CLAIM = Claim(
@@ -46,8 +47,43 @@ def test_a_fall_over_all_levels_is_replicated() -> None:
     assert claim.interval is not None
     assert claim.interval.ratio == pytest.approx(0.5, rel=0.02)
     assert any("Page's L" in step and "to 1" in step for step in claim.how)
-    assert claim.how[-1].startswith("The levels follow the claimed order")
+    assert claim.how[-1].startswith("The trend over the levels is the claimed one")
     assert decided(judge(STUDY, blocks([FALLING] * 5)))
+
+
+EVERY = replace(STUDY, claims=(replace(CLAIM, every_step=True),))
+
+
+@pytest.mark.parametrize(
+    ("shape", "trend", "every"),
+    [
+        (FALLING, VerdictWord.REPLICATED, VerdictWord.REPLICATED),
+        # The second step is flat: the trend does not see that, the steps do.
+        ((1.0, 0.75, 0.75, 0.5), VerdictWord.REPLICATED, VerdictWord.REPLICATED_IN_DIRECTION),
+        # Less than the equivalence margin up: not shown, but no contradiction either.
+        ((1.0, 0.70, 0.72, 0.5), VerdictWord.REPLICATED, VerdictWord.REPLICATED_IN_DIRECTION),
+        ((1.0, 0.65, 0.72, 0.5), VerdictWord.REPLICATED, VerdictWord.CONTRADICTED),
+    ],
+)
+def test_every_step_is_tested_where_every_step_is_claimed(
+    shape: Sequence[float], trend: VerdictWord, every: VerdictWord
+) -> None:
+    noise = (1.0, 1.004, 0.997, 1.002, 0.999)
+    trials = blocks([[shape[0], shape[1] * wobble, shape[2], shape[3]] for wobble in noise])
+    assert judge(STUDY, trials, FIXED).headline.word is trend
+    seen = judge(EVERY, trials, FIXED).headline
+    assert seen.word is every
+    assert [step.before for step in seen.steps] == [1.0, 2.0, 4.0]
+    assert [step.shown for step in seen.steps][1] == (every is VerdictWord.REPLICATED)
+    assert [step.opposed for step in seen.steps][1] == (every is VerdictWord.CONTRADICTED)
+    assert sum(step.startswith("Step from ") for step in seen.how) == 3
+    assert judge(STUDY, trials, FIXED).headline.steps == ()
+
+
+def test_every_step_needs_levels() -> None:
+    text, named = study_text("global-counters"), re.compile('^name = "held-is-slower"$', re.MULTILINE)
+    with pytest.raises(StudyFileError, match="every_step needs levels"):
+        parse_study(named.sub(r"\g<0>\nevery_step = true", text, count=1), "mine.toml")
 
 
 def test_a_fixed_number_of_blocks_has_a_p_value() -> None:
@@ -77,7 +113,7 @@ def test_the_size_alone_is_not_enough() -> None:
 def test_a_rise_contradicts_a_fall() -> None:
     claim = judge(STUDY, blocks([tuple(reversed(FALLING))] * 6)).headline
     assert claim.word is VerdictWord.CONTRADICTED
-    assert "opposite" in claim.how[-1]
+    assert "goes the other way" in claim.how[-1]
 
 
 def test_the_knee_is_told_and_not_tested() -> None:

@@ -18,7 +18,7 @@ def test_a_sum_then_a_line_a_claim_under_its_study() -> None:
     lines = verdict_table([STUDY, ladder_study()], [SLOWER, ladder_verdict()]).splitlines()
     claims = len(SLOWER.claims) + len(ladder_verdict().claims)
     held, *others = lines[0].split(", ")
-    assert held == f"6 of {claims} published claims replicated"
+    assert held == f"6 of {claims} published claims replicated (0 of them at a false discovery rate of 5 %)"
     assert 6 + sum(int(part.split()[0]) for part in others) == claims
     assert lines[1:4:2] == ["", next(line for line in lines if "held-is-slower" in line)]
     assert lines[2] == "global-counters"
@@ -38,7 +38,10 @@ def test_expectations_are_counted_apart_from_what_was_published() -> None:
     )
     study = replace(STUDY, claims=(STUDY.claims[0], ours))
     lines = verdict_table([study], [judge(study, blocks_of(study, (0.60, 0.61, 0.59, 0.605, 0.595)))]).splitlines()
-    assert lines[:2] == ["1 of 1 published claim replicated", "1 of 1 expectation confirmed"]
+    assert lines[:2] == [
+        "1 of 1 published claim replicated (1 of them at a false discovery rate of 5 %)",
+        "1 of 1 expectation confirmed (1 of them at a false discovery rate of 5 %)",
+    ]
     (row,) = [line for line in lines if " ours " in line]
     assert row.startswith("  ✓ CONFIRMED ")
     assert row.endswith("expected lower")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
-from fixtures.records import global_counters, printed, run_info, trial
+from fixtures.records import blocks_of, global_counters, printed, run_info, trial
 from pgclinic.model.prelude import ClaimReach, Prelude, Refusal, RefusalKind, SliceSeen
 from pgclinic.model.run import Second
-from pgclinic.model.trial import ServerWanted, TrialRecord, TrialSpec
+from pgclinic.model.trial import DoubtKind, ServerWanted, TrialRecord, TrialSpec
+from pgclinic.model.verdict import InvalidReason, VerdictWord
 from pgclinic.report.prelude_text import prelude_text
 from pgclinic.store.run_folder import RunFolder, read_run
 from pgclinic.study.aa_run import run_prelude
@@ -19,6 +21,7 @@ from pgclinic.study.fitted import in_profile
 from pgclinic.study.judge import judge
 from pgclinic.study.read import study_text
 from pgclinic.study.run import StudyListener, run_blocks
+from pgclinic.study.trust import doubts_of_run
 from pgclinic.trial.run import TrialListener
 
 PROFILE = replace(global_counters().profiles["quick"], blocks_min=5, blocks_max=5, budget_s=1000.0)
@@ -57,20 +60,49 @@ def folder_in(tmp_path: Path) -> RunFolder:
     return RunFolder.create(tmp_path, "run", run_info(prelude_s=60.0), study_text("global-counters"))
 
 
-def test_four_trials_of_the_first_arm_come_before_the_blocks(tmp_path: Path) -> None:
+class EverySecondSlower(NoisyFleet):
+    """Every second trial runs at ``share`` of the others, whatever its arm is."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def run(self, spec: TrialSpec, listener: TrialListener) -> TrialRecord:
+        record = super().run(spec, listener)
+        if len(self.orders) % 2 or record.load is None:
+            return record
+        tps = [self.share * second.transactions for second in record.load.seconds]
+        return replace(trial(STUDY, spec.number, spec.block, spec.arm, tps), spec=spec)
+
+
+@pytest.mark.parametrize(("share", "fails"), [(0.5, True), (0.8, True), (0.97, False)])
+def test_a_gate_that_fails_makes_every_claim_invalid(tmp_path: Path, share: float, *, fails: bool) -> None:
+    """Through the functions that the commands call; four trials with every second one at half speed used to pass."""
+    fleet, folder = EverySecondSlower(share), folder_in(tmp_path)
+    prelude = run_prelude(STUDY, PROFILE, BLOCKS, fleet, folder, StudyListener())
+    assert (prelude.refusal is not None and prelude.refusal.kind is RefusalKind.ARMS_DIFFER) is fails
+    doubts = doubts_of_run(run_info(), read_run(folder.path).prelude)
+    assert [doubt.kind for doubt in doubts] == ([DoubtKind.CALIBRATION_FAILED] if fails else [])
+    for trials in ((), blocks_of(STUDY, [0.6] * 5)):
+        seen = judge(STUDY, trials, PROFILE, None, doubts).headline
+        assert (seen.word is VerdictWord.INVALID) is fails
+        assert (seen.invalid_because is InvalidReason.CALIBRATION_REFUSED) is fails
+
+
+def test_six_trials_of_the_first_arm_come_before_the_blocks(tmp_path: Path) -> None:
     fleet, folder = NoisyFleet(), folder_in(tmp_path)
     prelude = run_prelude(STUDY, PROFILE, BLOCKS, fleet, folder, StudyListener())
     assert [(spec.number, spec.block, spec.arm, spec.load.measure_s) for spec in fleet.orders] == [
-        (number, 0, "free", 15.0) for number in range(1, 5)
+        (number, 0, "free", 15.0) for number in range(1, 7)
     ]
     assert prelude.refusal is None
-    assert prelude.seconds == 56
+    assert prelude.seconds == 6 * 14
     verdict = run_blocks(STUDY, PROFILE, BLOCKS, fleet, folder, StudyListener())
-    assert [spec.number for spec in fleet.orders] == list(range(1, 15))
+    assert [spec.number for spec in fleet.orders] == list(range(1, 17))
     stored = read_run(folder.path)
     assert stored.prelude == prelude
-    assert [one.spec.number for one in stored.prelude_trials] == [1, 2, 3, 4]
-    assert [one.spec.number for one in stored.trials] == list(range(5, 15))
+    assert [one.spec.number for one in stored.prelude_trials] == [1, 2, 3, 4, 5, 6]
+    assert [one.spec.number for one in stored.trials] == list(range(7, 17))
     assert {second.block for second in stored.seconds} == {1, 2, 3, 4, 5}
     assert judge(STUDY, stored.trials, PROFILE) == verdict
     assert verdict.trials_done == 10
@@ -78,14 +110,14 @@ def test_four_trials_of_the_first_arm_come_before_the_blocks(tmp_path: Path) -> 
 
 def test_a_prelude_that_was_cut_off_is_finished(tmp_path: Path) -> None:
     fleet, folder = NoisyFleet(), folder_in(tmp_path)
-    run_prelude(STUDY, PROFILE, BLOCKS, fleet, folder, StudyListener(), prelude_s=64.0)
+    run_prelude(STUDY, PROFILE, BLOCKS, fleet, folder, StudyListener(), prelude_s=96.0)
     stored = read_run(folder.path)
     again = NoisyFleet()
     prelude = run_prelude(
-        STUDY, PROFILE, BLOCKS, again, folder, StudyListener(), prelude_s=64.0, done=stored.prelude_trials[:3]
+        STUDY, PROFILE, BLOCKS, again, folder, StudyListener(), prelude_s=96.0, done=stored.prelude_trials[:5]
     )
-    assert [(spec.number, spec.load.measure_s) for spec in again.orders] == [(5, 16.0)]
-    assert prelude.trials == 4
+    assert [(spec.number, spec.load.measure_s) for spec in again.orders] == [(7, 16.0)]
+    assert prelude.trials == 6
 
 
 def test_claims_that_are_not_about_tps_are_not_told_by_its_noise(tmp_path: Path) -> None:

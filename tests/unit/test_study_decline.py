@@ -68,6 +68,24 @@ def test_arms_of_different_length_are_compared_over_the_same_time() -> None:
     assert claim.interval.ratio == pytest.approx(1.0, abs=0.02)
 
 
+def test_a_warm_up_that_both_arms_share_is_no_decline_whatever_their_lengths() -> None:
+    """A fifth is lost in the first seconds of every trial; the control of 10 s was once stretched to the arm's 30 s."""
+
+    def started(level: float, seconds: int) -> list[float]:
+        return [level * (0.8 + 0.2 * math.exp(-at / 5)) for at in range(seconds)]
+
+    trials = []
+    for block in range(1, 7):
+        first = 1 + block % 2
+        free, held = started(20_000 + 30 * block, 10), started(9_000 - 20 * block, 30)
+        trials.append(trial(STUDY, 2 * block - 1, block, "free", free, position=first))
+        trials.append(trial(STUDY, 2 * block, block, "held", held, position=3 - first, hits=142, pages=258))
+    claim = judge(STUDY, tuple(trials)).headline
+    assert claim.interval is not None
+    assert claim.interval.ratio == pytest.approx(1.0, abs=0.01)
+    assert claim.word is VerdictWord.NO_EFFECT
+
+
 def test_a_trial_without_a_slope_leaves_its_block_out() -> None:
     trials = list(run(free_end=1.0, held_end=0.6))
     trials[1] = replace(trials[1], load=load_result([50.0, 0, 0, 0, 40.0, 0, 30.0, 0]))

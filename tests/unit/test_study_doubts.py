@@ -212,3 +212,37 @@ def test_logged_plans_of_the_same_statement_are_compared() -> None:
     seen = doubt(trials, DoubtKind.PLANS_DIFFER)
     assert seen is not None
     assert seen.text.startswith('"select count ( * ) from counters" had another plan in held')
+
+
+def rising(change: float, *, trials: int = 5, seconds: int = 10) -> tuple[TrialRecord, ...]:
+    """The free arm's second half is this much above its first, in each of its trials; the held arm is steady."""
+    made = []
+    for block in range(1, trials + 1):
+        level = 10_000 * (1 + 0.004 * (block % 3))
+        half = seconds // 2
+        made.append(trial(STUDY, 2 * block - 1, block, "free", [level] * half + [level * (1 + change)] * half))
+        made.append(replace(trial(STUDY, 2 * block, block, "held", [6000.0] * seconds), probe=None))
+    return tuple(made)
+
+
+@pytest.mark.parametrize(
+    ("change", "doubted"), [(0.04, False), (0.06, True), (0.3, True), (-0.04, False), (-0.06, True)]
+)
+def test_short_trials_that_all_rise_or_fall_have_no_steady_state(change: float, *, doubted: bool) -> None:
+    """In trials of 10 s, as quick profiles have."""
+    seen = doubt(rising(change), DoubtKind.NO_STEADY_STATE)
+    assert (seen is not None) is doubted
+    if seen is not None:
+        word = "rose" if change > 0 else "fell"
+        assert seen.text == f"TPS {word} by {abs(change):.0%} from".replace("%", " %") + (
+            " the first to the second half of free's 5 trials"
+        )
+    assert doubt(rising(change, trials=2), DoubtKind.NO_STEADY_STATE) is None, "two trials show no spread"
+
+
+def test_trials_that_rise_and_fall_by_turns_are_noisy_and_not_unsteady() -> None:
+    trials = [
+        replace(one, load=other.load) if one.spec.block % 2 else one
+        for one, other in zip(rising(0.15), rising(-0.15), strict=True)
+    ]
+    assert doubt(trials, DoubtKind.NO_STEADY_STATE) is None

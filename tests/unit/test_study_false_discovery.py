@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fixtures.records import blocks_of, global_counters, printed
 from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
-from pgclinic.study.false_discovery import blocks_for_claims, standings
+from pgclinic.study.false_discovery import blocks_for_claims, standings, upheld_among
 from pgclinic.study.judge import judge
 
 STUDY = global_counters()
@@ -82,6 +82,28 @@ def test_more_claims_need_more_blocks() -> None:
     assert [blocks_for_claims(claims) for claims in (1, 2, 3, 10, 100)] == [5, 6, 6, 7, 8]
 
 
+def test_a_claim_is_tested_by_its_own_region_and_not_by_its_sign() -> None:
+    """Surely slower, but half of the claimed region away from it: the direction is upheld, the claimed size is not."""
+    weaker = verdict_on(0.3, SLOWER)
+    assert weaker.word is VerdictWord.REPLICATED_IN_DIRECTION
+    (by_direction,) = standings([weaker])
+    assert by_direction.upheld
+    (by_region,) = standings([replace(weaker, word=VerdictWord.REPLICATED)])
+    assert not by_region.upheld
+    assert upheld_among([weaker, verdict_on(0.6, SLOWER)], (VerdictWord.REPLICATED,)) == 1
+
+
+def test_a_sweep_needs_its_order_as_well() -> None:
+    falling = verdict_on(0.6, SLOWER)
+    levels = [(6.0, 5.0, 4.0), (6.0, 4.0, 5.0), (5.0, 6.0, 4.0)]
+    mixed = replace(
+        falling,
+        blocks=tuple(replace(b, values=levels[at % 3]) for at, b in enumerate(falling.blocks)),
+    )
+    ordered = replace(falling, blocks=tuple(replace(b, values=levels[0]) for b in falling.blocks))
+    assert standings([falling])[0].e_value >= standings([ordered])[0].e_value > standings([mixed])[0].e_value
+
+
 def fixed(claim: ClaimVerdict) -> ClaimVerdict:
     assert claim.interval is not None
     return replace(claim, interval=replace(claim.interval, method=IntervalMethod.FIXED_BLOCKS))
@@ -108,7 +130,8 @@ def test_exact_limits_are_a_bet_of_all_or_nothing() -> None:
     assert beyond.e_value == pytest.approx(20.0)
     assert standings([counted(0.1, 0.01, 0.97)])[0].e_value == 0.0
     assert standings([counted(0.1, None, None)])[0].e_value == 0.0
-    assert standings([counted(9.0, 2.0, 80.0)])[0].upheld
+    assert standings([counted(9.0, 4.0, 80.0)])[0].upheld
+    assert not standings([counted(9.0, 2.0, 80.0)])[0].upheld, "it is sure to be faster, but not three times as fast"
     sure = verdict_on(0.6, SLOWER)
     assert [one.upheld for one in standings([sure, sure, counted(0.1, 0.01, 0.4)])] == [True] * 3
     assert [one.upheld for one in standings([counted(0.1, 0.01, 0.4), counted(0.1, 0.01, 2.0)])] == [False, False]
@@ -122,7 +145,10 @@ def test_a_study_of_several_claims_says_which_stand_together() -> None:
     trials = blocks_of(STUDY, SLOWER, control_tps=1e6)
     verdict = judge(replace(STUDY, claims=claims), trials)
     assert [claim.upheld_together for claim in verdict.claims] == [True, False]
-    assert any("stands among the 2 claims of this study" in step for step in verdict.claims[0].how)
+    assert any(
+        "Among the 2 claims of this study it is upheld at a false discovery rate of 5 %" in step
+        for step in verdict.claims[0].how
+    )
     assert verdict.claims[0].how[-1].endswith("replicated.")
     assert not any("claims of this study" in step for step in verdict.claims[1].how), "it does not stand by itself"
     alone = judge(replace(STUDY, claims=claims[:1]), trials).headline

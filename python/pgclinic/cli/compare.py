@@ -64,7 +64,7 @@ def compare(
     warm_up: str = typer.Option("2s", "--warm-up", help="Before measuring, each trial; or steady.", metavar="TIME"),
     measure: str = typer.Option("10s", "--measure", help="How long each trial measures.", metavar="TIME"),
     blocks: int | None = typer.Option(None, "--blocks", help="So many blocks, neither more nor fewer.", metavar="N"),
-    budget: str | None = typer.Option(None, "--budget", help="At most this long, less if it is clear [5m]."),
+    budget: str | None = typer.Option(None, "--budget", help="At most this long, less if clear [5m; steady 8m]."),
     prelude: bool | None = typer.Option(None, "--prelude/--no-prelude", help="First a against itself [from 4 min on]."),
     seed: int | None = typer.Option(None, "--seed", help="Repeat the random order of an earlier run.", min=0),
     resume: Path | None = typer.Option(None, "--resume", help="Resume a run, or extend it.", metavar="RUN"),

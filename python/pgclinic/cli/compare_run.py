@@ -42,6 +42,8 @@ from pgclinic.study.write import study_toml
 
 SEEDS = 10_000
 BUDGET = "5m"
+#: A warm-up that ends by state takes twice as long as such a trial itself.
+BUDGET_STEADY = "8m"
 #: From this length on, what a prelude tells is worth what it takes.
 PRELUDE_FROM_S = 240.0
 
@@ -225,8 +227,8 @@ def _common(request: Request, scale: int) -> Common:
 def _length(lasting: Lasting) -> Length:
     if lasting.blocks is not None and lasting.budget is not None:
         raise UsageError("--blocks and --budget exclude each other: one settles the number, the other leaves it open")
-    budget = lasting.budget or BUDGET
     steady = lasting.warm_up.strip() == WarmUpEnd.STEADY.value
+    budget = lasting.budget or (BUDGET_STEADY if steady else BUDGET)
     return Length(
         warm_up_s=float(LONGEST_S) if steady else _warm_up_s(lasting.warm_up),
         warm_up_ends=WarmUpEnd.STEADY if steady else WarmUpEnd.TIME,

@@ -72,7 +72,7 @@ def run(
     existing: bool = typer.Option(False, "--existing", help="Run on the tables that --dsn has; create nothing."),
     allow_writes: bool = typer.Option(False, "--allow-writes", help="With --existing: not only read them."),
     settings: list[str] = typer.Option([], "--set", help="A setting for every arm.", metavar="NAME=VALUE"),
-    prelude: bool = typer.Option(False, "--prelude", help="First measure what this machine can tell: a minute more."),
+    prelude: bool = typer.Option(False, "--prelude", help="First measure one arm against itself: 90 s more."),
     resume: Path | None = typer.Option(None, "--resume", help="Resume a run, or extend it.", metavar="RUN"),
     pool_machines: bool = typer.Option(False, "--pool-machines", help="Resume a run of another machine, in doubt."),
     runs: Path = typer.Option(Path("runs"), "--runs", help="Where run folders go.", envvar="PGCLINIC_RUNS"),

@@ -284,11 +284,11 @@ class Claim(Record):
     neither: it is a question. ``measure`` is what is compared in place of the TPS: a counter, a gauge, or ``decline``,
     how far the TPS came from begin to end of a trial, as a ratio. A claim with ``levels``, three to nine arms in the
     order of their level, is a sweep from ``control``, the first, to ``arm``, the last: it is judged by the trend over
-    all of them. Without ``tail_s`` whole trials are compared. ``region`` overrides the claimed region of the ratio and
-    needs a ``region_reason``; without it, it is half to twice the published log effect, or all beyond the equivalence
-    margin where only a direction is known. With ``reference_value`` the measure is held against that figure in place
-    of the control's. ``published_others`` are the figures by which the source contradicts itself. ``revisions`` are
-    all changes of the claim since it was first run.
+    all of them, and with ``every_step`` also by each step from one level to the next. Without ``tail_s`` whole trials
+    are compared. ``region`` overrides the claimed region of the ratio and needs a ``region_reason``; without it, it is
+    half to twice the published log effect, or all beyond the equivalence margin where only a direction is known. With
+    ``reference_value`` the measure is held against that figure in place of the control's. ``published_others`` are the
+    figures by which the source contradicts itself. ``revisions`` are all changes of the claim since it was first run.
     """
 
     name: str
@@ -299,6 +299,7 @@ class Claim(Record):
     expected: Expected | None = None
     measure: str = "tps"
     levels: tuple[str, ...] = ()
+    every_step: bool = False
     reference_value: float | None = None
     tail_s: float | None = None
     region: tuple[float, float] | None = None

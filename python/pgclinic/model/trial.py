@@ -70,6 +70,7 @@ class DoubtKind(str, Enum):
     TOO_FEW_EVENTS = "too_few_events"
     DIFFERENT_MACHINE = "different_machine"
     PRELUDE_REFUSED = "prelude_refused"
+    CALIBRATION_FAILED = "calibration_failed"
     STALLED_TRIAL = "stalled_trial"
     ORDER_EFFECT = "order_effect"
     TRIALS_LOST = "trials_lost"

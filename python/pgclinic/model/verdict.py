@@ -84,6 +84,22 @@ class MechanismSeen(Record):
     one_way: bool | None = None
 
 
+class StepSeen(Record):
+    """One step of a sweep: the ratio of a level to the one before it with its 95 % interval, of the claim's measure.
+
+    ``shown`` is whether the whole interval lies on the claimed side of 1, ``opposed`` whether all of it lies beyond the
+    equivalence margin on the other side.
+    """
+
+    before: float
+    after: float
+    ratio: float
+    low: float | None
+    high: float | None
+    shown: bool
+    opposed: bool
+
+
 class WindowSeen(Record):
     """One published window beside the measured one (mean over blocks); measured is None beyond the trial's end."""
 
@@ -139,10 +155,12 @@ class ClaimVerdict(Record):
 
     ``region`` is the claimed one; its end is None where it has no upper limit, its beginning 0 where it has no lower.
     ``direction`` is -1 where the arm is claimed to be lower, 1 where higher, 0 where neither; ``published_ratio`` is
-    None where the source prints none, and ``expected`` says that the claim is an expectation of the study.
+    None where the source prints none, and ``expected`` says that the claim is an expectation of the study. ``steps``
+    are those of a sweep that claims every step from one level to the next.
 
     ``how`` is the reasoning in words, one step an entry, as the report prints it. ``upheld_together`` is whether it
-    stands among all claims of the study (e-BH); None where it is the only one. ``invalid_because`` is set where the
+    is upheld among all claims of the study at a false discovery rate of 5 % (e-BH on the claim's own region, or on its
+    direction where that is all that is replicated); None where it is the only one. ``invalid_because`` is set where the
     word is *invalid*, and in no other verdict.
     """
 
@@ -163,6 +181,7 @@ class ClaimVerdict(Record):
     published_ratio: float | None = None
     direction: int = 0
     expected: bool = False
+    steps: tuple[StepSeen, ...] = ()
 
     @property
     def region_edges(self) -> tuple[float, float]:

@@ -11,7 +11,8 @@ from pgclinic.report.no_answer import no_answer
 from pgclinic.report.quantities import range_words, slower, told_as_factor
 from pgclinic.report.wording import MARKS, claim_of, stated_figure, word_in_full
 from pgclinic.study.blocks import TPS
-from pgclinic.study.figures import count, span, times
+from pgclinic.study.false_discovery import ALPHA, upheld_among
+from pgclinic.study.figures import count, percent, span, times
 
 
 def verdict_table(studies: Sequence[Study], verdicts: Sequence[Verdict]) -> str:
@@ -36,14 +37,19 @@ def _sum(claims: Sequence[ClaimVerdict]) -> str:
     published = [claim for claim in claims if not claim.expected]
     expected = [claim for claim in claims if claim.expected]
     lines = [
-        _tally(published, "published claim", (VerdictWord.REPLICATED, VerdictWord.REPLICATED_IN_DIRECTION)),
-        _tally(expected, "expectation", (VerdictWord.CONFIRMED,)),
+        _tally(published, "published claim", (VerdictWord.REPLICATED, VerdictWord.REPLICATED_IN_DIRECTION), claims),
+        _tally(expected, "expectation", (VerdictWord.CONFIRMED,), claims),
     ]
     return "\n".join(line for line in lines if line)
 
 
-def _tally(claims: Sequence[ClaimVerdict], kind: str, holding: Sequence[VerdictWord]) -> str:
-    """The words that hold first, each with its number of all: 12 of 18 published claims replicated, 1 invalid."""
+def _tally(
+    claims: Sequence[ClaimVerdict], kind: str, holding: Sequence[VerdictWord], together: Sequence[ClaimVerdict]
+) -> str:
+    """The words that hold first, each with its number of all: 12 of 18 published claims replicated, 1 invalid.
+
+    ``together`` are all claims that were tested, of whatever kind.
+    """
     if not claims:
         return ""
     counts = Counter(claim.word for claim in claims)
@@ -51,6 +57,9 @@ def _tally(claims: Sequence[ClaimVerdict], kind: str, holding: Sequence[VerdictW
     shown.sort(key=lambda word: word not in holding)
     first, *rest = shown
     opening = f"{counts[first]} of {count(len(claims), kind)} {first.value}"
+    if counts[first] and len(together) > 1:
+        upheld = upheld_among(together, (first,))
+        opening += f" ({upheld} of them at a false discovery rate of {percent(ALPHA)})"
     return ", ".join([opening, *(f"{counts[word]} {word.value}" for word in rest)])
 
 

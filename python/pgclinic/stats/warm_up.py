@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgclinic.stats.slope import theil_sen
 from pgclinic.stats.summary import mean
 
 #: Values in one batch of MSER-5.
@@ -14,8 +15,11 @@ BATCH = 5
 #: Seconds in one bin of the state.
 BIN_S = 5
 
-#: Two bins, and the end is told a second ahead and comes at a whole one.
-SHORTEST_S = 2 * BIN_S + 2
+#: The drift is read off the second half of the time so far, and off this many bins at least.
+DRIFT_BINS = 4
+
+#: Those bins, and the end is announced a second ahead and comes at a whole one.
+SHORTEST_S = DRIFT_BINS * BIN_S + 2
 
 #: What most take that end by state at all: one bin more.
 LIKELY_S = SHORTEST_S + BIN_S
@@ -27,6 +31,9 @@ LONGEST_S = 60
 TPS_SHARE = 0.05
 MISS_RATE = 0.01
 
+#: A level that goes on as it does would change by no more than this share in a minute.
+DRIFT_A_MINUTE = 0.10
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -37,7 +44,12 @@ class Cut:
 
 
 def cut_by_state(tps: Sequence[float], miss_rates: Sequence[float] | None = None, *, longest_s: int = LONGEST_S) -> Cut:
-    """The end of the first two neighbouring bins that agree in TPS and in the share of pages not found in the cache.
+    """The end of the first two neighbouring bins that agree, in a series that has stopped to drift.
+
+    TPS and the share of pages not found in the cache must agree from bin to bin; that alone would call a level settled
+    that rises by 4 % every 5 s, at half of its final height. So TPS must also not drift: the median slope over the
+    second half of the time so far, continued for a minute, changes them by 10 % at most. A rise that is slower than
+    that, or that noise hides, is not seen: what is promised is the drift and not the final level.
 
     Both series are by the second, from the start of the warm-up; without miss rates TPS alone must agree. The cut
     depends on the state and not on a fixed time, but only on the warm-up itself: never on what is measured after it.
@@ -45,10 +57,19 @@ def cut_by_state(tps: Sequence[float], miss_rates: Sequence[float] | None = None
     if miss_rates is not None and len(miss_rates) != len(tps):
         raise ValueError(f"{len(tps)} seconds of TPS and {len(miss_rates)} of miss rates are not the same time")
     usable = min(len(tps), longest_s)
-    for end in range(2 * BIN_S, usable + 1, BIN_S):
-        if _agree(tps[:end]) and (miss_rates is None or _stays(miss_rates[:end])):
+    for end in range(DRIFT_BINS * BIN_S, usable + 1, BIN_S):
+        if _agree(tps[:end]) and _rests(tps[:end]) and (miss_rates is None or _stays(miss_rates[:end])):
             return Cut(cut_s=end, settled=True)
     return Cut(cut_s=usable, settled=False)
+
+
+def _rests(tps: Sequence[float]) -> bool:
+    """Whether the median slope of the later bins, continued for a minute, is a small part of the level."""
+    bins = [mean(tps[at : at + BIN_S]) for at in range(0, len(tps) - BIN_S + 1, BIN_S)]
+    later = bins[-max(DRIFT_BINS, len(bins) // 2) :]
+    level = mean(later)
+    slope = theil_sen([float(BIN_S * at) for at in range(len(later))], later)
+    return abs(slope) * 60.0 <= DRIFT_A_MINUTE * level
 
 
 def _last_bins(values: Sequence[float]) -> tuple[float, float]:

@@ -15,15 +15,15 @@ from pgclinic.model.trial import TrialRecord, TrialSpec
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.blocks import TPS
 from pgclinic.study.expected import block_s
-from pgclinic.study.prelude import prelude_of
+from pgclinic.study.prelude import GATE_PAIRS, prelude_of
 from pgclinic.study.run import StudyListener
 from pgclinic.trial.run import TrialListener
 
-#: Each start brings a level of its own, so there are several trials.
-TRIALS = 4
+#: Three pairs: with fewer the gate, which compares the later with the earlier trial of each, has nothing to say.
+TRIALS = 2 * GATE_PAIRS
 
-#: Four trials of 15 s: what a prelude takes that is asked for without a length.
-DEFAULT_S = 60.0
+#: Six trials of 15 s: what a calibration takes that is asked for without a length.
+DEFAULT_S = 90.0
 
 
 def run_prelude(

@@ -12,7 +12,7 @@ from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import BlockRatio
 from pgclinic.stats.log_ratio import log_ratio
 from pgclinic.stats.slope import least_squares_slope
-from pgclinic.study.tail_window import Tail, log_slope, tail_length, tail_of
+from pgclinic.study.tail_window import Tail, common_length, log_slope, tail_length, tail_of
 
 #: No event in T seconds means at most 3/T a second with 95 % confidence (Poisson, the "rule of three").
 EVENTS_WHEN_NONE = 3
@@ -149,7 +149,7 @@ def _pair(claim: Claim, block: int, inside: Sequence[TrialRecord], levels: tuple
             return f"{trial.spec.arm} (trial {trial.spec.number}) {missing}"
         chosen.append(trial)
     if claim.measure == DECLINE:
-        return Pair(block=block, trials=tuple(chosen), values=_declines(claim, chosen), levels=levels)
+        return _pair_of_declines(claim, block, chosen, levels)
     if claim.measure != TPS or claim.reference_value is not None:
         return _pair_of_values(claim, block, chosen, levels)
     tails = [_tail(trial, claim) for trial in chosen]
@@ -162,6 +162,13 @@ def _pair(claim: Claim, block: int, inside: Sequence[TrialRecord], levels: tuple
         levels=levels,
         counts=Counts(tails[-1].transactions, tails[0].transactions, tails[-1].length_s, tails[0].length_s),
     )
+
+
+def _pair_of_declines(claim: Claim, block: int, chosen: Sequence[TrialRecord], levels: tuple[float, ...]) -> Pair | str:
+    declines = _declines(claim, chosen)
+    if declines is None:
+        return "its trials have too few seconds in common for a slope"
+    return Pair(block=block, trials=tuple(chosen), values=declines, levels=levels)
 
 
 def _pair_of_values(claim: Claim, block: int, chosen: Sequence[TrialRecord], levels: tuple[float, ...]) -> Pair | str:
@@ -181,13 +188,17 @@ def _value(trial: TrialRecord, claim: Claim) -> float:
     return trial.counters[claim.measure]
 
 
-def _declines(claim: Claim, chosen: Sequence[TrialRecord]) -> tuple[float, ...]:
-    """End over begin of each trial, all over as long as the arm's: else the longer of two equal slopes would win."""
-    arm = chosen[-1].load
-    over_s = 0.0 if arm is None else arm.measured_s if claim.tail_s is None else tail_length(claim.tail_s)
-    slopes = [log_slope(trial.load, claim.tail_s) if trial.load is not None else None for trial in chosen]
-    # unfit() has refused trials without a slope.
-    return tuple(math.exp((slope or 0.0) * over_s) for slope in slopes)
+def _declines(claim: Claim, chosen: Sequence[TrialRecord]) -> tuple[float, ...] | None:
+    """End over begin of each trial, over the same seconds since the start of each.
+
+    What a start does to both, such as a cache that fills, then cancels; a short trial's slope stretched to the length
+    of a long one would not. None where so few seconds have a transaction in all trials that there is no slope.
+    """
+    common_s = common_length([trial.load for trial in chosen if trial.load is not None])
+    over_s = common_s if claim.tail_s is None else min(common_s, tail_length(claim.tail_s))
+    slopes = [log_slope(trial.load, claim.tail_s, common_s) if trial.load is not None else None for trial in chosen]
+    known = [slope for slope in slopes if slope is not None]
+    return tuple(math.exp(slope * over_s) for slope in known) if len(known) == len(chosen) else None
 
 
 def last_try(arm: str, inside: Sequence[TrialRecord]) -> TrialRecord | None:

@@ -1,7 +1,9 @@
-"""Several claims in one study: which of them stand together. Pure, from the verdict alone.
+"""Several claims: which of them are discoveries at a false discovery rate of 5 % (e-BH). Pure, from the verdict alone.
 
 Each claim has its own interval, and that errs in one of 20. A reader who is shown ten claims and looks for those that
-held would be shown a false one too often; so the study's headline counts only those that the e-BH procedure upholds.
+held would be shown a false one too often. So all claims are also tested together, each by its own hypothesis: that the
+ratio lies outside the claimed region, and of a sweep also that the levels do not follow the claimed order. What is
+called *replicated in direction* claims less, so it is tested apart: that the ratio does not lie on the claimed side.
 """
 
 from __future__ import annotations
@@ -12,21 +14,31 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
-from pgclinic.stats.e_values import blocks_until_worth, false_discoveries_held, log_e_value, log_e_value_of
-from pgclinic.stats.equivalence import equivalence_log_e_value
-from pgclinic.stats.log_ratio import log_range
-from pgclinic.stats.student_t import p_value_above
+from pgclinic.model.verdict import BlockRatio, ClaimVerdict, Interval, IntervalMethod, VerdictWord
+from pgclinic.stats.counterbalanced import BlockMean, block_mean
+from pgclinic.stats.e_values import (
+    Range,
+    blocks_until_worth,
+    false_discoveries_held,
+    log_e_value_about,
+    log_e_value_of,
+)
+from pgclinic.stats.page_trend_test import log_trend_e_value, page_trend
+from pgclinic.stats.student_t import p_value_above, p_value_of
 from pgclinic.study.figures import count, percent, ratio
 
 ALPHA = 0.05
 
+#: Words of a claim that held; of one with another word there is nothing to uphold.
+REGION_HOLDS = (VerdictWord.REPLICATED, VerdictWord.CONFIRMED)
+HOLDS = (*REGION_HOLDS, VerdictWord.REPLICATED_IN_DIRECTION)
+
 
 @dataclass(frozen=True)
 class Standing:
-    """``e_value`` is the odds against "what is claimed is not so"; ``upheld`` whether it holds among all the claims.
+    """``e_value`` is the evidence for what the claim's word says, ``upheld`` whether e-BH upholds it among all claims.
 
-    For a claimed effect that is "it is none, or the other way round"; for a claim of no difference "there is one".
+    For *replicated in direction* that is the direction, for every other word the claimed region.
     """
 
     claim: str
@@ -37,13 +49,23 @@ class Standing:
 def standings(claims: Sequence[ClaimVerdict], alpha: float = ALPHA) -> tuple[Standing, ...]:
     """How each claim stands among the others; of those upheld, a share of at most ``alpha`` is expected to be false.
 
-    An invalid claim has no evidence, but counts among the claims: it was asked.
+    An invalid claim has no evidence, but counts among the claims: it was tested.
     """
-    logs = [_log_evidence(claim) for claim in claims]
-    upheld = false_discoveries_held(logs, alpha)
-    return tuple(
-        Standing(claim=claim.claim, e_value=math.exp(min(value, 700.0)), upheld=held)
-        for claim, value, held in zip(claims, logs, upheld, strict=True)
+    by_region = [_log_evidence(claim, _region(claim)) for claim in claims]
+    by_direction = [_log_evidence(claim, _side(claim)) for claim in claims]
+    upheld = (false_discoveries_held(by_region, alpha), false_discoveries_held(by_direction, alpha))
+    found = []
+    for at, claim in enumerate(claims):
+        only_side = claim.word is VerdictWord.REPLICATED_IN_DIRECTION
+        value = (by_direction if only_side else by_region)[at]
+        found.append(Standing(claim=claim.claim, e_value=math.exp(min(value, 700.0)), upheld=upheld[only_side][at]))
+    return tuple(found)
+
+
+def upheld_among(claims: Sequence[ClaimVerdict], words: Sequence[VerdictWord]) -> int:
+    """How many claims with one of these words e-BH upholds among all ``claims``, which may be of several studies."""
+    return sum(
+        standing.upheld and claim.word in words for claim, standing in zip(claims, standings(claims), strict=True)
     )
 
 
@@ -66,80 +88,112 @@ def weighed_together(claims: Sequence[ClaimVerdict]) -> tuple[ClaimVerdict, ...]
     )
 
 
-#: Of a claim with another word there is nothing to uphold.
-_HOLDS = (VerdictWord.REPLICATED, VerdictWord.CONFIRMED, VerdictWord.REPLICATED_IN_DIRECTION)
-
-
 def _step(claim: ClaimVerdict, standing: Standing, claims: int) -> tuple[str, ...]:
     """The sentence for the reasoning, before its conclusion."""
-    if claim.word not in _HOLDS:
+    if claim.word not in HOLDS:
         return ()
     odds = f"{ratio(standing.e_value)} to 1" if standing.e_value < 1e6 else "more than a million to 1"
     if standing.upheld:
         return (
-            f"It stands among the {count(claims, 'claim')} of this study taken together, by evidence of {odds}: of the "
-            f"claims upheld so (e-BH) at most {percent(ALPHA)} are expected to be false.",
+            f"Among the {count(claims, 'claim')} of this study it is upheld at a false discovery rate of "
+            f"{percent(ALPHA)} (e-BH), by evidence of {odds} for {_what(claim)}.",
         )
     return (
-        f"By itself it stands, but among the {count(claims, 'claim')} of this study the evidence of {odds} is too weak "
-        "to be upheld (e-BH): of so many claims, one might look like this by chance. More blocks would tell.",
+        f"It holds by itself, but among the {count(claims, 'claim')} of this study its evidence of {odds} for "
+        f"{_what(claim)} is too weak to be upheld at a false discovery rate of {percent(ALPHA)} (e-BH): of so many "
+        "claims, one may look like this by chance. More blocks would decide it.",
     )
 
 
-def _log_evidence(claim: ClaimVerdict) -> float:
+def _what(claim: ClaimVerdict) -> str:
+    return "its direction" if claim.word is VerdictWord.REPLICATED_IN_DIRECTION else "its region"
+
+
+def _region(claim: ClaimVerdict) -> Range:
+    """The claimed region as log ratios, infinite where it has no end."""
+    low, high = claim.region
+    return math.log(low) if low > 0.0 else -math.inf, math.log(high) if high is not None else math.inf
+
+
+def _side(claim: ClaimVerdict) -> Range:
+    """The claimed side of the equivalence margin; of a claim without a direction its region."""
+    low, high = (math.log(edge) for edge in claim.null_zone)
+    match claim.direction:
+        case -1:
+            return -math.inf, low
+        case 1:
+            return high, math.inf
+    return _region(claim)
+
+
+def _log_evidence(claim: ClaimVerdict, claimed: Range) -> float:
+    """The log evidence against "the log ratio lies outside ``claimed``"."""
     if claim.word is VerdictWord.INVALID or claim.interval is None:
         return 0.0
     match claim.interval.method:
         case IntervalMethod.COUNTS:
-            return _of_limits(claim, claim.interval)
+            return _of_limits(claim.interval, claimed)
         case IntervalMethod.FIXED_BLOCKS:
-            return log_e_value_of(_p_value(claim))
+            return min(log_e_value_of(_p_value(claim, claimed)), _of_order(claim, fixed=True))
         case IntervalMethod.ALWAYS_VALID:
-            return _of_blocks(claim)
+            return min(log_e_value_about(_mean(claim), _outside(claimed)), _of_order(claim, fixed=False))
 
 
-def _of_blocks(claim: ClaimVerdict) -> float:
-    low, high = log_range(claim.null_zone)
-    values = _log_ratios(claim)
-    match _direction(claim):
-        case -1:
-            return log_e_value(values, ((low, math.inf),))
-        case 1:
-            return log_e_value(values, ((-math.inf, high),))
-        case _:
-            return equivalence_log_e_value(values, (low, high))
+def _outside(claimed: Range) -> tuple[Range, ...]:
+    low, high = claimed
+    outside: list[Range] = []
+    if math.isfinite(low):
+        outside.append((-math.inf, low))
+    if math.isfinite(high):
+        outside.append((high, math.inf))
+    return tuple(outside)
 
 
-def _p_value(claim: ClaimVerdict) -> float:
-    """Of one look after a number of blocks that was fixed beforehand; for no difference the worse of both sides."""
-    low, high = log_range(claim.null_zone)
-    values = _log_ratios(claim)
-    mirrored = [-value for value in values]
-    match _direction(claim):
-        case -1:
-            return p_value_above(mirrored, -low)
-        case 1:
-            return p_value_above(values, high)
-        case _:
-            return max(p_value_above(values, low), p_value_above(mirrored, -high))
+def _p_value(claim: ClaimVerdict, claimed: Range) -> float:
+    """Of one analysis after a number of blocks that was fixed beforehand: the worse of both edges."""
+    seen, (low, high) = _mean(claim), claimed
+    if seen.blocks < 2:
+        return 1.0
+    error = seen.deviation / math.sqrt(seen.blocks) * seen.widening
+    distances = [distance for distance in (seen.centre - low, high - seen.centre) if math.isfinite(distance)]
+    return max(p_value_of(distance, error, seen.blocks - 1) for distance in distances)
 
 
-def _of_limits(claim: ClaimVerdict, interval: Interval) -> float:
-    """Exact limits say only that the chance is below ALPHA: a bet that pays 1/ALPHA or nothing.
+def _of_order(claim: ClaimVerdict, *, fixed: bool) -> float:
+    """That the levels of a sweep have the claimed trend, and each step its direction where every step is claimed.
+
+    Any other claim has no order to show. The least of several e-values is one against "one of these does not hold".
+    """
+    levels = [block.values for block in claim.blocks if block.values]
+    if not levels or claim.direction == 0:
+        return math.inf
+    steps = [_of_step(levels, at, claim.direction, fixed=fixed) for at in range(len(claim.steps))]
+    if fixed:
+        return min(log_e_value_of(page_trend(levels, claim.direction).p_value), *steps, math.inf)
+    return min(log_trend_e_value(levels, claim.direction), *steps, math.inf)
+
+
+def _of_step(levels: Sequence[Sequence[float]], at: int, direction: int, *, fixed: bool) -> float:
+    """Against "the step does not go the claimed way"."""
+    values = [direction * math.log(block[at + 1] / block[at]) for block in levels]
+    if fixed:
+        return log_e_value_of(p_value_above(values, 0.0))
+    return log_e_value_about(block_mean(values), ((-math.inf, 0.0),))
+
+
+def _of_limits(interval: Interval, claimed: Range) -> float:
+    """Limits of counts say only that the chance is below ALPHA: a bet that pays 1/ALPHA or nothing.
 
     Its expectation is at most 1, whatever the counts.
     """
     if interval.low is None or interval.high is None:
         return -math.inf
-    low, high = claim.null_zone
-    beyond = {-1: interval.high < low, 1: interval.low > high, 0: low < interval.low and interval.high < high}
+    low = math.log(interval.low) if interval.low > 0.0 else -math.inf
+    holds = (claimed[0] < low or claimed[0] == -math.inf) and math.log(interval.high) < claimed[1]
     # A grain more than the bar of a claim alone, which is the same number rounded another way.
-    return math.log(1.0 / ALPHA) + 1e-9 if beyond[_direction(claim)] else -math.inf
+    return math.log(1.0 / ALPHA) + 1e-9 if holds else -math.inf
 
 
-def _direction(claim: ClaimVerdict) -> int:
-    return claim.direction
-
-
-def _log_ratios(claim: ClaimVerdict) -> list[float]:
-    return [math.log(block.ratio) for block in claim.blocks]
+def _mean(claim: ClaimVerdict) -> BlockMean:
+    blocks: Sequence[BlockRatio] = claim.blocks
+    return block_mean([math.log(block.ratio) for block in blocks], [block.arm_later for block in blocks])

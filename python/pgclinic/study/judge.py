@@ -31,9 +31,9 @@ from pgclinic.study.forecast import forecast_steps
 from pgclinic.study.interval import interval_of
 from pgclinic.study.one_way import went_one_way
 from pgclinic.study.side_by_side import doubts_side_by_side
-from pgclinic.study.sweep import SweepFinding, judge_sweep, sweep_word
+from pgclinic.study.sweep import SweepFinding, judge_steps, judge_sweep, sweep_word
 from pgclinic.study.tail_window import tps_between
-from pgclinic.study.trust import gathered_doubts, refused
+from pgclinic.study.trust import gate_failed, gathered_doubts, refused
 from pgclinic.study.vocabulary import (
     Ground,
     edges_around,
@@ -56,6 +56,15 @@ class _Finding:
     invalid_because: InvalidReason | None = None
 
 
+@dataclass(frozen=True)
+class _Run:
+    """What all claims of a run share. ``gate_failed`` is set where equal arms differed in its A/A calibration."""
+
+    trials: Sequence[TrialRecord]
+    blocks_fixed: int | None
+    gate_failed: Doubt | None
+
+
 def judge(
     study: Study,
     trials: tuple[TrialRecord, ...],
@@ -71,7 +80,8 @@ def judge(
     ordered = tuple(sorted(trials, key=lambda trial: trial.spec.number))
     versions = sorted({trial.server_version for trial in ordered if trial.server_version is not None})
     suited = _suited(study, versions, profile, memory_bytes)
-    claims = tuple(_judge_claim(suited.study, claim, ordered, _blocks_fixed(profile)) for claim in suited.study.claims)
+    run = _Run(ordered, _blocks_fixed(profile), gate_failed(beforehand))
+    claims = tuple(_judge_claim(suited.study, claim, run) for claim in suited.study.claims)
     return Verdict(
         study=study.name,
         claims=weighed_together(claims),
@@ -129,13 +139,13 @@ def _ground_again(claim: ClaimVerdict) -> Ground:
     return Ground(region=claim.region_edges, null_zone=claim.null_zone, direction=claim.direction)
 
 
-def _judge_claim(study: Study, claim: Claim, trials: Sequence[TrialRecord], blocks_fixed: int | None) -> ClaimVerdict:
+def _judge_claim(study: Study, claim: Claim, run: _Run) -> ClaimVerdict:
     ground = ground_of(claim)
-    evidence = gather(claim, trials, [study.arms[arm].level or 0.0 for arm in claim.levels])
-    interval = interval_of(evidence, blocks_fixed)
+    evidence = gather(claim, run.trials, [study.arms[arm].level or 0.0 for arm in claim.levels])
+    interval = interval_of(evidence, run.blocks_fixed)
     mechanisms = tuple(_mechanism(claim, one, evidence) for one in claim.mechanisms) if evidence.pairs else ()
     sweep = _sweep(claim, ground, evidence, interval)
-    finding = _finding(claim, ground, evidence, interval, mechanisms, trials, sweep)
+    finding = _finding(claim, ground, evidence, interval, mechanisms, run, sweep)
     how = _how(claim, ground, evidence, interval, mechanisms, finding, sweep)
     return ClaimVerdict(
         claim=claim.name,
@@ -150,6 +160,7 @@ def _judge_claim(study: Study, claim: Claim, trials: Sequence[TrialRecord], bloc
         qualifier=finding.qualifier,
         blocks_needed=finding.blocks_needed,
         published_others=_published_others(claim, interval),
+        steps=sweep.steps if sweep is not None else (),
         invalid_because=finding.invalid_because,
         published_ratio=claim.published_ratio,
         direction=ground.direction,
@@ -218,15 +229,15 @@ def _windows(claim: Claim, evidence: Evidence) -> tuple[WindowSeen, ...]:
 
 
 def _sweep(claim: Claim, ground: Ground, evidence: Evidence, interval: Interval | None) -> SweepFinding | None:
-    """What the order of the levels says; None for a claim that is no sweep, or has no blocks."""
+    """What the trend over the levels says; None for a claim that is no sweep, or has no blocks."""
     if not claim.levels or interval is None:
         return None
-    return judge_sweep(
-        evidence.pairs[0].levels,
-        [pair.values for pair in evidence.pairs],
-        ground.direction or 1,
-        fixed=interval.method is IntervalMethod.FIXED_BLOCKS,
-    )
+    pairs, direction = evidence.pairs, ground.direction or 1
+    fixed = interval.method is IntervalMethod.FIXED_BLOCKS
+    finding = judge_sweep(pairs[0].levels, [pair.values for pair in pairs], direction, fixed=fixed)
+    if not claim.every_step:
+        return finding
+    return replace(finding, steps=judge_steps(pairs, direction, fixed=fixed))
 
 
 def _finding(
@@ -235,11 +246,14 @@ def _finding(
     evidence: Evidence,
     interval: Interval | None,
     mechanisms: Sequence[MechanismSeen],
-    trials: Sequence[TrialRecord],
+    run: _Run,
     sweep: SweepFinding | None,
 ) -> _Finding:
+    if run.gate_failed is not None:
+        step = reasoning.gate_step(run.gate_failed)
+        return _Finding(VerdictWord.INVALID, (step,), invalid_because=InvalidReason.CALIBRATION_REFUSED)
     if interval is None:
-        return _without_blocks(claim, trials)
+        return _without_blocks(claim, run.trials)
     if claim.measure in OF_THE_LOAD and refused(evidence.trials):
         step = reasoning.starved_step(evidence.trials)
         return _Finding(VerdictWord.INVALID, (step,), invalid_because=InvalidReason.STARVED_CPU)

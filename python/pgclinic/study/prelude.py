@@ -1,8 +1,8 @@
 """A/A trials -> what this machine can tell within the budget, or why the study should not be run on it. Pure.
 
-A prelude is a few trials of one arm, one after the other: the same settings on what will be both sides. Three or four
-trials of 15 to 20 s suit best: each start brings a level of its own, so there should be several, and a slice can only
-be judged up to half of a trial. The gate needs six.
+An A/A calibration is six trials of one arm, one after the other: the same settings on what will be both sides. Trials
+of 15 to 20 s suit best: each start brings a level of its own, so there are several, and a slice can only be judged up
+to half of a trial. The gate compares the later with the earlier trial of each of the three pairs.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _unfit(
             kind=RefusalKind.TOO_SHORT,
             text=f"the prelude measured {seconds(total)} in {count(len(series), 'trial')}, which is too little to show "
             "the noise",
-            advice="give the prelude three trials of 15 to 20 s",
+            advice="give the prelude six trials of 15 to 20 s",
         )
     if any(mean(tps) < TPS_MIN or _has_empty_slice(tps, min(SLICE_MIN_S, longest_s)) for tps in series):
         return Refusal(

@@ -21,6 +21,7 @@ from pgclinic.study.expand import resolve_arm
 from pgclinic.study.fitted import in_profile
 from pgclinic.study.toml_text import file_text, toml_of
 from pgclinic.study.value_limits import check_values
+from pgclinic.study.vocabulary import direction_of
 from pgclinic.trial.steadiness import falls_by_design
 
 FORMAT = 2
@@ -158,6 +159,8 @@ def _check_claim(claim: Claim, study: Study, where: str) -> None:
         raise UnknownNameError("measure", claim.measure, measures, where=f"{where}: claim {claim.name}")
     if claim.levels:
         _check_levels(claim, study, where)
+    if claim.every_step and (not claim.levels or direction_of(claim) == 0):
+        raise StudyFileError(f"{where}: claim {claim.name}: every_step needs levels and a claimed direction")
     ratios = [one.ratio for one in (claim.published, *claim.published_others) if one is not None]
     known_ratios = [ratio for ratio in ratios if ratio is not None]
     if min(known_ratios, default=1.0) <= 0 or (claim.tail_s is not None and claim.tail_s <= 0):

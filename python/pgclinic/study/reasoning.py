@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from pgclinic.model.study import Claim
-from pgclinic.model.trial import TrialRecord
-from pgclinic.model.verdict import Interval, IntervalMethod, MechanismSeen, VerdictWord
+from pgclinic.model.trial import Doubt, TrialRecord
+from pgclinic.model.verdict import Interval, IntervalMethod, MechanismSeen, StepSeen, VerdictWord
 from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.stats.summary import standard_deviation
 from pgclinic.study.blocks import DECLINE, TPS, Evidence, Pair
@@ -55,8 +55,8 @@ def _what_counts(claim: Claim) -> str:
         part = "" if claim.tail_s is None else f" its last {tail_length(claim.tail_s)} s of"
         return (
             f"A trial counts by how far its TPS came over{part} the measured time, end over begin along the median "
-            f"slope of their logarithm (Theil and Sen), as long as {claim.arm} was measured; a block's ratio is "
-            f"{claim.arm} / {claim.control}, so that what happened to both does not count"
+            f"slope of their logarithm (Theil and Sen), over the seconds since the start that all trials of the block "
+            f"have; a block's ratio is {claim.arm} / {claim.control}, so that what happened to both does not count"
         )
     if claim.measure != TPS:
         reference = claim.reference_value
@@ -77,7 +77,7 @@ def sweep_steps(claim: Claim, evidence: Evidence, sweep: SweepFinding) -> tuple[
     rising = direction_of(claim) > 0
     trend = sweep.trend
     question = (
-        f"Do all {len(claim.levels)} levels {'rise' if rising else 'fall'} in the order that is claimed? Page's L is "
+        f"Is there a {'rising' if rising else 'falling'} trend over the {len(claim.levels)} levels? Page's L is "
         f"{trend.statistic:,.0f} where chance gives {trend.expected:,.0f}, over {count(len(evidence.pairs), 'block')}"
     )
     if sweep.fixed:
@@ -87,9 +87,18 @@ def sweep_steps(claim: Claim, evidence: Evidence, sweep: SweepFinding) -> tuple[
             f"{question}; the odds that the level matters so are {ratio(sweep.e_value)} to 1, as one may look at them "
             "after every block."
         )
+    steps = (order, *(_step_text(step) for step in sweep.steps))
     if sweep.knee_level is None:
-        return (order,)
-    return (order, f"The curve bends most at level {sweep.knee_level:g}; that is for the eye, it was not tested.")
+        return steps
+    return (*steps, f"The curve bends most at level {sweep.knee_level:g}; that is for the eye, it was not tested.")
+
+
+def _step_text(step: StepSeen) -> str:
+    name = f"Step from {number(step.before)} to {number(step.after)}: {times(step.ratio)}"
+    if step.low is None or step.high is None:
+        return f"{name}, without an interval yet."
+    word = "shown" if step.shown else "it goes the other way" if step.opposed else "not shown"
+    return f"{name}, 95 % CI {span((step.low, step.high))}: {word}."
 
 
 def _middle(pairs: Sequence[Pair], interval: Interval) -> str:
@@ -182,6 +191,10 @@ def starved_step(trials: Sequence[TrialRecord]) -> str:
     )
 
 
+def gate_step(failure: Doubt) -> str:
+    return f"Refused: the A/A calibration failed: {failure.text}. Differences between other arms would be no better."
+
+
 def never_started_step(arm: str, why: str) -> str:
     return f"{arm} never had a running server, so there is nothing to compare: {why}."
 
@@ -200,13 +213,13 @@ _LAST_STEP = {
 
 #: Of a sweep the order of the levels decides as well.
 _LAST_STEP_OF_SWEEP = {
-    VerdictWord.CONFIRMED: "The levels follow the expected order and the whole interval lies where it was expected: "
-    "confirmed.",
-    VerdictWord.REPLICATED: "The levels follow the claimed order and the whole interval lies inside the claimed "
-    "region: replicated.",
-    VerdictWord.REPLICATED_IN_DIRECTION: "The levels follow the claimed order, but not all of the interval lies in the "
-    "claimed region: replicated in direction, ",
-    VerdictWord.CONTRADICTED: "The levels follow the opposite of the claimed order: contradicted.",
+    VerdictWord.CONFIRMED: "The trend over the levels is the expected one and the whole interval lies where it was "
+    "expected: confirmed.",
+    VerdictWord.REPLICATED: "The trend over the levels is the claimed one and the whole interval lies inside the "
+    "claimed region: replicated.",
+    VerdictWord.REPLICATED_IN_DIRECTION: "The trend over the levels is the claimed one, but not all of the interval "
+    "lies in the claimed region, or not every step that is claimed is shown: replicated in direction, ",
+    VerdictWord.CONTRADICTED: "The trend over the levels, or a step that is claimed, goes the other way: contradicted.",
 }
 
 

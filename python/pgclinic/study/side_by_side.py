@@ -14,6 +14,7 @@ from pgclinic.study.figures import count
 from pgclinic.study.order_effects import order_doubt
 from pgclinic.study.stalled_trials import lost_in_one_arm, stalled_trials
 from pgclinic.study.unequal_conditions import autovacuum_in_one_arm, plans_differ, unequal_cpu
+from pgclinic.study.unsteady_arms import unsteady_arm
 from pgclinic.trial.checkpoints import CheckpointCount, CheckpointsSeen, checkpoint_in_one_arm, checkpoints_seen
 from pgclinic.trial.finding import Finding
 from pgclinic.trial.machine_doubts import too_few_events
@@ -63,6 +64,7 @@ def _of_claim(claim: Claim, pairs: Sequence[Pair], trials: Sequence[TrialRecord]
         (DoubtKind.STALLED_TRIAL, stalled_trials(claim, trials)),
         (DoubtKind.TRIALS_LOST, lost_in_one_arm(claim, trials)),
         (DoubtKind.ORDER_EFFECT, order_doubt(claim, pairs)),
+        (DoubtKind.NO_STEADY_STATE, unsteady_arm(claim, trials)),
         (DoubtKind.UNEQUAL_CPU, unequal_cpu(claim, pairs) if of_load else None),
         (DoubtKind.PLANS_DIFFER, plans_differ(claim, trials) if of_load else None),
     )

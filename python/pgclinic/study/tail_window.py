@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgclinic.load.by_second import transactions_by_second
@@ -36,13 +37,19 @@ def tail_length(tail_s: float) -> int:
     return max(1, round(tail_s))
 
 
-def log_slope(load: LoadResult, tail_s: float | None) -> float | None:
+def common_length(loads: Sequence[LoadResult]) -> int:
+    """How many whole seconds all of the trials were measured for."""
+    return min((len(transactions_by_second(load)) for load in loads), default=0)
+
+
+def log_slope(load: LoadResult, tail_s: float | None, within_s: int | None = None) -> float | None:
     """By how much the logarithm of the TPS changes a second over the part of a trial that counts; Theil and Sen's.
 
-    None where fewer than ``SLOPE_SECONDS_MIN`` of its seconds have a transaction. Long trials are put into bins: the
-    slope looks at all pairs.
+    With ``within_s`` only so many seconds from the start are looked at, and the tail is that of these. None where fewer
+    than ``SLOPE_SECONDS_MIN`` of its seconds have a transaction. Long trials are put into bins: the slope looks at all
+    pairs.
     """
-    totals = transactions_by_second(load)
+    totals = transactions_by_second(load)[:within_s]
     chosen = totals if tail_s is None else totals[-tail_length(tail_s) :]
     if sum(count > 0 for count in chosen) < SLOPE_SECONDS_MIN:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pgclinic.model.prelude import Prelude
+from pgclinic.model.prelude import Prelude, RefusalKind
 from pgclinic.model.run import RunInfo
 from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
 from pgclinic.study.figures import percent
@@ -33,8 +33,15 @@ def doubts_of_run(info: RunInfo, prelude: Prelude | None) -> tuple[Doubt, ...]:
     doubts = [finding.as_doubt(DoubtKind.DIFFERENT_MACHINE) for finding in found if finding is not None]
     if prelude is not None and prelude.refusal is not None:
         refusal = prelude.refusal
-        doubts.append(Doubt(kind=DoubtKind.PRELUDE_REFUSED, text=refusal.text, advice=refusal.advice))
+        failed = refusal.kind is RefusalKind.ARMS_DIFFER
+        kind = DoubtKind.CALIBRATION_FAILED if failed else DoubtKind.PRELUDE_REFUSED
+        doubts.append(Doubt(kind=kind, text=refusal.text, advice=refusal.advice))
     return tuple(doubts)
+
+
+def gate_failed(beforehand: Sequence[Doubt]) -> Doubt | None:
+    """The failure of the A/A gate, if it failed: equal arms differed, so no difference of others can be believed."""
+    return next((doubt for doubt in beforehand if doubt.kind is DoubtKind.CALIBRATION_FAILED), None)
 
 
 def starved_trials(trials: Sequence[TrialRecord]) -> tuple[TrialRecord, ...]:
