@@ -7,11 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.chromium import CHROMIUM, Seen, opened
+from fixtures.comparison import asked, comparison, measured
 from fixtures.observed import watched
 from fixtures.records import StudyRun, blocks_of, global_counters, run_info
 from pgclinic.model.study import Published, Study
 from pgclinic.model.trial import Doubt, DoubtKind
 from pgclinic.report.page import render_report
+from pgclinic.study.compare import PROFILE
 from pgclinic.study.judge import judge
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -65,7 +67,22 @@ def pages_alone() -> Study:
     return replace(study, claims=(claim,))
 
 
+def compared() -> str:
+    """Two long settings, on a machine that others used."""
+    starved = Doubt(kind=DoubtKind.STARVED_CPU, text="others took 90 %", advice="wait for quiet", share=0.9)
+    seen = comparison((5.5,) * 5, doubts=(starved,))
+    study = replace(asked(), title="compare a (a_setting_with_quite_a_long_name = on) with b (the_same = off)")
+    trials = tuple(replace(one, doubts=(starved,)) for one in measured((5.5,) * 5))
+    info = run_info(
+        kind="compare", command=("pgclinic", "compare", "--a", "set:work_mem=4MB", "--b", "set:work_mem=64MB")
+    )
+    verdict = judge(study, trials, study.profiles[PROFILE])
+    return render_report(info, study, trials, (), verdict, "runs/one", comparison=seen)
+
+
 def rendered(name: str) -> str:
+    if name == "compared":
+        return compared()
     study = pages_alone() if name == "pages" else global_counters()
     trials, seconds = StudyRun(free_s=10, held_s=30).make()
     if name == "invalid":
@@ -101,15 +118,20 @@ def box_of(seen: Seen, selector: str) -> list[float]:
     return list(seen.page.locator(selector).first.evaluate(BOX))
 
 
+@pytest.mark.parametrize(
+    ("name", "ratio", "about"), [("invalid", "2.43x", "held / free"), ("compared", "5.50x", "b / a")]
+)
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
-def test_a_refused_figure_does_not_lead(browser: "sync_api.Browser", made: Made, size: tuple[int, int]) -> None:
-    seen = seen_at(browser, made("invalid"), size)
+def test_a_refused_figure_does_not_lead(
+    browser: "sync_api.Browser", made: Made, size: tuple[int, int], name: str, ratio: str, about: str
+) -> None:
+    seen = seen_at(browser, made(name), size)
     page = seen.page
     sentence, figure = page.locator("#headline .sentence"), page.locator("#headline .figure b")
     assert sentence.inner_text() == "No answer: other programs used most of the CPU."
     assert box_of(seen, "#headline .sentence")[1] + 20 < size[1]
-    assert figure.inner_text() == "2.43x"
-    assert page.locator("#headline .figure span").inner_text().startswith("Refused: held / free")
+    assert figure.inner_text() == ratio
+    assert page.locator("#headline .figure span").inner_text().startswith(f"Refused: {about}")
     size_of = "one => parseFloat(getComputedStyle(one).fontSize)"
     assert figure.evaluate(size_of) <= 1.4 * sentence.evaluate(size_of)
     colour_of = "one => getComputedStyle(one).color"
@@ -132,7 +154,7 @@ def test_the_first_screen_says_of_which_seconds_the_ratio_is(
     seen.page.context.close()
 
 
-@pytest.mark.parametrize("name", ["watched", "pages", "invalid"])
+@pytest.mark.parametrize("name", ["watched", "pages", "invalid", "compared"])
 def test_a_phone_shows_the_whole_page_and_an_unsquashed_badge(
     browser: "sync_api.Browser", made: Made, name: str
 ) -> None:
