@@ -15,7 +15,7 @@ from fixtures.lab_home import binaries_for
 from pgclinic.errors import SettingError, UnknownNameError, UsageError
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.sources import attach
-from pgclinic.model.trial import ServerWanted, TrialOutcome
+from pgclinic.model.trial import ServerSpec, TrialOutcome
 from pgclinic.pg.connect import connect
 from pgclinic.pg.dsn import dsn_of
 from pgclinic.pg.session_settings import check_session_settings
@@ -103,7 +103,7 @@ def test_scripts_that_write_need_allow_writes(running: RunningServer, items: Com
     assert execute(running, "select count(*) from written", "shop") == [(0,)]
 
     dsn = address(running, "postgres")
-    wanted = ServerWanted(dsn=dsn, existing=True, allow_writes=True)
+    wanted = ServerSpec(dsn=dsn, existing=True, allow_writes=True)
     record = run_trial(
         trial_spec(dsn, "insert into written values (1);\n", server=wanted, fill=""), TrialListener(), dsn=dsn
     )
@@ -117,7 +117,7 @@ def test_scripts_that_write_need_allow_writes(running: RunningServer, items: Com
 
 def test_every_session_of_a_trial_is_read_only(running: RunningServer) -> None:
     dsn = address(running)
-    wanted = ServerWanted(dsn=dsn, existing=True)
+    wanted = ServerSpec(dsn=dsn, existing=True)
     probe = "select 1 / (current_setting('transaction_read_only') = 'on')::int from item limit 1"
     spec = trial_spec(
         dsn, READS, server=wanted, fill="", gauges={"small": probe}, settings={"search_path": '"a b", public'}

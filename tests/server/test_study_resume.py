@@ -56,10 +56,10 @@ def order_of(records: list[dict[str, Any]]) -> list[tuple[int, str]]:
 def planned_order(run: Path) -> list[tuple[int, str]]:
     info = json.loads((run / "run.json").read_text())
     study = parse_study((run / "study.toml").read_text(), "study.toml")
-    from pgclinic.model.trial import ServerWanted
+    from pgclinic.model.trial import ServerSpec
 
     blocks = expand(
-        study, study.profiles["quick"], seed=info["seed"], server=ServerWanted(version="18.6"), extra_settings={}
+        study, study.profiles["quick"], seed=info["seed"], server=ServerSpec(version="18.6"), extra_settings={}
     )
     return [(spec.block, spec.arm) for block in blocks for spec in block]
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from pgclinic.model.study import Claim, Condition, Counter, Profile, Study
-from pgclinic.model.trial import ServerWanted, TrialOutcome, TrialSpec
+from pgclinic.model.trial import ServerSpec, TrialOutcome, TrialSpec
 from pgclinic.study.expand import expand
 from pgclinic.study.expected import expected_s
 from pgclinic.study.fitted import fitted, in_profile
@@ -92,7 +92,7 @@ def soon(condition: Condition) -> Condition:
     )
 
 
-def small(spec: TrialSpec, server: ServerWanted) -> TrialSpec:
+def small(spec: TrialSpec, server: ServerSpec) -> TrialSpec:
     load = replace(spec.load, clients=min(spec.load.clients, CLIENTS_MAX))
     return replace(spec, server=server, load=load)
 

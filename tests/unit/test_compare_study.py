@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from pgclinic.errors import StudyFileError, UsageError
 from pgclinic.model.load import Protocol
 from pgclinic.model.study import Study, WarmUpEnd
-from pgclinic.model.trial import ServerWanted
+from pgclinic.model.trial import ServerSpec
 from pgclinic.model.verdict import VerdictWord
 from pgclinic.study.compare import PROFILE, A, B, Common, Length, comparison_study, from_study, with_room
 from pgclinic.study.compare_arms import ArmAsked, parse_arm, parse_script
@@ -52,7 +52,7 @@ def test_arms_get_what_is_theirs_and_what_is_common() -> None:
         settings={"fsync": "off", "work_mem": "4MB"},
     )
     study = study_of(("set:work_mem=8MB", "script=builtin:simple"), ("var:x=1", "clients=2"), common=common)
-    blocks = expand(study, study.profiles[PROFILE], seed=1, server=ServerWanted(version="18.6"), extra_settings={})
+    blocks = expand(study, study.profiles[PROFILE], seed=1, server=ServerSpec(version="18.6"), extra_settings={})
     specs = {spec.arm: spec for spec in blocks[0]}
     assert specs[A].settings == {"fsync": "off", "work_mem": "8MB"}
     assert specs[B].settings == {"fsync": "off", "work_mem": "4MB"}
@@ -69,10 +69,10 @@ def test_each_arm_gets_its_own_server() -> None:
     study = study_of()
     arms = {A: replace(study.arms[A], version="13.3"), B: replace(study.arms[B], dsn="host=there")}
     study = replace(study, arms=arms)
-    blocks = expand(study, study.profiles[PROFILE], seed=1, server=ServerWanted(version="18.6"), extra_settings={})
+    blocks = expand(study, study.profiles[PROFILE], seed=1, server=ServerSpec(version="18.6"), extra_settings={})
     assert {spec.arm: spec.server for spec in blocks[0]} == {
-        A: ServerWanted(version="13.3"),
-        B: ServerWanted(dsn="host=there"),
+        A: ServerSpec(version="13.3"),
+        B: ServerSpec(dsn="host=there"),
     }
 
 

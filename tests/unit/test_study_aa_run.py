@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fixtures.records import blocks_of, global_counters, printed, run_info, trial
 from pgclinic.model.prelude import ClaimReach, Prelude, Refusal, RefusalKind, SliceSeen
 from pgclinic.model.run import Second
-from pgclinic.model.trial import DoubtKind, ServerWanted, TrialRecord, TrialSpec
+from pgclinic.model.trial import DoubtKind, ServerSpec, TrialRecord, TrialSpec
 from pgclinic.model.verdict import InvalidReason, VerdictWord
 from pgclinic.report.prelude_text import prelude_text
 from pgclinic.store.run_folder import RunFolder, read_run
@@ -26,7 +26,7 @@ from pgclinic.trial.run import TrialListener
 
 PROFILE = replace(global_counters().profiles["quick"], blocks_min=5, blocks_max=5, budget_s=1000.0)
 STUDY = in_profile(global_counters(), PROFILE)
-BLOCKS = expand(STUDY, PROFILE, seed=3, server=ServerWanted(version="18.6"), extra_settings={})
+BLOCKS = expand(STUDY, PROFILE, seed=3, server=ServerSpec(version="18.6"), extra_settings={})
 
 
 class NoisyFleet:

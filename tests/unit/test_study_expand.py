@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from fixtures.headline import headline_text
 from pgclinic.errors import UnknownNameError
 from pgclinic.model.study import Holder
-from pgclinic.model.trial import ServerWanted, TrialSpec
+from pgclinic.model.trial import ServerSpec, TrialSpec
 from pgclinic.study.expand import expand, profile_of
 from pgclinic.study.read import parse_study
 from pgclinic.study.resume import still_to_run
 
 STUDY = parse_study(headline_text(), "headline.toml")
-SERVER = ServerWanted(version="18.6")
+SERVER = ServerSpec(version="18.6")
 
 
 def blocks_of(seed: int, extra: dict[str, str] | None = None) -> tuple[tuple[TrialSpec, ...], ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from pgclinic.errors import StudyFileError, UnknownNameError
 from pgclinic.model.load import Convention, Isolation
-from pgclinic.model.trial import DoubtKind, ServerWanted
+from pgclinic.model.trial import DoubtKind, ServerSpec
 from pgclinic.study.expand import expand, profile_of, resolve_arm
 from pgclinic.study.fitted import fitted
 from pgclinic.study.read import parse_study, read_study, study_text
@@ -82,7 +82,7 @@ def test_the_load_is_tpcc_of_the_profiles_size() -> None:
     sizes = (("quick", 10, Isolation.READ_COMMITTED), ("full", 128, Isolation.SERIALIZABLE))
     for name, warehouses, isolation in sizes:
         profile = profile_of(LADDER, name)
-        blocks = expand(LADDER, profile, seed=1, server=ServerWanted(version="18.6"), extra_settings={})
+        blocks = expand(LADDER, profile, seed=1, server=ServerSpec(version="18.6"), extra_settings={})
         for spec in blocks[0]:
             assert spec.load.tpcc is not None
             assert spec.load.tpcc.warehouses == warehouses

@@ -9,7 +9,7 @@ from fixtures.records import run_info
 from pgclinic.cli.main import run
 from pgclinic.errors import StudyFileError, UnknownNameError
 from pgclinic.model.study import ArmFile, WorkloadChange
-from pgclinic.model.trial import DoubtKind, ServerWanted
+from pgclinic.model.trial import DoubtKind, ServerSpec
 from pgclinic.report.run_view import repeat_commands
 from pgclinic.study.expand import expand, resolve_arm
 from pgclinic.study.fitted import IDLE_BYTES, fitted, in_profile, sessions_that_fit
@@ -39,7 +39,7 @@ def test_a_profile_may_judge_some_claims_only() -> None:
 
 
 def test_only_named_arms_are_run_even_of_the_whole_study() -> None:
-    blocks = expand(STUDY, DEMO, seed=1, server=ServerWanted(version="18.6"), extra_settings={})
+    blocks = expand(STUDY, DEMO, seed=1, server=ServerSpec(version="18.6"), extra_settings={})
     assert {spec.arm for spec in blocks[0]} == {"free", "held"}
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fixtures.records import failed_trial, global_counters, load_result, run_info, trial
 from pgclinic.errors import UsageError
 from pgclinic.model.prelude import Prelude, Refusal, RefusalKind
-from pgclinic.model.trial import DoubtKind, ServerWanted, TrialRecord, TrialSpec
+from pgclinic.model.trial import DoubtKind, ServerSpec, TrialRecord, TrialSpec
 from pgclinic.study.expand import expand
 from pgclinic.study.fitted import in_profile
 from pgclinic.study.resume import refuse_another_plan, still_to_run, with_machine
@@ -16,7 +16,7 @@ from pgclinic.study.trust import doubts_of_run
 
 PROFILE = replace(global_counters().profiles["quick"], blocks_min=3, blocks_max=3)
 STUDY = in_profile(global_counters(), PROFILE)
-BLOCKS = expand(STUDY, PROFILE, seed=3, server=ServerWanted(version="18.6"), extra_settings={})
+BLOCKS = expand(STUDY, PROFILE, seed=3, server=ServerSpec(version="18.6"), extra_settings={})
 SPECS = [spec for block in BLOCKS for spec in block]
 
 

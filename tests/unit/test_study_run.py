@@ -13,7 +13,7 @@ from fixtures.records import failed_trial, global_counters, run_info, trial
 from pgclinic.model.progress import Progress
 from pgclinic.model.run import Second
 from pgclinic.model.study import Profile
-from pgclinic.model.trial import ServerWanted, TrialRecord, TrialSpec
+from pgclinic.model.trial import ServerSpec, TrialRecord, TrialSpec
 from pgclinic.model.verdict import Verdict, VerdictWord
 from pgclinic.store.run_folder import RunFolder, read_run
 from pgclinic.study import run as study_run
@@ -78,7 +78,7 @@ def run(
     tmp_path: Path, fleet: ScriptedFleet, profile: Profile = PROFILE, listener: StudyListener | None = None
 ) -> tuple[Verdict, RunFolder]:
     folder = RunFolder.create(tmp_path, "run", run_info(), headline_text())
-    blocks = expand(STUDY, profile, seed=3, server=ServerWanted(version="18.6"), extra_settings={})
+    blocks = expand(STUDY, profile, seed=3, server=ServerSpec(version="18.6"), extra_settings={})
     return run_blocks(STUDY, profile, blocks, fleet, folder, listener or StudyListener()), folder
 
 
@@ -227,7 +227,7 @@ def test_the_number_of_blocks_that_is_shown_stays_the_same_and_is_never_exceeded
 
 def resumed(tmp_path: Path, fleet: ScriptedFleet, profile: Profile = PROFILE) -> Verdict:
     folder = RunFolder(tmp_path / "run")
-    blocks = expand(STUDY, profile, seed=3, server=ServerWanted(version="18.6"), extra_settings={})
+    blocks = expand(STUDY, profile, seed=3, server=ServerSpec(version="18.6"), extra_settings={})
     stored = read_run(folder.path)
     return run_blocks(STUDY, profile, blocks, fleet, folder, StudyListener(), so_far=SoFar(done=stored.trials))
 

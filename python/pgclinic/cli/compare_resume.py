@@ -19,7 +19,7 @@ from pgclinic.cli.verdict import say_strange
 from pgclinic.errors import UsageError
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Study
-from pgclinic.model.trial import ServerWanted
+from pgclinic.model.trial import ServerSpec
 from pgclinic.pg.dsn import without_password
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 from pgclinic.study.compare import PROFILE, A, B
@@ -117,7 +117,7 @@ def _secrets(study: Study, request: ResumeRequest) -> dict[str, str]:
 
 
 def _patient(study: Study, name: str, info: RunInfo, secrets: Mapping[str, str], live: LiveLine) -> Patient:
-    arm, wanted = study.arms[name], info.wanted or ServerWanted()
+    arm, wanted = study.arms[name], info.wanted or ServerSpec()
     bindir = Path(arm.bindir) if arm.bindir is not None else None
     dsn = secrets[arm.dsn] if arm.dsn is not None else None
     return choose_patient(

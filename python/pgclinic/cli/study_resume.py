@@ -18,7 +18,7 @@ from pgclinic.cli.verdict import finish, say_strange
 from pgclinic.errors import UsageError
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Study
-from pgclinic.model.trial import ServerWanted
+from pgclinic.model.trial import ServerSpec
 from pgclinic.model.verdict import Verdict
 from pgclinic.pg.dsn import without_password
 from pgclinic.store.machine import read_machine
@@ -85,7 +85,7 @@ def resume_study(request: ResumeRequest) -> Verdict:
     return verdict
 
 
-def _wanted(stored: StoredRun, request: ResumeRequest) -> ServerWanted:
+def _wanted(stored: StoredRun, request: ResumeRequest) -> ServerSpec:
     """The run's own server; every reason why it cannot be gone on with is found here."""
     info = stored.info
     if info.kind == "compare":
@@ -112,7 +112,7 @@ def resumed_now(info: RunInfo, *, pool_machines: bool) -> RunInfo:
     return replace(pooled, resumed_epoch_us=(*info.resumed_epoch_us, time.time_ns() // 1000))
 
 
-def _patient(study: Study, wanted: ServerWanted, info: RunInfo, request: ResumeRequest, live: LiveLine) -> Patient:
+def _patient(study: Study, wanted: ServerSpec, info: RunInfo, request: ResumeRequest, live: LiveLine) -> Patient:
     bindir = Path(wanted.bindir) if wanted.bindir is not None else None
     dsn = request.dsn or wanted.dsn
     patient = choose_patient(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgclinic.model.record import Record
-from pgclinic.model.trial import ServerWanted
+from pgclinic.model.trial import ServerSpec
 
 
 class Machine(Record):
@@ -47,7 +47,7 @@ class RunInfo(Record):
     started_epoch_us: int
     machine: Machine
     tool: Tool
-    wanted: ServerWanted | None = None
+    wanted: ServerSpec | None = None
     settings: dict[str, str] = {}
     prelude_s: float = 0.0
     resumed_epoch_us: tuple[int, ...] = ()

@@ -13,7 +13,7 @@ from pgclinic.model.study import Condition, PagesWanted, WarmUpEnd
 from pgclinic.model.trial_events import TrialEvents
 
 
-class ServerWanted(Record):
+class ServerSpec(Record):
     """Which server a trial wants: a version or installed binaries (the lab starts it), or an existing one by DSN.
 
     ``dsn`` never holds a password: it is dropped at the door and kept by the process that was given it. ``existing``
@@ -39,7 +39,7 @@ class TrialSpec(Record):
     block: int
     position: int
     arm: str
-    server: ServerWanted
+    server: ServerSpec
     settings: dict[str, str]
     fill: str
     condition: Condition

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from pgclinic.errors import UnknownNameError
 from pgclinic.model.load import LoadSpec, Target, TpccSpec
 from pgclinic.model.study import ArmFile, Condition, Profile, Study, Workload, WorkloadChange
-from pgclinic.model.trial import ServerWanted, TrialSpec
+from pgclinic.model.trial import ServerSpec, TrialSpec
 from pgclinic.study.block_order import block_order, load_seed
 
 # Filled in by the trial once its server is up; a spec on disk shows that none was known yet.
@@ -24,7 +24,7 @@ class ArmResolved:
     condition: Condition
     variables: dict[str, str]
     workload: Workload
-    server: ServerWanted | None
+    server: ServerSpec | None
 
 
 def profile_of(study: Study, name: str) -> Profile:
@@ -75,7 +75,7 @@ class PlannedBlocks(Sequence[tuple[TrialSpec, ...]]):
         profile: Profile,
         arms: Mapping[str, ArmResolved],
         seed: int,
-        server: ServerWanted,
+        server: ServerSpec,
         *,
         wants_plans: bool = False,
     ) -> None:
@@ -123,7 +123,7 @@ class PlannedBlocks(Sequence[tuple[TrialSpec, ...]]):
 
 
 def expand(
-    study: Study, profile: Profile, *, seed: int, server: ServerWanted, extra_settings: Mapping[str, str]
+    study: Study, profile: Profile, *, seed: int, server: ServerSpec, extra_settings: Mapping[str, str]
 ) -> PlannedBlocks:
     """All blocks that may run, each one trial of every arm in counterbalanced order."""
     arms = {name: resolve_arm(study, profile, name, extra_settings) for name in study.arms if name in profile.measure_s}
@@ -131,17 +131,17 @@ def expand(
     return PlannedBlocks(profile, arms, seed, server, wants_plans=any(claim.open for claim in study.claims))
 
 
-def server_of(arm: ArmResolved, server: ServerWanted) -> ServerWanted:
+def server_of(arm: ArmResolved, server: ServerSpec) -> ServerSpec:
     """The arm's own server, or what all the others run on. What may be done to existing ones is the whole run's."""
     if arm.server is None:
         return server
     return replace(arm.server, existing=server.existing, allow_writes=server.allow_writes)
 
 
-def own_server(arm: ArmFile) -> ServerWanted | None:
+def own_server(arm: ArmFile) -> ServerSpec | None:
     """The server that an arm's file names for it alone."""
-    own = ServerWanted(version=arm.version, bindir=arm.bindir, dsn=arm.dsn)
-    return own if own != ServerWanted() else None
+    own = ServerSpec(version=arm.version, bindir=arm.bindir, dsn=arm.dsn)
+    return own if own != ServerSpec() else None
 
 
 def _load_spec(arm: ArmResolved, profile: Profile, name: str, seed: int) -> LoadSpec:

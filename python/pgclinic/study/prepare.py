@@ -16,7 +16,7 @@ from pgclinic.lab.trial_databases import refuse_without_createdb
 from pgclinic.load.engine import check_script, refuse_debug_engine
 from pgclinic.model.server import Server
 from pgclinic.model.study import Profile, Study, Workload
-from pgclinic.model.trial import ServerWanted
+from pgclinic.model.trial import ServerSpec
 from pgclinic.pg.dsn import without_password
 from pgclinic.pg.session_settings import check_session_settings
 from pgclinic.study.expand import ArmResolved, resolve_arm, server_of
@@ -33,7 +33,7 @@ _TO_READ_WRITE = re.compile(
 class Patient:
     """The server that all arms of a run get, its major version, what to call it, and what a run creates there."""
 
-    wanted: ServerWanted
+    wanted: ServerSpec
     major: int
     words: str
     makes: str | None = None
@@ -69,7 +69,7 @@ def choose_patient(
         refuse_without_createdb(access)
         server = access.server
         return Patient(
-            ServerWanted(dsn=without_password(dsn)),
+            ServerSpec(dsn=without_password(dsn)),
             server.major,
             f"PostgreSQL {server.version} (attached)",
             makes=f"creates a database pgclinic_... on {server.host}:{server.port} for each trial and drops it again",
@@ -79,16 +79,16 @@ def choose_patient(
     binaries = source.ensure(lambda fetching: on_stage(_fetching_in_words(fetching)))
     if bindir is not None:
         return Patient(
-            ServerWanted(bindir=str(bindir)), binaries.parsed.major, f"PostgreSQL {binaries.version} ({bindir})"
+            ServerSpec(bindir=str(bindir)), binaries.parsed.major, f"PostgreSQL {binaries.version} ({bindir})"
         )
     words = f"PostgreSQL {binaries.version} ({binaries.source})"
-    return Patient(ServerWanted(version=binaries.version), binaries.parsed.major, words)
+    return Patient(ServerSpec(version=binaries.version), binaries.parsed.major, words)
 
 
 def _existing(server: Server, dsn: str, *, allow_writes: bool) -> Patient:
     how = "with writes allowed" if allow_writes else "in read-only transactions"
     return Patient(
-        ServerWanted(dsn=dsn, existing=True, allow_writes=allow_writes),
+        ServerSpec(dsn=dsn, existing=True, allow_writes=allow_writes),
         server.major,
         f"PostgreSQL {server.version} (attached, database {server.database})",
         makes=f"runs on the database {server.database} of {server.host}:{server.port} {how}; creates nothing there",
@@ -140,7 +140,7 @@ def prepare(
         template_of(binaries_of(servers[name]), Data(arm.workload.fill, profile.warehouses), on_stage)
 
 
-def _check_attached(study: str, arm: ArmResolved, wanted: ServerWanted, dsns: Mapping[str, str]) -> None:
+def _check_attached(study: str, arm: ArmResolved, wanted: ServerSpec, dsns: Mapping[str, str]) -> None:
     assert wanted.dsn is not None
     if wanted.existing:
         _refuse_fill(study, arm.workload)

@@ -17,7 +17,7 @@ from pgclinic.lab.template import filled_template
 from pgclinic.lab.trial_databases import trial_database
 from pgclinic.load.tpcc_fill import DEFAULT_SEED, fill_tpcc
 from pgclinic.model.server import Server
-from pgclinic.model.trial import ServerWanted, TrialSpec
+from pgclinic.model.trial import ServerSpec, TrialSpec
 from pgclinic.pg.session import Access, Session
 from pgclinic.pg.session_settings import READ_ONLY, with_settings
 
@@ -25,7 +25,7 @@ FILL_TIMEOUT_MS = 6 * 3600 * 1000
 _DOLLAR_QUOTE = re.compile(r"\$(?:[A-Za-z_]\w*)?\$")
 
 
-def binaries_of(wanted: ServerWanted) -> Binaries:
+def binaries_of(wanted: ServerSpec) -> Binaries:
     """The programs for a trial's server; they are on this machine already when a study has been prepared."""
     return find_source(wanted.version, Path(wanted.bindir) if wanted.bindir else None).ensure()
 

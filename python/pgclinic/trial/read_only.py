@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgclinic.errors import UsageError
 from pgclinic.model.load import LoadProgress, LoadResult
-from pgclinic.model.trial import ServerWanted
+from pgclinic.model.trial import ServerSpec
 
 _READ_ONLY_SQL_TRANSACTION = "25006"
 
@@ -12,7 +12,7 @@ _READ_ONLY_SQL_TRANSACTION = "25006"
 class ReadOnlyGuard:
     """Ends a load whose transactions all fail, and says which of its scripts write."""
 
-    def __init__(self, wanted: ServerWanted) -> None:
+    def __init__(self, wanted: ServerSpec) -> None:
         self._active = wanted.existing and not wanted.allow_writes
         self._useless = False
 
