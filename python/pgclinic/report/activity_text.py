@@ -17,7 +17,8 @@ STATEMENTS_SHOWN = 5
 #: Sessions on average; what waits more rarely is not worth a row.
 WAITS_FROM = 0.02
 _NODES_SHOWN = 2
-_CELL_MIN = 12
+_NAME_MIN = 24
+_PLAN = "  its plan"
 _NONE = "none"
 HEADS = ("Per transaction", "a", "b")
 WAIT_HEADS = ("Sessions that wait for", "a", "b")
@@ -118,20 +119,30 @@ def activity_tables(activity: Activity | None) -> tuple[Table, ...]:
 
 
 def activity_lines(activity: Activity, width: int) -> list[str]:
-    """The tables for a terminal, an empty line behind each; long statements are cut."""
+    """The tables for a terminal, an empty line behind each; long statements and plans are cut."""
     rows = activity_rows(activity)
     lines = []
     for heads, own in ((HEADS, rows.work), (WAIT_HEADS, rows.waits), (STATEMENT_HEADS, rows.statements)):
         if own:
-            lines += [*in_columns([_cut_to(width, row) for row in (heads, *own)]), ""]
+            lines += [*_fitted([heads, *(line for row in own for line in _plans_below(row))], width), ""]
     return lines
 
 
-def _cut_to(width: int, row: Row) -> Row:
-    """Cells that fit side by side; the first one gets what the figures leave."""
-    side = max(_CELL_MIN, (width - 8) // 4)
+def _plans_below(row: Row) -> list[Row]:
+    """Plans are too long for cells side by side: a line each."""
     name, a, b = row
-    return _cut(name, width - 8 - 2 * side), _cut(a, side), _cut(b, side)
+    if name != _PLAN:
+        return [row]
+    return [(f"  plan: {a}", "", "")] if a == b else [(f"  plan of a: {a}", "", ""), (f"  plan of b: {b}", "", "")]
+
+
+def _fitted(rows: Sequence[Row], width: int) -> list[str]:
+    """The first column gets what the figures leave; a plan may reach below them."""
+    figures = sum(max(len(row[column]) for row in rows) for column in (1, 2))
+    names = max(_NAME_MIN, width - figures - 8)
+    short = [(_cut(name, names), a, b) for name, a, b in rows if a or b]
+    lines = iter(in_columns(short))
+    return [next(lines) if a or b else f"  {_cut(name, width - 2)}" for name, a, b in rows]
 
 
 def _cut(text: str, width: int) -> str:
@@ -160,7 +171,7 @@ def _statement_rows(one: StatementCompared) -> list[Row]:
     rows: list[Row] = [(one.text, *times)]
     if one.plans_differ:
         a, b = only_in(one.a_plan, one.b_plan), only_in(one.b_plan, one.a_plan)
-        rows.append(("  its plan", _nodes(a), _nodes(b)))
+        rows.append((_PLAN, _nodes(a), _nodes(b)))
     elif one.a_plan or one.b_plan:
-        rows.append(("  its plan", *(_nodes(plan) if plan else "-" for plan in (one.a_plan, one.b_plan))))
+        rows.append((_PLAN, *(_nodes(plan) if plan else "-" for plan in (one.a_plan, one.b_plan))))
     return rows
