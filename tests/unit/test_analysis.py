@@ -21,6 +21,8 @@ from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvent, TrialEvents
 from pgclinic.report.activity_text import activity_lines, why_words
+from pgclinic.report.compare_text import compare_text
+from pgclinic.report.terminal import Places
 from pgclinic.study.compare import PROFILE, B
 from pgclinic.study.comparison import compare
 from pgclinic.study.judge import judge
@@ -198,6 +200,8 @@ def test_arms_that_do_the_same_have_no_cause_and_an_open_answer_names_none() -> 
         trials = counted(measured(ratios), temp_bytes=(0, 20_000))
         seen = compare(study, trials, judge(study, trials, profile), profile)
         assert len(seen.causes) == named, seen.word
+        lines = compare_text(seen, trials, Places()).splitlines()
+        assert sum(line.startswith("  why         temporary files: none (a) against ") for line in lines) == named
         assert seen.activity is not None
 
 
