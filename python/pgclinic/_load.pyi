@@ -12,6 +12,7 @@ __all__ = [
     "build_info",
     "builtins",
     "check_script",
+    "outline_script",
     "run",
 ]
 
@@ -77,3 +78,10 @@ def builtins() -> list[tuple[str, str, str]]:
 
 def check_script(name: str, text: str, protocol: str) -> None:
     """Raise ScriptError unless ``text`` is a script that can be run with this protocol."""
+
+def outline_script(name: str, text: str, protocol: str) -> list[tuple[int, bool, list[str] | None, int]]:
+    """What a script would send and run, in its order: (line, conditional, parts, statements).
+
+    ``parts`` is the SQL between its variables, None for a command of the shell; ``statements`` counts those that
+    ``\\;`` joins. Raises ScriptError as ``check_script`` does.
+    """

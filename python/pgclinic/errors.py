@@ -10,6 +10,7 @@ PgclinicError
       +-- ServerLostError     a server that was running is gone
       +-- SourceError         no binaries of that version could be had
       +-- LoadError           the load engine could not do its work
+      +-- WorkloadError       no transaction of a load can succeed; names the script, its line and the server's message
       +-- DiskFullError       no room where the lab or a run keeps its files
 """
 
@@ -90,6 +91,10 @@ class SourceError(RunFailedError):
 
 
 class LoadError(RunFailedError):
+    pass
+
+
+class WorkloadError(RunFailedError):
     pass
 
 

@@ -176,6 +176,22 @@ def test_what_does_not_go_together_is_refused_at_once(
     assert not items.runs.exists()
 
 
+def test_a_missing_table_is_found_before_and_a_missing_privilege_by_the_first_trial(
+    running: RunningServer, items: Command
+) -> None:
+    (items.folder / "missing.sql").write_text("select count(*) from itme;\n")
+    (items.folder / "secret.sql").write_text("select count(*) from written;\n")
+    given = ("compare", "--dsn", address(running), "--existing", "--a", "script=reads.sql", *QUICK)
+    done = items.run(*given, "--b", "script=missing.sql")
+    assert done.returncode == 1, done.stderr
+    assert 'line 1: relation "itme" does not exist (42P01)' in done.stderr
+    assert not items.runs.exists()
+    done = items.run(*given, "--b", "script=secret.sql")
+    assert done.returncode == 2, done.stderr
+    assert "line 1: permission denied for table written (42501)" in done.stderr
+    assert len(items.records()) <= 2
+
+
 def test_a_study_that_fills_tables_is_refused_on_an_existing_database(running: RunningServer, items: Command) -> None:
     done = items.run("study", "run", items.study(), "--dsn", address(running), "--existing")
     assert done.returncode == 1, done.stderr

@@ -3,6 +3,7 @@
 //! A load runs without the GIL. The calling thread takes it once a second for `on_progress` and often enough to notice
 //! signals; whatever Python raises there ends the load, lets it drain, and is raised again.
 
+use pgclinic_load::outline::{Outlined, OutlinedKind};
 use pgclinic_load::script::ScriptError as ScriptFault;
 use pgclinic_load::spec::Protocol;
 use pgclinic_load::tpcc::fill::{Rows, Table};
@@ -198,16 +199,34 @@ fn builtins() -> Vec<(&'static str, &'static str, &'static str)> {
         .collect()
 }
 
+/// Line, whether it is conditional, SQL between its variables, statements.
+type OutlinedTuple = (u32, bool, Option<Vec<String>>, usize);
+
+/// What a script would send and run: (line, conditional, SQL between its variables or None for the shell, statements).
+#[pyfunction]
+fn outline_script(py: Python<'_>, name: &str, text: &str, protocol: &str) -> PyResult<Vec<OutlinedTuple>> {
+    let outlined = pgclinic_load::outline::outline(name, text, protocol_named(protocol)?)
+        .map_err(|error| to_python(py, &error))?;
+    let as_tuple = |one: Outlined| match one.kind {
+        OutlinedKind::Sql { parts, statements } => (one.line, one.conditional, Some(parts), statements),
+        OutlinedKind::Shell => (one.line, one.conditional, None, 0),
+    };
+    Ok(outlined.into_iter().map(as_tuple).collect())
+}
+
 /// Raises ScriptError unless `text` is a script that can be run with this protocol.
 #[pyfunction]
 fn check_script(py: Python<'_>, name: &str, text: &str, protocol: &str) -> PyResult<()> {
-    let protocol = match protocol {
-        "simple" => Protocol::Simple,
-        "extended" => Protocol::Extended,
-        "prepared" => Protocol::Prepared,
-        other => return Err(PyValueError::new_err(format!("unknown protocol {other:?}"))),
-    };
-    pgclinic_load::check_script(name, text, protocol).map_err(|error| to_python(py, &error))
+    pgclinic_load::check_script(name, text, protocol_named(protocol)?).map_err(|error| to_python(py, &error))
+}
+
+fn protocol_named(name: &str) -> PyResult<Protocol> {
+    match name {
+        "simple" => Ok(Protocol::Simple),
+        "extended" => Ok(Protocol::Extended),
+        "prepared" => Ok(Protocol::Prepared),
+        other => Err(PyValueError::new_err(format!("unknown protocol {other:?}"))),
+    }
 }
 
 fn to_python(py: Python<'_>, error: &LoadError) -> PyErr {
@@ -232,5 +251,7 @@ fn script_error(py: Python<'_>, fault: &ScriptFault) -> PyResult<PyErr> {
 #[pymodule]
 mod _load {
     #[pymodule_export]
-    use super::{build_info, builtins, check_script, run, RunError, ScriptError, SpecError, Stopper, TpccRows};
+    use super::{
+        build_info, builtins, check_script, outline_script, run, RunError, ScriptError, SpecError, Stopper, TpccRows,
+    };
 }

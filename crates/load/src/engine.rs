@@ -266,5 +266,6 @@ fn rules(spec: &LoadSpec, latency_limit: Option<Nanos>) -> Rules {
         latency_limit,
         transactions_per_client: spec.transactions_per_client,
         reconnect: spec.reconnect,
+        shell_account: spec.shell_account,
     }
 }

@@ -27,6 +27,7 @@ mod follow;
 mod io;
 mod listing;
 mod os;
+pub mod outline;
 mod pace;
 mod program;
 mod progress;

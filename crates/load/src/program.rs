@@ -211,7 +211,7 @@ pub fn check_script(name: &str, text: &str, protocol: Protocol) -> Result<(), Lo
     Ok(())
 }
 
-fn language(protocol: Protocol) -> script::Protocol {
+pub(crate) fn language(protocol: Protocol) -> script::Protocol {
     match protocol {
         Protocol::Simple => script::Protocol::Simple,
         Protocol::Extended => script::Protocol::Extended,

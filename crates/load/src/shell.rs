@@ -10,8 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{kill_process_group, waitid, Pid, Signal, WaitId, WaitIdOptions};
 
+use crate::spec::ShellAccount;
+
 /// pgbench reads no more of a result.
 const RESULT_MAX: usize = 63;
+
+/// What an account of its own gets of this process's environment.
+const KEPT_VARIABLES: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TZ", "PWD"];
 
 /// What is to run.
 #[derive(Debug)]
@@ -20,6 +25,8 @@ pub struct ShellRequest {
     pub line: Vec<u8>,
     /// The first line of the output is an integer and is wanted.
     pub captures: bool,
+    /// Who runs it, if not this process's account.
+    pub account: Option<ShellAccount>,
 }
 
 /// What came of it: the integer, if it was wanted.
@@ -81,7 +88,11 @@ impl ShellProcess {
         if matches!(*stage, Stage::Killed) {
             return Ok(None);
         }
-        let child = Command::new("/bin/sh")
+        let mut command = Command::new("/bin/sh");
+        if let Some(account) = request.account {
+            become_account(&mut command, account);
+        }
+        let child = command
             .arg("-c")
             .arg(OsString::from_vec(request.line))
             .stdin(Stdio::null())
@@ -102,6 +113,17 @@ impl ShellProcess {
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         *stage = Stage::Gone;
         child.wait()
+    }
+}
+
+/// Runs the command as the account, in no other group. What else stands in this process's environment, such as a
+/// password, is none of the account's business.
+fn become_account(command: &mut Command, account: ShellAccount) {
+    command.uid(account.uid).gid(account.gid).env_clear().env("HOME", "/");
+    for name in KEPT_VARIABLES {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
     }
 }
 
@@ -152,7 +174,11 @@ mod tests {
 
     fn run(line: &str, captures: bool) -> ShellOutcome {
         let line = line.as_bytes().to_vec();
-        ShellProcess::default().run(ShellRequest { line, captures })
+        ShellProcess::default().run(ShellRequest {
+            line,
+            captures,
+            account: None,
+        })
     }
 
     #[test]
@@ -180,7 +206,12 @@ mod tests {
         });
         let began = Instant::now();
         let line = b"sleep 60; echo 1".to_vec();
-        assert!(process.run(ShellRequest { line, captures: true }).is_err());
+        let request = ShellRequest {
+            line,
+            captures: true,
+            account: None,
+        };
+        assert!(process.run(request).is_err());
         assert!(began.elapsed() < Duration::from_secs(10));
     }
 }

@@ -1,5 +1,6 @@
 //! `LoadSpec`: what goes into the engine. The Python side of this door is `pgclinic/model/load.py`; the JSON is the same.
 
+mod shell;
 mod tls;
 mod tpcc;
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
 
+pub use shell::ShellAccount;
 pub use tls::{ChannelBindingPolicy, Negotiation, TlsMode, TlsSpec};
 pub use tpcc::{Convention, Isolation, TpccSpec};
 
@@ -176,6 +178,9 @@ pub struct LoadSpec {
     /// Looks for answers without ever waiting: burns a processor for each thread, and finds them sooner.
     #[serde(default)]
     pub spin: bool,
+    /// Who runs the scripts' shell commands; none is the engine's own account. Only root can change it.
+    #[serde(default)]
+    pub shell_account: Option<ShellAccount>,
     /// TPC-C; then there are no scripts.
     #[serde(default)]
     pub tpcc: Option<TpccSpec>,

@@ -79,3 +79,18 @@ fn a_command_that_fails_is_an_error_of_the_script() {
         );
     }
 }
+
+#[test]
+fn a_command_runs_as_the_account_that_is_asked_for() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    std::env::set_var("PGPASSWORD", "not for everybody");
+    let stub = Plan::prompt().start();
+    let script = "\\setshell u id -u\n\\setshell g id -g\n\\setshell n id -G | wc -w\n\\setshell secrets env | grep -c PGPASSWORD\n\
+                  SELECT :u, :g, :n, :secrets;\n";
+    let changes = json!({"transactions_per_client": 1, "shell_account": {"uid": 65534, "gid": 65533}});
+    let result = stub.run(script, changes);
+    assert_eq!((result.transactions, result.failed), (1, 0), "{:?}", result.failures);
+    assert_eq!(stub.texts(), ["SELECT 65534, 65533, 1, 0;"]);
+}

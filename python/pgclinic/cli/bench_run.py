@@ -39,6 +39,7 @@ from pgclinic.report.bench_figures import own_lines
 from pgclinic.report.bench_summary import pgbench_lines
 from pgclinic.report.bench_tpcc import tpcc_lines
 from pgclinic.store.bench_folder import write_bench_folder
+from pgclinic.trial.shell_account import with_shell_account
 
 
 def run_initialize(request: InitRequest) -> None:
@@ -80,7 +81,7 @@ def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
             say_dropped_on(patient.access, live.say)
         request = settle(request, patient.access)
         tables = read_tables(patient.session, request, patient.access.server.database, live.say)
-        spec = load_spec(request, tables, patient)
+        spec = with_shell_account(load_spec(request, tables, patient))
         if request.debug:
             live.say(f"{patient.words}: {_without_password(spec)}")
         vacuum(patient.session, request, live.say)

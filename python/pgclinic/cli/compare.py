@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from pgclinic.cli.study import ALLOW_SHELL_HELP
+
 if TYPE_CHECKING:
     from pgclinic.cli.compare_end import Ending
 
@@ -26,6 +28,7 @@ BESIDE_RESUME = frozenset(
         "blocks",
         "budget",
         "pool_machines",
+        "allow_shell",
         "fail_if",
         "strict",
         "as_json",
@@ -43,7 +46,7 @@ def compare(
     a: list[str] = typer.Option([], "--a", help=ARM_HELP.format(name="a"), metavar="KEY=VALUE"),
     b: list[str] = typer.Option([], "--b", help=ARM_HELP.format(name="b"), metavar="KEY=VALUE"),
     files: list[Path] = typer.Option(
-        [], "--from", help="A study file with two arms, or two files with an arm each.", metavar="FILE"
+        [], "--from", help="A study file of two arms, or two files of one.", metavar="FILE"
     ),
     scripts: list[str] = typer.Option(
         [], "--script", help="What both run: a pgbench file or builtin:NAME, @WEIGHT behind it.", metavar="SCRIPT"
@@ -78,6 +81,7 @@ def compare(
     bencher: str | None = typer.Option(None, "--bencher", help="Write Bencher Metric Format.", metavar="FILE"),
     otava: str | None = typer.Option(None, "--otava", help="Write CSV for Apache Otava.", metavar="FILE"),
     force: bool = typer.Option(False, "--force", help="Overwrite the files of these exports."),
+    allow_shell: bool = typer.Option(False, "--allow-shell", help=ALLOW_SHELL_HELP),
     runs: Path = typer.Option(Path("runs"), "--runs", help="Where run folders go.", envvar="PGCLINIC_RUNS"),
     as_json: bool = typer.Option(False, "--json", help="Print JSON for machines."),
 ) -> None:
@@ -89,10 +93,9 @@ def compare(
     from pgclinic.cli.compare_exports import Exports
     from pgclinic.cli.compare_run import Data, Lasting, Request, Servers, Sessions, run_comparison
 
-    exports = Exports(junit=junit, markdown=markdown, bencher=bencher, otava=otava, force=force)
-    ending = Ending(tuple(fail_if), strict, exports, as_json)
+    ending = Ending(tuple(fail_if), strict, Exports(junit, markdown, bencher, otava, force), as_json)
     if resume is not None or pool_machines:
-        raise typer.Exit(_resumed(context, resume, ending, pool_machines=pool_machines))
+        raise typer.Exit(_resumed(context, resume, ending))
     request = Request(
         a=tuple(a),
         b=tuple(b),
@@ -106,11 +109,12 @@ def compare(
         seed=seed,
         ending=ending,
         runs=runs,
+        allow_shell=allow_shell,
     )
     raise typer.Exit(run_comparison(request))
 
 
-def _resumed(context: typer.Context, run: Path | None, ending: Ending, *, pool_machines: bool) -> int:
+def _resumed(context: typer.Context, run: Path | None, ending: Ending) -> int:
     """Go on with a run. Raises UsageError for whatever would make it another comparison."""
     from pgclinic.cli.compare_resume import ResumeRequest, resume_comparison
     from pgclinic.cli.more_blocks import More
@@ -126,4 +130,7 @@ def _resumed(context: typer.Context, run: Path | None, ending: Ending, *, pool_m
     common = context.params["dsn"]
     dsns = [word.removeprefix("dsn=") for word in words] + ([common] if common is not None else [])
     more = More(context.params["blocks"], context.params["budget"])
-    return resume_comparison(ResumeRequest(run, tuple(dsns), more, pool_machines, ending))
+    may = context.params
+    return resume_comparison(
+        ResumeRequest(run, tuple(dsns), more, may["pool_machines"], ending, allow_shell=may["allow_shell"])
+    )

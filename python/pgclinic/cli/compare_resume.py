@@ -28,6 +28,7 @@ from pgclinic.study.extend import as_run
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import parse_study
 from pgclinic.study.resume import refuse_another_plan
+from pgclinic.study.shell_commands import refuse_shell_commands
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class ResumeRequest:
     more: More
     pool_machines: bool
     ending: Ending
+    allow_shell: bool = False
 
 
 def resume_comparison(request: ResumeRequest) -> int:
@@ -49,6 +51,7 @@ def resume_comparison(request: ResumeRequest) -> int:
     request.ending.check()
     stored = _stored(request.run)
     study = parse_study(stored.study_toml, str(request.run / "study.toml"))
+    refuse_shell_commands(study, study.profiles[PROFILE], allowed=request.allow_shell)
     secrets = _secrets(study, request)
     planned = as_run(study, stored.info).profiles[PROFILE]
     info = request.more.asked_of(resumed_now(stored.info, pool_machines=request.pool_machines), planned, stored.trials)

@@ -38,6 +38,7 @@ from pgclinic.study.fitted import fitted
 from pgclinic.study.pgbench_tables import existing_scale
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import check_study, read_study
+from pgclinic.study.shell_commands import refuse_shell_commands
 from pgclinic.study.write import study_toml
 
 SEEDS = 10_000
@@ -107,6 +108,7 @@ class Request:
     seed: int | None
     ending: Ending
     runs: Path
+    allow_shell: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ def run_comparison(request: Request) -> int:
     request.ending.check()
     asked = _asked(request)
     check_study(asked.study, "compare")
+    refuse_shell_commands(asked.study, asked.study.profiles[PROFILE], allowed=request.allow_shell)
     say_cleaned()
     say_dropped(servers.dsn for servers in asked.servers.values())
     seed = request.seed if request.seed is not None else random.SystemRandom().randrange(1, SEEDS)

@@ -16,6 +16,7 @@ from pgclinic.lab.postmaster import answers
 from pgclinic.lab.registry import Instance
 from pgclinic.lab.sweep import Cleaned, Kept, sweep
 from pgclinic.pg.dsn import dsn_of
+from pgclinic.report.visible import write_own
 
 
 def print_json(value: Any) -> None:
@@ -86,7 +87,8 @@ def progress_line() -> Iterator[OnProgress]:
         nonlocal last
         if terminal:
             text = progress.what + _amount(progress)
-            print(f"\r{text:<78}", end="", file=sys.stderr, flush=True)
+            write_own(sys.stderr, "\r")
+            print(f"{text:<78}", end="", file=sys.stderr, flush=True)
         elif progress.what != last:
             print(f"pgclinic: {progress.what}", file=sys.stderr)
         last = progress.what
@@ -95,7 +97,8 @@ def progress_line() -> Iterator[OnProgress]:
         yield show
     finally:
         if terminal and last:
-            print(f"\r{'':<78}\r", end="", file=sys.stderr, flush=True)
+            write_own(sys.stderr, f"\r{'':<78}\r")
+            sys.stderr.flush()
 
 
 def _amount(progress: Progress) -> str:

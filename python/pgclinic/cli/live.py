@@ -9,6 +9,7 @@ from typing import TextIO
 from pgclinic.model.progress import BESIDE, WAITING, Progress
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.progress import live_line, trial_line
+from pgclinic.report.visible import write_own
 
 CLEAR_LINE = "\r\x1b[2K"
 
@@ -21,7 +22,8 @@ class TerminalLine:
         self._drawn = False
 
     def draw(self, text: str) -> None:
-        self._out.write(CLEAR_LINE + text)
+        write_own(self._out, CLEAR_LINE)
+        self._out.write(text)
         self._out.flush()
         self._drawn = True
 
@@ -33,7 +35,7 @@ class TerminalLine:
 
     def clear(self) -> None:
         if self._drawn:
-            self._out.write(CLEAR_LINE)
+            write_own(self._out, CLEAR_LINE)
             self._out.flush()
             self._drawn = False
 

@@ -24,6 +24,7 @@ from pgclinic.cli.lab import lab_app
 from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
 from pgclinic.cli.study import study_app
 from pgclinic.errors import PgclinicError
+from pgclinic.report.visible import visible_output
 
 FAILED = 2
 INTERRUPTED = 130
@@ -56,6 +57,7 @@ def pgclinic(
     pass
 
 
+@visible_output()
 def run(arguments: list[str]) -> int:
     """Run the command with these arguments and give its exit code. Prints errors, raises none but bugs."""
     command = typer.main.get_command(app)
@@ -162,7 +164,7 @@ def main() -> NoReturn:
     prepare_streams()
     threading.excepthook = _thread_failed
     sys.unraisablehook = _could_not_raise
-    with _Guard() as guard:
+    with visible_output(), _Guard() as guard:
         answer_signals()
         guard.exit_code = run(sys.argv[1:])
     sys.exit(guard.exit_code)

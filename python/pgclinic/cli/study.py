@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 study_app = typer.Typer(help="Published performance claims, re-run here.", no_args_is_help=True, rich_markup_mode=None)
 
 EXIT_CODES = {"contradicted": 3, "inconclusive": 4, "invalid": 4, "no effect": 3}
+ALLOW_SHELL_HELP = "Let scripts run commands of the shell (\\shell, \\setshell)."
 JSON_HELP = "Print JSON for machines."
 
 
@@ -75,6 +76,7 @@ def run(
     prelude: bool = typer.Option(False, "--prelude", help="First measure one arm against itself: 90 s more."),
     resume: Path | None = typer.Option(None, "--resume", help="Resume a run, or extend it.", metavar="RUN"),
     pool_machines: bool = typer.Option(False, "--pool-machines", help="Resume a run of another machine, in doubt."),
+    allow_shell: bool = typer.Option(False, "--allow-shell", help=ALLOW_SHELL_HELP),
     runs: Path = typer.Option(Path("runs"), "--runs", help="Where run folders go.", envvar="PGCLINIC_RUNS"),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
@@ -94,8 +96,15 @@ def run(
     if resume is not None:
         if quick or full or profile or seed is not None or version or bindir or settings or prelude or existing:
             raise UsageError("--resume goes on with the profile, seed, server and settings of the run: leave them out")
-        more = More(blocks, budget)
-        asked = ResumeRequest(resume, tuple(names), more, dsn, pool_machines=pool_machines, as_json=as_json)
+        asked = ResumeRequest(
+            resume,
+            tuple(names),
+            More(blocks, budget),
+            dsn,
+            pool_machines=pool_machines,
+            as_json=as_json,
+            allow_shell=allow_shell,
+        )
         raise typer.Exit(worst_exit_code([resume_study(asked)]))
     if blocks is not None:
         raise UsageError("--blocks belongs to --resume", hint="how many blocks a study runs is its profile's to say")
@@ -113,6 +122,7 @@ def run(
         settings=tuple(settings),
         runs=runs,
         as_json=as_json,
+        allow_shell=allow_shell,
         prelude=prelude,
     )
     verdicts = run_studies(names, request)

@@ -29,6 +29,7 @@ from pgclinic.study.fitted import fitted, in_profile
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import parse_study, read_study
 from pgclinic.study.resume import refuse_another_plan, with_machine
+from pgclinic.study.shell_commands import refuse_shell_commands
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class ResumeRequest:
     dsn: str | None
     pool_machines: bool
     as_json: bool
+    allow_shell: bool = False
 
 
 def resume_study(request: ResumeRequest) -> Verdict:
@@ -53,6 +55,7 @@ def resume_study(request: ResumeRequest) -> Verdict:
     wanted = _wanted(stored, request)
     study = parse_study(stored.study_toml, str(request.run / "study.toml"))
     planned = profile_of(as_run(study, stored.info), stored.info.profile)
+    refuse_shell_commands(study, planned, allowed=request.allow_shell)
     info = request.more.asked_of(resumed_now(stored.info, pool_machines=request.pool_machines), planned, stored.trials)
     study = as_run(study, info)
     profile = profile_of(study, info.profile)

@@ -17,7 +17,7 @@ from pgclinic.cli.duration import in_words, parse_duration_s
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
 from pgclinic.cli.verdict import finish
-from pgclinic.errors import UsageError
+from pgclinic.errors import UsageError, WorkloadError
 from pgclinic.fleet.here import Here
 from pgclinic.lab.locks import directory_lock
 from pgclinic.load.engine import build_info
@@ -40,6 +40,7 @@ from pgclinic.study.judge import judge
 from pgclinic.study.prepare import Patient, choose_patient, prepare
 from pgclinic.study.read import read_study, shipped_studies
 from pgclinic.study.run import SoFar, StudyListener, run_blocks
+from pgclinic.study.shell_commands import refuse_shell_commands
 from pgclinic.study.trust import doubts_of_run
 
 SEEDS = 10_000
@@ -58,6 +59,7 @@ class Request:
     settings: tuple[str, ...]
     runs: Path
     as_json: bool
+    allow_shell: bool = False
     prelude: bool = False
     existing: bool = False
     allow_writes: bool = False
@@ -91,6 +93,8 @@ def run_studies(names: list[str], request: Request) -> list[Verdict]:
     settings = parse_settings(request.settings)
     studies = [read_study(name) for name in (shipped_studies() if names == ["all"] else names)]
     profiles = [_profile(study, request) for study, _ in studies]
+    for (study, _), profile in zip(studies, profiles, strict=True):
+        refuse_shell_commands(study, profile, allowed=request.allow_shell)
     say_cleaned()
     verdicts = []
     for (study, text), profile in zip(studies, profiles, strict=True):
@@ -181,6 +185,10 @@ def measure(course: Course, live: LiveLine) -> Verdict:
                 info.machine.memory_bytes,
                 SoFar(done=course.done, doubts=doubts),
             )
+        except WorkloadError:
+            live.close()
+            print(f"what the trial recorded is kept in {folder.path}", file=sys.stderr)
+            raise
         except BaseException:
             live.close()
             _say_what_is_kept(

@@ -14,6 +14,7 @@ from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.page import render_report
 from pgclinic.report.terminal import Places, colour_wanted, verdict_text
+from pgclinic.report.visible import write_own
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
 
@@ -37,16 +38,16 @@ def finish(folder: RunFolder, study: Study, verdict: Verdict, *, as_json: bool, 
         output = StudyOutput(run=str(folder.path), report=report, verdict=verdict)
         print(msgspec.json.encode(output).decode())
     else:
-        print(
-            verdict_text(
-                study,
-                stored.trials,
-                verdict,
-                Places(report=report, folder=str(folder.path)),
-                colour=colour_wanted(sys.stdout, os.environ),
-                width=min(120, max(60, shutil.get_terminal_size((100, 24)).columns)),
-            )
+        text = verdict_text(
+            study,
+            stored.trials,
+            verdict,
+            Places(report=report, folder=str(folder.path)),
+            colour=colour_wanted(sys.stdout, os.environ),
+            width=min(120, max(60, shutil.get_terminal_size((100, 24)).columns)),
         )
+        # Its colours are our own; what it quotes has been made visible.
+        write_own(sys.stdout, text + "\n")
     if problem is not None:
         not_stored(problem, must_store=must_store)
 

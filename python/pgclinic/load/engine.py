@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from pgclinic import _load
 from pgclinic.errors import LoadError, UsageError
-from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec, Protocol
+from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec, Protocol, Script
 from pgclinic.model.record import Record
 
 ALLOW_DEBUG_ENGINE = "PGCLINIC_ALLOW_DEBUG_ENGINE"
@@ -61,6 +61,46 @@ def check_script(name: str, text: str, protocol: Protocol) -> None:
         _load.check_script(name, text, protocol.value)
     except _load.SpecError as error:
         raise UsageError(str(error)) from None
+
+
+class ScriptCommand(Record):
+    """A command of a script that the server or, without ``parts``, the shell executes.
+
+    ``parts`` is the SQL between its variables, one more than there are variables. ``statements`` counts those that
+    ``\\;`` joins; a ``conditional`` command stands between ``\\if`` and ``\\endif``. ``line`` counts from 1.
+    """
+
+    line: int
+    conditional: bool
+    parts: tuple[str, ...] | None
+    statements: int
+
+
+def script_commands(script: Script, protocol: Protocol) -> tuple[ScriptCommand, ...]:
+    """All SQL and shell commands of a script, in their order. Raises UsageError as ``check_script`` does."""
+    try:
+        outlined = _load.outline_script(script.name, script.text, protocol.value)
+    except _load.SpecError as error:
+        raise UsageError(str(error)) from None
+    return tuple(
+        ScriptCommand(
+            line=line,
+            conditional=conditional,
+            parts=None if parts is None else tuple(parts),
+            statements=statements,
+        )
+        for line, conditional, parts, statements in outlined
+    )
+
+
+def shell_commands(scripts: Iterable[Script], protocol: Protocol) -> tuple[tuple[str, int], ...]:
+    """The script and the line of every ``\\shell`` and ``\\setshell``."""
+    return tuple(
+        (script.name, command.line)
+        for script in scripts
+        for command in script_commands(script, protocol)
+        if command.parts is None
+    )
 
 
 def run_load(

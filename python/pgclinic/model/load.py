@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 
 from pgclinic.model.record import Record
+from pgclinic.model.shell_account import ShellAccount
 from pgclinic.model.tls import TlsSpec
 
 
@@ -122,6 +123,7 @@ class LoadSpec(Record):
     go unanswered before it is cancelled and its connection given up, None is without limit. ``time_meta_commands``
     lists and times the meta commands that only compute, too. ``verbose_errors`` keeps errors one by one,
     ``second_histograms`` gives every second its histogram. With ``tpcc`` there are no ``scripts``.
+    ``shell_account`` runs the shell commands of scripts; None is the engine's own account.
     """
 
     target: Target
@@ -148,6 +150,7 @@ class LoadSpec(Record):
     log: LogSpec | None = None
     io: Io = Io.AUTO
     spin: bool = False
+    shell_account: ShellAccount | None = None
     tpcc: TpccSpec | None = None
     format: int = 1
 

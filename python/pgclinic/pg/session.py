@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 import psycopg
+from psycopg import pq
 
 from pgclinic.errors import RunFailedError
 from pgclinic.model.server import Server
@@ -20,6 +21,7 @@ from pgclinic.pg.connect import Connection, connect
 CANCEL_TIMEOUT_S = 2.0
 #: What the kernel says of the other end of a socket: process, user, group.
 _PEER = struct.Struct("3i")
+_FIELD = pq.DiagnosticField
 
 
 class QueryError(RunFailedError):
@@ -47,6 +49,15 @@ class Access:
     @property
     def major(self) -> int:
         return self.server.major
+
+
+@dataclass(frozen=True)
+class ParseFault:
+    """``position`` is the index of the character at which the server found it, None where it names none."""
+
+    sqlstate: str
+    message: str
+    position: int | None
 
 
 class Session:
@@ -88,6 +99,21 @@ class Session:
             return cursor.fetchall()
         except psycopg.Error as error:
             raise _translated(error) from error
+
+    def parse(self, sql: str) -> ParseFault | None:
+        """What the server finds wrong with one statement, which is parsed and analysed and never executed.
+
+        ``$1`` and so on stand for values. None where it finds nothing wrong.
+        """
+        result = self._connection.pgconn.prepare(b"", sql.encode())
+        if result.status == pq.ExecStatus.COMMAND_OK:
+            return None
+        field = {
+            name: (result.error_field(code) or b"").decode(errors="replace")
+            for name, code in (("sqlstate", _FIELD.SQLSTATE), ("message", _FIELD.MESSAGE_PRIMARY))
+        }
+        position = result.error_field(_FIELD.STATEMENT_POSITION)
+        return ParseFault(**field, position=int(position) - 1 if position else None)
 
     def copy_in(self, statement: str, blocks: Iterable[bytes]) -> None:
         """Send rows in the form that the COPY statement names. Raises QueryError."""

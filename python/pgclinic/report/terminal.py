@@ -20,6 +20,7 @@ from pgclinic.report.cost import cost_of, server_words
 from pgclinic.report.ladder import is_ladder, rungs_of
 from pgclinic.report.ladder_text import ladder_lines
 from pgclinic.report.quantities import range_words
+from pgclinic.report.visible import visible_one_by_one
 from pgclinic.report.wording import answer, claim_of, interval_text, outcome, reason_for_invalid, stated, word_in_full
 from pgclinic.stats.summary import standard_deviation
 from pgclinic.study.extend import blocks_that_decide, needed_by
@@ -255,6 +256,7 @@ def _row(text: Text, label: str, content: str, width: int, style: str = "") -> N
 
 def _rendered(text: Text, colour: bool) -> str:
     out = io.StringIO()
+    text.plain = visible_one_by_one(text.plain)
     # Text does its own wrapping above, so the console must not wrap again.
     console = Console(
         file=out,

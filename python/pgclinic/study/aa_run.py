@@ -14,6 +14,7 @@ from pgclinic.model.study import Claim, Profile, Study
 from pgclinic.model.trial import TrialRecord, TrialSpec
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.blocks import TPS
+from pgclinic.study.broken_script import refuse_broken
 from pgclinic.study.expected import block_s
 from pgclinic.study.prelude import GATE_PAIRS, prelude_of
 from pgclinic.study.run import StudyListener
@@ -43,6 +44,7 @@ def run_prelude(
         spec = _order(study, blocks[0], folder.last_number() + 1, prelude_s / TRIALS)
         record = _run_one(replace(spec, position=len(trials) + 1), fleet, folder, listener)
         folder.add_trial(record)
+        refuse_broken(record, trials)
         trials.append(record)
         listener.on_trial(record)
     prelude = prelude_of(

@@ -18,9 +18,10 @@ from pgclinic.model.server import Server
 from pgclinic.model.study import Profile, Study, Workload
 from pgclinic.model.trial import ServerSpec
 from pgclinic.pg.dsn import without_password
-from pgclinic.pg.session_settings import check_session_settings
+from pgclinic.pg.session_settings import check_session_settings, with_settings
 from pgclinic.study.expand import ArmResolved, resolve_arm, server_of
 from pgclinic.trial.patient import Data, binaries_of, template_of
+from pgclinic.trial.script_check import check_on_template, check_scripts, load_of
 
 _TO_READ_WRITE = re.compile(
     r"\bread\s+write\b|\bset\b[^;]*\b(default_)?transaction_read_only\b"
@@ -136,8 +137,15 @@ def prepare(
         check_settings(binaries_of(servers[name]), arm.settings)
     if ours:
         on_stage("preparing the data")
+    checked = set()
     for name, arm in ours.items():
-        template_of(binaries_of(servers[name]), Data(arm.workload.fill, profile.warehouses), on_stage)
+        binaries = binaries_of(servers[name])
+        template = template_of(binaries, Data(arm.workload.fill, profile.warehouses), on_stage)
+        load = load_of(arm.workload.scripts, arm.workload.protocol, arm.condition, arm.settings)
+        if (template, load) not in checked:
+            on_stage("checking the scripts")
+            check_on_template(binaries, template, load)
+            checked.add((template, load))
 
 
 def _check_attached(study: str, arm: ArmResolved, wanted: ServerSpec, dsns: Mapping[str, str]) -> None:
@@ -146,8 +154,14 @@ def _check_attached(study: str, arm: ArmResolved, wanted: ServerSpec, dsns: Mapp
         _refuse_fill(study, arm.workload)
         if not wanted.allow_writes:
             _refuse_writes(arm.workload)
+    if not arm.settings and not wanted.existing:
+        return
+    access = attach(dsns.get(wanted.dsn, wanted.dsn))
     if arm.settings:
-        check_session_settings(attach(dsns.get(wanted.dsn, wanted.dsn)), arm.settings)
+        check_session_settings(access, arm.settings)
+    if wanted.existing:
+        load = load_of(arm.workload.scripts, arm.workload.protocol, arm.condition, arm.settings)
+        check_scripts(with_settings(access, arm.settings), load.scripts, load.protocol, load.others)
 
 
 def _refuse_fill(study: str, workload: Workload) -> None:

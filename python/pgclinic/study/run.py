@@ -15,6 +15,7 @@ from pgclinic.model.verdict import Verdict
 from pgclinic.stats.summary import mean
 from pgclinic.stats.warm_up import LIKELY_S
 from pgclinic.store.run_folder import RunFolder
+from pgclinic.study.broken_script import refuse_broken
 from pgclinic.study.judge import decided, judge
 from pgclinic.study.resume import still_to_run
 from pgclinic.trial.run import TrialListener
@@ -75,6 +76,7 @@ def run_blocks(
         for spec in block:
             record = _run_one(spec, fleet, folder, listener, clock)
             folder.add_trial(record)
+            refuse_broken(record, records)
             records.append(record)
             clock.trial_done(record)
             listener.on_trial(record)

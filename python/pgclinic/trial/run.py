@@ -41,6 +41,7 @@ from pgclinic.trial.read_only import ReadOnlyGuard
 from pgclinic.trial.restarts import RestartWatch
 from pgclinic.trial.seconds import LiveSeconds
 from pgclinic.trial.server_log import ServerLog
+from pgclinic.trial.shell_account import with_shell_account
 from pgclinic.trial.warm_up import WarmUpWatch
 
 
@@ -200,8 +201,8 @@ def _pages(spec: TrialSpec, access: Access) -> PageFacts | None:
 
 
 def _aimed(load: LoadSpec, access: Access) -> LoadSpec:
-    """The load with the address of the server that is up now."""
-    return replace(load, target=target_of(access))
+    """The load with the address of the server that is up now, and never with root's rights for a script's shell."""
+    return replace(with_shell_account(load), target=target_of(access))
 
 
 def _refuse_lost_server(load: LoadResult) -> None:

@@ -25,7 +25,7 @@ use crate::program::Program;
 use crate::record::{Code, Course, Recorder};
 use crate::script::{Prng, Variables};
 use crate::shell::{ShellOutcome, ShellRequest};
-use crate::spec::OnError;
+use crate::spec::{OnError, ShellAccount};
 use crate::tls::{Layer, TlsPlan};
 use crate::tpcc::Terminal;
 use crate::wire::backend::CancelKey;
@@ -70,6 +70,8 @@ pub struct Rules {
     pub latency_limit: Option<Nanos>,
     pub transactions_per_client: Option<u64>,
     pub reconnect: bool,
+    /// Who runs shell commands, if not this process's account.
+    pub shell_account: Option<ShellAccount>,
 }
 
 /// What all clients of a thread share.

@@ -18,7 +18,11 @@ impl Session {
         shell
             .render(&self.variables, &mut line)
             .map_err(|error| error.describe(&work.program.names))?;
-        work.shell = Some(ShellRequest { line, captures });
+        work.shell = Some(ShellRequest {
+            line,
+            captures,
+            account: work.rules.shell_account,
+        });
         self.transaction.statement_began = now;
         self.state = State::Shell;
         Ok(Some(Next::Shell))

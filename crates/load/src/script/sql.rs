@@ -74,6 +74,12 @@ impl SqlCommand {
         self.capture.as_ref()
     }
 
+    /// The text between the variables: one part more than there are variables.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        let before = self.pieces.iter().map(|piece| piece.text.as_str());
+        before.chain(std::iter::once(self.tail.as_str()))
+    }
+
     /// Appends the text for the simple protocol. Variables are replaced everywhere, even inside quotes and comments;
     /// undefined ones stay as they are written.
     pub fn render_simple(&self, variables: &Variables, out: &mut Vec<u8>) {
