@@ -45,9 +45,7 @@ def compare(
     context: typer.Context,
     a: list[str] = typer.Option([], "--a", help=ARM_HELP.format(name="a"), metavar="KEY=VALUE"),
     b: list[str] = typer.Option([], "--b", help=ARM_HELP.format(name="b"), metavar="KEY=VALUE"),
-    files: list[Path] = typer.Option(
-        [], "--from", help="A study file of two arms, or two files of one.", metavar="FILE"
-    ),
+    files: list[Path] = typer.Option([], "--from", help="A study of two arms, or two files of one.", metavar="FILE"),
     scripts: list[str] = typer.Option(
         [], "--script", help="What both run: a pgbench file or builtin:NAME, @WEIGHT behind it.", metavar="SCRIPT"
     ),
