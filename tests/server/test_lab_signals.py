@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,9 @@ import pytest
 from fixtures.command import wait_for
 from fixtures.lab_home import binaries_for, cli, python
 from pgclinic.lab import reaper
+from pgclinic.lab.account import own, server_account
+from pgclinic.lab.clone import clone_tree
+from pgclinic.lab.cluster import empty_cluster
 from pgclinic.lab.instance import start_server
 from pgclinic.lab.reaper import is_served, processes_of
 from pgclinic.lab.registry import entries
@@ -85,6 +90,38 @@ def test_an_interrupt_where_no_with_holds_the_server_leaves_nothing(fresh_home: 
     process.communicate(timeout=60)
     assert processes_of(data_dir) == ()
     assert list((fresh_home / "instances").iterdir()) == []
+
+
+def test_an_interrupt_while_a_cluster_is_made_leaves_no_shared_memory() -> None:
+    """The programs that make it are servers for a moment, and a killed one leaves its memory."""
+    binaries = binaries_for("18")
+    source = empty_cluster(binaries) / "data"
+    data_dir = Path(tempfile.mkdtemp(prefix="pgclinic-test-", dir="/tmp"))
+    own(data_dir, server_account())
+    clone_tree(source, data_dir / "data", server_account())
+    command = [str(binaries.program("postgres")), "--single", "-D", str(data_dir / "data"), "postgres"]
+    process = python(f"""
+        from pgclinic.lab.cluster import _to_its_end
+        _to_its_end({command!r}, "select pg_sleep(60)\\n")
+    """)
+    wait_for(
+        lambda: any(reaper._segments_of(processes_of(data_dir / "data"))[1:]) and wait_for_sleep(data_dir / "data")
+    )
+    files, numbers = reaper._segments_of(processes_of(data_dir / "data"))
+    process.send_signal(signal.SIGINT)
+    assert "KeyboardInterrupt" in process.communicate(timeout=60)[1]
+    left = {int(line.split()[1]) for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]}
+    assert numbers
+    assert not numbers & left
+    assert not [path for path in files if path.exists()]
+    shutil.rmtree(data_dir)
+
+
+def wait_for_sleep(data_dir: Path) -> bool:
+    """Whether the server has nothing to do but to wait."""
+    return all(
+        Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S" for pid in processes_of(data_dir)
+    )
 
 
 @pytest.fixture

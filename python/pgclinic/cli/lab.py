@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,8 @@ def start(
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
     """Start a server that runs until `pgclinic lab stop`."""
+    import msgspec
+
     from pgclinic.cli.lab_output import describe, progress_line, say_cleaned
     from pgclinic.lab.instance import start_server
     from pgclinic.lab.sources import find_source
@@ -40,8 +43,15 @@ def start(
     say_cleaned()
     with progress_line() as on_progress:
         binaries = find_source(version, bindir).ensure(on_progress)
-    running = start_server(binaries, settings=wanted, name=name, port=port, detached=True)
-    _print_one(running.instance, describe, as_json=as_json)
+    running = start_server(binaries, settings=wanted, name=name, port=port)
+    try:
+        _print_one(msgspec.structs.replace(running.instance, detached=True), describe, as_json=as_json)
+        # A server of which nobody was told would run until somebody finds it.
+        sys.stdout.flush()
+        running.detach()
+    except BaseException:
+        running.stop()
+        raise
 
 
 @lab_app.command("stop")

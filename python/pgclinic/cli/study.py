@@ -135,19 +135,28 @@ def new(
     folder: Path = typer.Option(Path(), "--folder", help="Where to write it.", metavar="DIR"),
 ) -> None:
     """Write a commented study file that runs as it is."""
-    import getpass
-
     import msgspec
 
     from pgclinic.model.study import Study
     from pgclinic.study.new import write_new_study
 
     schema = folder / "study.schema.json"
-    path = write_new_study(name, folder, author=getpass.getuser(), schema=Path(schema.name))
+    path = write_new_study(name, folder, author=_author(), schema=Path(schema.name))
     if not schema.exists():
         schema.write_bytes(msgspec.json.format(msgspec.json.encode(msgspec.json.schema(Study)), indent=1) + b"\n")
     print(path)
     print(f"run it: pgclinic study run {path}", file=sys.stderr)
+
+
+def _author() -> str:
+    """The user's name; a number will do where no account has one."""
+    import getpass
+    import os
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 @study_app.command("judge")
@@ -158,6 +167,7 @@ def judge_again(
     """Judge a finished or interrupted run again, without a server, and write its report anew."""
     from pgclinic.cli.compare_end import Ending, finish_comparison
     from pgclinic.cli.verdict import finish, say_strange
+    from pgclinic.errors import RunFailedError
     from pgclinic.store.run_folder import RunFolder, read_run
     from pgclinic.study.extend import as_run
     from pgclinic.study.fitted import in_profile
@@ -173,6 +183,10 @@ def judge_again(
         study = in_profile(study, profile)
     doubts = doubts_of_run(stored.info, stored.prelude)
     verdict = judge(study, stored.trials, profile, stored.info.machine.memory_bytes, doubts)
+    if not verdict.claims:
+        raise RunFailedError(
+            f"{run_folder}: no claim of {study.name} can be judged on the server and machine of that run"
+        )
     if stored.info.kind == "compare":
         raise typer.Exit(
             finish_comparison(RunFolder(run_folder), study, verdict, Ending(as_json=as_json, must_store=False))

@@ -15,7 +15,7 @@ from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.clone import flush, no_room
 from pgclinic.lab.home import folder
 from pgclinic.lab.locks import named_lock
-from pgclinic.lab.uninterrupted import remove_tree
+from pgclinic.lab.uninterrupted import remove_tree, uninterrupted
 from pgclinic.pg.catalog import Setting, SettingsCatalog
 from pgclinic.pg.sql import query
 
@@ -23,6 +23,7 @@ SUPERUSER = "postgres"
 CHECKSUMS_SINCE = 18
 _CLUSTER_BYTES = 60_000_000
 _INITDB_LIMIT_S = 120
+_END_LIMIT_S = 30
 # The C locale is the one collation that every version and every machine has.
 _INITDB = ("--no-locale", "--encoding=UTF8", "--auth=trust", f"--username={SUPERUSER}", "-N")
 
@@ -97,16 +98,7 @@ def _read_catalog(binaries: Binaries, data_dir: Path) -> SettingsCatalog:
 def _run(binaries: Binaries, command: list[str], directory: Path, text: str | None) -> str:
     """Run one of the programs to its end; its standard output. The words of a failure are its last ones."""
     try:
-        done: subprocess.CompletedProcess[str] = subprocess.run(
-            command,
-            input=text or "",
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_INITDB_LIMIT_S,
-            check=False,
-            **child_options(server_account()),
-        )
+        done = _to_its_end(command, text)
     except subprocess.TimeoutExpired as error:
         raise ServerStartError(f"{Path(command[0]).name} did not end within {_INITDB_LIMIT_S} s") from error
     except (PermissionError, FileNotFoundError) as error:
@@ -120,3 +112,28 @@ def _run(binaries: Binaries, command: list[str], directory: Path, text: str | No
         name = Path(command[0]).name
         raise ServerStartError(f"{name} of PostgreSQL {binaries.version} failed: {line}", log_line=line)
     return done.stdout
+
+
+def _to_its_end(command: list[str], text: str | None) -> subprocess.CompletedProcess[str]:
+    """Run a program; where it has to be given up it is asked to end, for a killed one leaves its shared memory."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        **child_options(server_account()),
+    )
+    with process:
+        try:
+            out, err = process.communicate(text or "", timeout=_INITDB_LIMIT_S)
+        except BaseException:
+            with uninterrupted():
+                process.terminate()
+                try:
+                    process.wait(timeout=_END_LIMIT_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)

@@ -48,22 +48,28 @@ def dismantle_own() -> None:
 def _dismantle(instance: Instance, *, wait: bool) -> int | None:
     directory = Path(instance.directory)
     if not directory.is_dir():
-        return _forget(instance)
+        # Somebody removed it under the server, which may not have noticed yet.
+        ended = end_processes(instance.data_dir)
+        _forget(instance)
+        return ended
     with directory_lock(directory, wait=wait) as held:
         if not held:
             return None
         if not _still_registered(instance):
             return 0  # another command was faster, and the name may be somebody else's by now
-        ended = end_processes(instance.data_dir)
-        _refuse_living(instance)
+        ended = _end(instance)
         if instance.boot == boot_id():
             remove_shared_memory(instance.data_dir)
         _forget(instance)
     return ended
 
 
-def _refuse_living(instance: Instance) -> None:
-    """Data are never deleted under a living server."""
+def _end(instance: Instance) -> int:
+    """End the server, also one that shows itself only now; how many processes it had.
+
+    Raises RunFailedError where it lives on: data are never deleted under a living server.
+    """
+    ended = end_processes(instance.data_dir)
     limit = time.monotonic() + _LET_GO_S
     while is_served(Path(instance.directory)):
         if time.monotonic() > limit:
@@ -74,6 +80,8 @@ def _refuse_living(instance: Instance) -> None:
                 hint="end it where it was started, in another container or by another user",
             )
         time.sleep(_POLL_S)
+        ended += end_processes(instance.data_dir)
+    return ended
 
 
 def _still_registered(instance: Instance) -> bool:

@@ -28,13 +28,23 @@ SOCKET_DIRECTORY_BYTES_MAX = 107 - len("/.s.PGSQL.65535.lock")
 
 
 def lab_home() -> Path:
-    """The directory of all lab files: PGCLINIC_HOME, or a cache directory (a system one for root)."""
+    """The directory of all lab files: PGCLINIC_HOME, or a cache directory (a system one for root).
+
+    Raises UsageError where there is neither.
+    """
     if chosen := os.environ.get(HOME_VARIABLE):
         return Path(chosen).absolute()
     if os.geteuid() == 0:
         return Path("/var/cache/pgclinic")
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "pgclinic"
+    if cache := os.environ.get("XDG_CACHE_HOME"):
+        return Path(cache) / "pgclinic"
+    try:
+        return Path.home() / ".cache" / "pgclinic"
+    except RuntimeError:
+        raise UsageError(
+            f"user {os.geteuid()} has no home directory to keep the lab's files in",
+            hint=f"set {HOME_VARIABLE} to a directory",
+        ) from None
 
 
 def folder(name: str) -> Path:

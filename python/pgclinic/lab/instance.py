@@ -96,11 +96,12 @@ class RunningServer:
 
     def detach(self) -> None:
         """Let the server outlive this process."""
-        self.instance = msgspec.structs.replace(self.instance, detached=True)
-        save(self.instance)
-        end_watcher(self._watcher)
-        # It is nobody's child from now on; Popen would warn that it still runs.
-        self._process.returncode = 0
+        with uninterrupted():
+            self.instance = msgspec.structs.replace(self.instance, detached=True)
+            save(self.instance)
+            end_watcher(self._watcher)
+            # It is nobody's child from now on; Popen would warn that it still runs.
+            self._process.returncode = 0
 
     def __enter__(self) -> RunningServer:
         return self
@@ -118,7 +119,6 @@ def start_server(
     template: Path | None = None,
     name: str | None = None,
     port: int | None = None,
-    detached: bool = False,
 ) -> RunningServer:
     """Start a server on a copy of ``template`` (an empty cluster when None) and return when it takes connections.
 
@@ -127,7 +127,7 @@ def start_server(
     ServerStartError with the server's own words; then nothing of it is left.
     """
     try:
-        return _start(binaries, settings, template, name, port, detached=detached)
+        return _start(binaries, settings, template, name, port)
     except OSError as error:
         if error.errno in NO_ROOM:
             raise no_room(lab_home(), _INSTANCE_BYTES, f"run PostgreSQL {binaries.version}") from error
@@ -140,8 +140,6 @@ def _start(
     template: Path | None,
     name: str | None,
     port: int | None,
-    *,
-    detached: bool,
 ) -> RunningServer:
     _clean_up_at_exit()
     asked = canonical_settings(binaries, settings)
@@ -162,8 +160,6 @@ def _start(
         running = _await(binaries, instance, server, process, watcher, asked)
         if port is not None:
             _set_password(running, port)
-        if detached:
-            running.detach()
     except BaseException:
         with uninterrupted():
             dismantle(instance)

@@ -146,7 +146,7 @@ def end_processes(data_dir: Path, patience_s: float = 4.0) -> int:
     The server is asked to shut down immediately and killed with all its children after ``patience_s``.
     """
     first = pids = processes_of(data_dir)
-    segments = _segments_of(pids)
+    files, numbers = _segments_of(pids)
     if pids:
         _signal(_roots(pids), signal.SIGQUIT)
         pids = _wait_gone(data_dir, patience_s)
@@ -155,13 +155,13 @@ def end_processes(data_dir: Path, patience_s: float = 4.0) -> int:
         _signal(pids, signal.SIGKILL)
         pids = _wait_gone(data_dir, 0.2)
     if first:
-        _remove_shared_memory(data_dir, segments)
+        _remove_shared_memory(data_dir, files, numbers)
     return len(first)
 
 
 def remove_shared_memory(data_dir: Path) -> None:
     """Remove what a server that was killed from outside left in shared memory. Its processes must be gone."""
-    _remove_shared_memory(data_dir, set())
+    _remove_shared_memory(data_dir, set(), set())
 
 
 def _roots(pids: tuple[int, ...]) -> tuple[int, ...]:
@@ -190,19 +190,23 @@ def _wait_gone(data_dir: Path, limit_s: float) -> tuple[int, ...]:
     return pids
 
 
-def _segments_of(pids: tuple[int, ...]) -> set[Path]:
-    """Files of dynamic shared memory that these processes have mapped."""
-    found = set()
+def _segments_of(pids: tuple[int, ...]) -> tuple[set[Path], set[int]]:
+    """Files of dynamic shared memory, and System V segments by number, that these processes have mapped."""
+    files, numbers = set(), set()
     for pid in pids:
         with contextlib.suppress(OSError):
             for line in (_PROC / str(pid) / "maps").read_text().splitlines():
-                path = line.partition("/dev/shm/PostgreSQL.")[2]
-                if path:
-                    found.add(_SHARED_MEMORY / f"PostgreSQL.{path.split()[0]}")
-    return found
+                # Addresses, rights, offset, device, inode (of System V memory its number), path.
+                fields = line.split(maxsplit=5)
+                path = fields[5] if len(fields) > 5 else ""
+                if path.startswith("/dev/shm/PostgreSQL."):
+                    files.add(Path(path.removesuffix(" (deleted)")))
+                elif path.startswith("/SYSV"):
+                    numbers.add(int(fields[4]))
+    return files, numbers
 
 
-def _remove_shared_memory(data_dir: Path, segments: set[Path]) -> None:
+def _remove_shared_memory(data_dir: Path, files: set[Path], numbers: set[int]) -> None:
     """A server that ended by itself has removed its lock file and its memory; a killed one left both."""
     try:
         lines = (data_dir / "postmaster.pid").read_text().splitlines()
@@ -211,8 +215,11 @@ def _remove_shared_memory(data_dir: Path, segments: set[Path]) -> None:
     with contextlib.suppress(ValueError, IndexError):  # half of a lock file names nothing that could be removed
         creator = int(lines[0])
         _remove_semaphores(creator)
-        segments |= _remove_interlock(int(lines[6].split()[1]), creator)
-    for path in segments:
+        files |= _remove_interlock(int(lines[6].split()[1]), creator)
+    for number in numbers:
+        # Seen in use by its processes a moment ago; where they removed it themselves, this does nothing.
+        ctypes.CDLL(None).shmctl(number, _IPC_RMID, None)
+    for path in files:
         path.unlink(missing_ok=True)
 
 

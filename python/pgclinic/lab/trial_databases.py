@@ -20,6 +20,7 @@ import msgspec
 from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.lab.home import folder, lab_home
 from pgclinic.lab.reaper import boot_id, is_running, process_start
+from pgclinic.lab.uninterrupted import uninterrupted
 from pgclinic.model.record import Record
 from pgclinic.pg.reach import in_database
 from pgclinic.pg.session import Access, QueryError, Session
@@ -168,9 +169,12 @@ def _record(session: Session, access: Access) -> TrialDatabase:
 
 
 def _end(access: Access, record: TrialDatabase) -> None:
-    """Drop it now, or note that it may be dropped later: what the trial gave is worth having all the same."""
+    """Drop it now, or note that it may be dropped later: what the trial gave is worth having all the same.
+
+    A signal that comes meanwhile is answered afterwards.
+    """
     try:
-        with _session(access) as session:
+        with uninterrupted(), _session(access) as session:
             if _drop(session, access, record):
                 return
     except PgclinicError:

@@ -9,8 +9,16 @@ from pgclinic.model.load import Target
 from pgclinic.pg.load_tls import tls_of
 from pgclinic.pg.session import Access
 
-#: Where libpq looks for certificates and keys that nobody names.
-USER_FOLDER = Path("~/.postgresql").expanduser()
+
+def _user_folder() -> Path:
+    """Where libpq looks for certificates and keys that nobody names; a user without a home directory has none."""
+    try:
+        return Path("~/.postgresql").expanduser()
+    except RuntimeError:
+        return Path("/nonexistent/.postgresql")
+
+
+USER_FOLDER = _user_folder()
 LOAD_APPLICATION_NAME = "pgclinic-load"
 
 

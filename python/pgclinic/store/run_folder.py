@@ -12,6 +12,7 @@ verdict.json, report.html   (and comparison.json) made from the above, and made 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import tempfile
@@ -34,6 +35,8 @@ from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.verdict import Verdict
 
 FORMAT = 1
+_DIGITS_MAX = 19
+_MANY_DIGITS = re.compile(rb"[0-9]{20}")
 _TRIAL = re.compile(r"[1-9][0-9]{0,17}")
 _Stored = TypeVar("_Stored", RunInfo, TrialRecord, Observed, Prelude)
 
@@ -166,7 +169,25 @@ def _read_trial(folder: Path) -> TrialRecord:
 def _decoded(file: Path, kind: type[_Stored]) -> _Stored:
     """What a file holds. Raises RunFailedError that names the file."""
     with _naming(file):
-        return msgspec.json.decode(file.read_bytes(), type=kind)
+        content = file.read_bytes()
+        _refuse_endless_numbers(content)
+        return msgspec.json.decode(content, type=kind)
+
+
+def _refuse_endless_numbers(content: bytes) -> None:
+    """JSON knows no largest integer; beyond 64 bits there is nothing that we would have written."""
+
+    def check(digits: str) -> int:
+        if len(digits.lstrip("-")) > _DIGITS_MAX:
+            raise msgspec.DecodeError(f"an integer of more than {_DIGITS_MAX} digits")
+        return int(digits)
+
+    # Long runs of digits may be part of a text; only the slow look tells.
+    if _MANY_DIGITS.search(content):
+        try:
+            json.loads(content, parse_int=check)
+        except ValueError as error:
+            raise msgspec.DecodeError(str(error)) from error
 
 
 @contextmanager

@@ -114,7 +114,7 @@ def _values(value: Any, path: tuple[str, ...], limits: Limits) -> Iterator[tuple
 
 def _check_number(value: float, limits: Limits, place: str) -> None:
     low, high = limits
-    if math.isnan(value) or (math.isinf(value) and not math.isinf(high)):
+    if isinstance(value, float) and not math.isfinite(value) and (math.isnan(value) or math.isfinite(high)):
         raise StudyFileError(f"{place} is {value}: it must be a finite number")
     if not low <= value <= high:
         raise StudyFileError(f"{place} is {_shown(value)}: it must be from {low:g} to {high:g}")
