@@ -123,3 +123,11 @@ def test_a_warm_up_that_was_to_end_by_state_and_did_not_is_one() -> None:
 )
 def test_a_machine_short_of_memory_or_disk_is_a_doubt(change: dict[str, float], kind: DoubtKind | None) -> None:
     assert kinds(cpu=replace(QUIET, **change)) == ({kind} if kind is not None else set())
+
+
+def test_an_engine_that_was_stopped_is_a_doubt_from_a_hundredth_of_the_time_on() -> None:
+    assert kinds(load=replace(LOAD, paused_s=0.09, longest_pause_s=0.09)) == set()
+    stopped = replace(LOAD, paused_s=0.5, longest_pause_s=0.3)
+    (doubt,) = doubts(load=stopped)
+    assert (doubt.kind, doubt.share) == (DoubtKind.STOPPED_LOAD, pytest.approx(0.05))
+    assert doubt.text == "pgclinic was stopped for 0.5 of 10.0 s, the longest time 0.3 s"

@@ -13,6 +13,7 @@ use crate::os;
 use crate::pace::{Closed, Open, Pace};
 use crate::program::Program;
 use crate::progress::{Observer, Stopper};
+use crate::pulse::{self, Pauses};
 use crate::record::{LogOwner, Recorder, RecorderPlan, SecondReport, TransactionLog};
 use crate::result::LoadResult;
 use crate::script::{Prng, SeedPlan, ThreadStreams};
@@ -73,9 +74,28 @@ pub fn run(spec: &LoadSpec, stopper: &Stopper, observer: &mut dyn Observer) -> R
         epoch_us: u64::try_from(created.as_micros()).unwrap_or(u64::MAX),
     };
     let mut follower = Follower::new(spec, &program, &stage, threads);
-    let outcomes = std::thread::scope(|scope| run_threads(scope, &frame, &mut follower, observer))?;
+    let (outcomes, pauses) = std::thread::scope(|scope| watched(scope, &frame, &mut follower, observer))?;
     let series = follower.into_seconds();
-    summary::summarize(spec, &program, &stage, frame.epoch_us, series, outcomes).ok_or(LoadError::ThreadDied)
+    summary::summarize(spec, &program, &stage, frame.epoch_us, series, outcomes, pauses).ok_or(LoadError::ThreadDied)
+}
+
+/// Runs the threads, with one beside them that notices when they could not run.
+fn watched<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    frame: &'scope Frame<'_>,
+    follower: &mut Follower<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(Vec<Outcome>, Pauses), LoadError> {
+    let (running, ended) = mpsc::channel();
+    let watch = move || pulse::watch(frame.stage, frame.threads, &ended);
+    let watcher = std::thread::Builder::new().name("load-pulse".to_owned());
+    let watcher = watcher
+        .spawn_scoped(scope, watch)
+        .map_err(LoadError::system("starting a thread"))?;
+    let outcomes = run_threads(scope, frame, follower, observer);
+    drop(running);
+    let pauses = watcher.join().map_err(|_| LoadError::ThreadDied)?;
+    Ok((outcomes?, pauses))
 }
 
 fn run_threads<'scope>(

@@ -31,6 +31,7 @@ pub mod outline;
 mod pace;
 mod program;
 mod progress;
+mod pulse;
 mod record;
 pub mod result;
 pub mod script;

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::event::{epoll, Timespec};
+use rustix::time::ClockId;
+
+use crate::clock::{Nanos, SECOND};
 
 /// Processor time of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,6 +42,22 @@ pub fn thread_cpu() -> CpuTime {
         user_s: seconds(usage.ru_utime),
         system_s: seconds(usage.ru_stime),
     }
+}
+
+/// Processor time of all threads of this process, in nanoseconds.
+pub fn process_cpu() -> Nanos {
+    read_clock(ClockId::ProcessCPUTime)
+}
+
+/// A clock that goes on while the machine is suspended, in nanoseconds.
+pub fn boot_time() -> Nanos {
+    read_clock(ClockId::Boottime)
+}
+
+fn read_clock(id: ClockId) -> Nanos {
+    let time = rustix::time::clock_gettime(id);
+    let seconds = Nanos::try_from(time.tv_sec).unwrap_or(0);
+    seconds.saturating_mul(SECOND) + Nanos::try_from(time.tv_nsec).unwrap_or(0)
 }
 
 /// Asks for punctual timers for the calling thread: the default slack of 50 us would show as generator lag.

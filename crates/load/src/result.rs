@@ -204,5 +204,9 @@ pub struct LoadResult {
     /// Of these, how many had not begun when measuring ended; open loop only.
     pub unserved: Option<u64>,
     pub warm_up_transactions: u64,
+    /// How long the engine was stopped while measuring, without waiting for a processor: by a signal, by a suspended
+    /// machine. Pauses below 100 ms are left out.
+    pub paused_s: f64,
+    pub longest_pause_s: f64,
     pub format: u32,
 }

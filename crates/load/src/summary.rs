@@ -4,6 +4,7 @@ use crate::build;
 use crate::clock::{micros, seconds, Nanos, NEVER};
 use crate::os::CpuTime;
 use crate::program::Program;
+use crate::pulse::Pauses;
 use crate::record::{ErrorMessages, Histogram, LogOutcome, Precision, Recorder, ScriptRecord};
 use crate::result::{
     EngineResult, InFlightResult, LoadResult, LogResult, ScriptResult, SecondResult, StatementKind, StatementResult,
@@ -32,14 +33,14 @@ pub fn summarize(
     created_epoch_us: u64,
     series: Vec<SecondResult>,
     outcomes: Vec<Outcome>,
+    pauses: Pauses,
 ) -> Option<LoadResult> {
     let mut sum = add_up(outcomes)?;
     let window = stage.window();
     let measured = sum.ended.min(window.end).saturating_sub(window.start);
-    let connected = if window.warm_up == NEVER {
-        stage.clock.now()
-    } else {
-        window.warm_up
+    let connected = match window.warm_up {
+        NEVER => stage.clock.now(),
+        warm_up => warm_up,
     };
     let scripts: Vec<_> = (0_u16..)
         .zip(&sum.recorder.scripts)
@@ -89,6 +90,8 @@ pub fn summarize(
         offered: is_open.then_some(sum.recorder.offered + sum.unserved),
         unserved: is_open.then_some(sum.unserved),
         warm_up_transactions: sum.recorder.warm_up_transactions,
+        paused_s: seconds(pauses.total),
+        longest_pause_s: seconds(pauses.longest),
         format: FORMAT,
         scripts,
     })

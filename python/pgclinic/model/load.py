@@ -323,7 +323,9 @@ class LoadResult(Record):
     due while measuring, ``unserved`` how many of these had not begun at its end. ``reconnect_s`` is the time that all
     connections took with ``reconnect``. ``messages`` are the errors one by one if ``verbose_errors`` asked for them, a
     thousand a thread; ``messages_dropped`` is how many more there were. ``statements`` is how many were answered while
-    measuring, whatever became of their transactions: what still moves on a server that hardly commits.
+    measuring, whatever became of their transactions: what still moves on a server that hardly commits. ``paused_s`` is
+    for how long the engine was stopped while measuring, by a signal or with the whole machine, ``longest_pause_s`` the
+    longest of these pauses; waiting for a processor is none.
     """
 
     engine: Engine
@@ -360,6 +362,8 @@ class LoadResult(Record):
     log: LogResult | None = None
     rolled_back: int = 0
     statements: int = 0
+    paused_s: float = 0.0
+    longest_pause_s: float = 0.0
     format: int = 1
 
     @property

@@ -10,6 +10,7 @@ from psycopg import sql
 
 from pgclinic.errors import ServerLostError, UsageError
 from pgclinic.model.server import Server
+from pgclinic.pg.bounded import GRACE_S, BoundedConnection, open_bounded
 from pgclinic.pg.dsn import dsn_of
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -30,17 +31,20 @@ def connect(
     """An autocommit connection to ``server``.
 
     ``secrets`` are the libpq keywords that a Server never carries (password). Raises ServerLostError when a server of
-    the lab does not answer, UsageError when an attached one does not.
+    the lab does not answer, UsageError when an attached one does not. A statement that outlasts its timeout by GRACE_S,
+    as a server that is stopped has it, is given up and the connection closed.
     """
     keywords: dict[str, Any] = dict(secrets or {})
     if database is not None:
         keywords["dbname"] = database
     connection = _open(dsn_of(server), keywords, application_name, attached=server.source == "attached")
+    connection.answer_within_s = CONNECT_TIMEOUT_S + GRACE_S
     try:
         _limit(connection, statement_timeout_ms, lock_timeout_ms, read_only)
     except psycopg.Error as error:
         connection.close()
         raise ServerLostError(f"the server was lost while connecting: {error}") from error
+    connection.answer_within_s = None if statement_timeout_ms is None else statement_timeout_ms / 1000 + GRACE_S
     return connection
 
 
@@ -51,12 +55,12 @@ def set_password(connection: Connection, user: str, password: str) -> None:
     connection.execute(statement)
 
 
-def _open(dsn: str, keywords: dict[str, Any], application_name: str, *, attached: bool) -> Connection:
+def _open(dsn: str, keywords: dict[str, Any], application_name: str, *, attached: bool) -> BoundedConnection:
     keywords = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": application_name, **keywords}
     if not attached:
         keywords["options"] = ""  # or the caller's PGOPTIONS would change the settings of a lab server
     try:
-        return psycopg.connect(dsn, autocommit=True, **keywords)
+        return open_bounded(dsn, keywords)
     except psycopg.OperationalError as error:
         reason = str(error).strip().splitlines()[0]
         if attached:

@@ -14,9 +14,12 @@ from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict
 
 from pgclinic.errors import UsageError
+from pgclinic.pg.bounded import open_bounded
 from pgclinic.pg.connect import Connection
 from pgclinic.pg.dsn import SECRETS
 
+#: For a connection to which nobody gives a connect_timeout; libpq itself would wait without a limit.
+CONNECT_TIMEOUT_S = 30
 #: Where servers put their sockets: what PostgreSQL's own builds use, and what distributions use.
 SOCKET_FOLDERS = ("/tmp", "/var/run/postgresql", "/run/postgresql")
 
@@ -78,6 +81,8 @@ def connect_as_libpq(
     """An autocommit connection. ``ask_password`` is called once if the server wants one. Raises UsageError."""
     wanted = dict(keywords) | _default_socket(keywords)
     wanted.setdefault("fallback_application_name", application_name)
+    if not (os.environ.get("PGCONNECT_TIMEOUT") or keywords.get("service") or os.environ.get("PGSERVICE")):
+        wanted.setdefault("connect_timeout", str(CONNECT_TIMEOUT_S))
     try:
         return _open(wanted)
     except psycopg.OperationalError as error:
@@ -119,7 +124,7 @@ def reached(connection: Connection) -> Reached:
 
 def _open(keywords: Mapping[str, str]) -> Connection:
     try:
-        return psycopg.connect("", autocommit=True, **keywords)  # type: ignore[arg-type]
+        return open_bounded("", keywords)
     except psycopg.ProgrammingError as error:
         raise UsageError(str(error).strip().splitlines()[0]) from None
 

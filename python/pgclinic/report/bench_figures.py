@@ -11,6 +11,7 @@ from pgclinic.model.load import Histogram, LoadResult
 from pgclinic.report.progress import clock
 from pgclinic.stats.hdr import decode_histogram
 from pgclinic.study.figures import count, number, percent
+from pgclinic.trial.machine_doubts import stopped_load
 
 _FAILURES_SHOWN = 8
 _TEXT_MAX = 60
@@ -98,6 +99,9 @@ def engine_lines(load: LoadResult) -> Iterator[str]:
     words.append(f"busiest thread {percent(load.occupancy)}")
     words.append(load.engine.io)
     yield "engine   " + " · ".join(words)
+    stopped = stopped_load(load)
+    if stopped is not None:
+        yield f"stopped   {stopped.text}: the figures are too low"
 
 
 def _in_flight(load: LoadResult) -> Iterator[str]:

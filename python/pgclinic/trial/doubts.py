@@ -14,6 +14,7 @@ from pgclinic.trial.machine_doubts import (
     server_not_visible,
     slower_clock,
     stopped_by_quota,
+    stopped_load,
 )
 from pgclinic.trial.steadiness import no_steady_state, warm_up_unfinished
 
@@ -42,6 +43,7 @@ def find_doubts(
         _clock_jump(cpu),
         _throttled(cpu),
         _told(DoubtKind.SERVER_NOT_VISIBLE, server_not_visible(cpu) if cpu is not None else None),
+        _told(DoubtKind.STOPPED_LOAD, stopped_load(load)),
         _told(DoubtKind.OBSERVERS_COST, observers_cost(cpu) if cpu is not None else None),
         _told(DoubtKind.MEMORY_PRESSURE, memory_pressure(cpu) if cpu is not None else None),
         _told(DoubtKind.IO_PRESSURE, io_pressure(cpu) if cpu is not None else None),

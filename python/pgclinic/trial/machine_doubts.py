@@ -20,6 +20,10 @@ MEMORY_SHARE = 0.02
 SWAPPED_BYTES = 8 * 1024**2
 #: A load that writes waits for its own I/O as well; beyond this the disk sets the figures.
 IO_SHARE = 0.40
+#: A load that stood still for this share of its time has lost as many transactions, and its percentiles a second.
+PAUSED_SHARE = 0.01
+#: From here on it is no measurement.
+PAUSED_SHARE_MAX = 0.10
 #: Fewer events than this call for exact Poisson limits: their log ratio is far from normal.
 EVENTS_MIN = 30
 
@@ -51,6 +55,21 @@ def stopped_by_quota(stopped_s: float, elapsed_s: float) -> Finding | None:
     return Finding(
         text=f"a CPU limit stopped the processes for {stopped_s:.1f} of {elapsed_s:.1f} s",
         advice="lift the limit of the container, or leave cores to spare: the limit is what was measured",
+        share=share,
+    )
+
+
+def stopped_load(load: LoadResult) -> Finding | None:
+    """The engine's process, or the whole machine, stood still while it measured."""
+    if load.measured_s <= 0:
+        return None
+    share = min(1.0, load.paused_s / load.measured_s)
+    if share < PAUSED_SHARE:
+        return None
+    return Finding(
+        text=f"pgclinic was stopped for {load.paused_s:.1f} of {load.measured_s:.1f} s, the longest time "
+        f"{load.longest_pause_s:.1f} s",
+        advice="leave it in the foreground, and keep the machine or virtual machine from being suspended",
         share=share,
     )
 

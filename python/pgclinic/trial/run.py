@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from pgclinic.errors import DiskFullError, PgclinicError, ServerLostError, UsageError
+from pgclinic.errors import DiskFullError, PgclinicError, RunFailedError, ServerLostError, UsageError
 from pgclinic.load.engine import run_load
 from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec
 from pgclinic.model.pages import PageFacts
@@ -35,6 +35,7 @@ from pgclinic.pg.load_target import target_of
 from pgclinic.pg.session import Access, QueryError
 from pgclinic.trial.condition import conditions
 from pgclinic.trial.doubts import find_doubts
+from pgclinic.trial.machine_doubts import PAUSED_SHARE_MAX, stopped_load
 from pgclinic.trial.patient import server_for
 from pgclinic.trial.plan_capture import capture_plans
 from pgclinic.trial.read_only import ReadOnlyGuard
@@ -141,6 +142,7 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
         cpu = meter.split(cpu, samples.cost_s + watch.cost_s)
         guard.refuse(load)
         _refuse_lost_server(load)
+        _refuse_paused(load)
         listener.on_stage("probing")
         probe = visit_pages(access, spec.probe) if spec.probe else None
         pages = _pages(spec, access)
@@ -209,6 +211,12 @@ def _refuse_lost_server(load: LoadResult) -> None:
     if load.stopped == "clients_lost" or load.clients_lost == load.clients:
         words = "; ".join(f"{f.message} ({f.sqlstate}, {f.count}x)" for f in load.failures[:3])
         raise ServerLostError(f"all clients lost the server: {words}")
+
+
+def _refuse_paused(load: LoadResult) -> None:
+    stopped = stopped_load(load)
+    if stopped is not None and stopped.share is not None and stopped.share > PAUSED_SHARE_MAX:
+        raise RunFailedError(stopped.text, hint=stopped.advice)
 
 
 def _counters(measured: Measured) -> dict[str, float]:

@@ -70,7 +70,7 @@ impl Client {
             if !was_ready && self.layer.is_ready() {
                 next = self.begin_session(work);
             }
-            if !plain.is_empty() {
+            if !plain.is_empty() && next == Next::Answer {
                 next = self.read(&plain, now, work);
             }
         }
@@ -79,14 +79,14 @@ impl Client {
     }
 
     fn begin_session(&mut self, work: &mut Work<'_>) -> Next {
-        let end_point = self.layer.end_point();
-        self.session.connected(end_point, work)
+        self.session.connected(self.layer.binding(), work)
     }
 
-    /// The server, or its certificate, refused this way of connecting; there may be another.
+    /// The server, or its certificate, refused this way of connecting; there may be another. What we refuse once TLS
+    /// stands, we refuse without it too: a server that fails to prove itself gets no second, weaker try.
     fn refused(&mut self, code: Code, message: String, work: &Work<'_>) -> Next {
         let is_of_this_way = match code {
-            Code::Protocol => !matches!(self.layer, Layer::Plain),
+            Code::Protocol => !self.layer.is_ready(),
             Code::State(state) => state.starts_with(b"28"),
             _ => false,
         };

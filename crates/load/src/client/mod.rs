@@ -61,6 +61,16 @@ pub enum Next {
     Broken { message: String },
 }
 
+impl Next {
+    /// Whatever the server says after this is not for us any more.
+    fn is_last(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused { .. } | Self::Broken { .. } | Self::Reconnect | Self::Finished | Self::GivenUp
+        )
+    }
+}
+
 /// The rules of the load that concern a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
@@ -194,6 +204,8 @@ struct Session {
     /// How many `ReadyForQuery` are still to come.
     syncs: u32,
     in_pipeline: bool,
+    /// The server asked for data of a COPY in this request, and was refused.
+    copy_refused: bool,
     /// Statements sent in a pipeline and not yet answered, with the time of sending.
     sent: VecDeque<(Option<u16>, Nanos)>,
     /// Statements whose Parse was sent with their first use and not yet answered.
@@ -252,6 +264,7 @@ impl Client {
             transaction,
             syncs: 0,
             in_pipeline: false,
+            copy_refused: false,
             sent: VecDeque::new(),
             parsing: VecDeque::new(),
             rows: None,
@@ -286,8 +299,7 @@ impl Client {
                 Ok(Some(message)) => {
                     if let Some(changed) = session.message(message, now, work) {
                         next = changed;
-                        // Whatever the server says after this is not for us any more.
-                        if let Next::Refused { .. } = next {
+                        if next.is_last() {
                             return next;
                         }
                     }

@@ -44,7 +44,7 @@ impl Session {
         }
         if self.status != b'I' && !work.ending {
             self.transaction.statement_began = now;
-            frontend::plain_query("ROLLBACK", &mut work.out);
+            frontend::rollback(&mut work.out);
             self.syncs = 1;
             self.state = State::Rollback;
             return Next::Answer;

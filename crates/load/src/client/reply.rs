@@ -30,6 +30,7 @@ impl Session {
             b'Z' => {
                 self.status = message.body.first().copied().unwrap_or(b'I');
                 self.syncs = self.syncs.saturating_sub(1);
+                self.copy_refused = false;
                 if self.syncs == 0 {
                     return Some(self.answered(now, work));
                 }
@@ -41,18 +42,17 @@ impl Session {
                 }
                 self.result(now, work);
             }
-            b'T' | b'D' => {
-                if let Some(terminal) = self.terminal.as_mut().filter(|_| message.tag == b'D') {
-                    terminal.answer.add_row(message.body);
-                }
-                if let Some(rows) = self.rows.as_mut().filter(|rows| rows.wanted) {
-                    rows.message(message);
-                }
-            }
+            b'T' | b'D' => self.row(message, now, work),
             b'1' => {
                 if let Some(index) = self.parsing.pop_front() {
                     self.set_prepared(index);
                 }
+            }
+            // One COPY fails, and what follows it up to the end of the request is not run.
+            b'G' if std::mem::replace(&mut self.copy_refused, true) => {
+                return Some(Next::Broken {
+                    message: "the server went on asking for data that COPY had been refused".to_owned(),
+                });
             }
             b'G' => {
                 frontend::copy_fail(&mut work.out);
@@ -64,6 +64,31 @@ impl Session {
             _ => {}
         }
         None
+    }
+
+    /// A row that somebody reads, or what the rows look like. Others come with an empty body.
+    fn row(&mut self, message: Message<'_>, now: Nanos, work: &mut Work<'_>) {
+        let mut fits = !message.is_cut;
+        if let Some(terminal) = self.terminal.as_mut().filter(|_| fits && message.tag == b'D') {
+            fits = terminal.answer.add_row(message.body);
+        }
+        if let Some(rows) = self.rows.as_mut().filter(|rows| fits && rows.wanted) {
+            rows.message(message);
+        }
+        if !fits && self.transaction.error.is_none() && matches!(self.state, State::Busy) {
+            let statement = self.statement(work);
+            let problem = match self.command(work) {
+                Some(command) => format!("line {}: the rows are too long to be kept", command.line()),
+                None => "the rows are too many or too long to be TPC-C's".to_owned(),
+            };
+            let course = self.course();
+            work.recorder
+                .trouble(&course, statement, Code::Script, problem.as_bytes(), now);
+            self.transaction.error = Some(Fault {
+                code: Code::Script,
+                statement,
+            });
+        }
     }
 
     /// One result of the command, or of a pipeline, is complete.

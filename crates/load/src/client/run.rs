@@ -6,7 +6,7 @@ use crate::program::{Place, Prepared};
 use crate::record::Code;
 use crate::script::{Command, SqlCommand};
 use crate::spec::Protocol;
-use crate::wire::frontend;
+use crate::wire::frontend::{self, TooLong};
 
 impl Session {
     pub(super) fn begin(&mut self, script: u16, due: Nanos, now: Nanos, work: &mut Work<'_>) -> Next {
@@ -83,7 +83,7 @@ impl Session {
                 return self.end_of_script(now, work);
             };
             let outcome = match command {
-                Command::Sql(sql) => Ok(self.send(sql, now, work)),
+                Command::Sql(sql) => self.send(sql, now, work).map_err(|error| error.to_string()),
                 Command::Sleep { sleep, .. } => {
                     let micros = sleep.microseconds(&self.variables);
                     micros
@@ -154,21 +154,21 @@ impl Session {
         Ok(u16::try_from(following).unwrap_or(u16::MAX))
     }
 
-    fn send(&mut self, sql: &SqlCommand, now: Nanos, work: &mut Work<'_>) -> Option<Next> {
+    fn send(&mut self, sql: &SqlCommand, now: Nanos, work: &mut Work<'_>) -> Result<Option<Next>, TooLong> {
         let place = self.place(work);
         self.transaction.statement_began = now;
         match work.program.protocol {
-            Protocol::Simple => frontend::query(sql, &self.variables, &mut work.out),
+            Protocol::Simple => frontend::query(sql, &self.variables, &mut work.out)?,
             Protocol::Extended => {
-                frontend::parse("", sql.prepared_text(), &mut work.out);
-                frontend::bind_describe_execute("", sql, &self.variables, &mut work.out);
+                frontend::parse("", sql.prepared_text(), &mut work.out)?;
+                frontend::bind_describe_execute("", sql, &self.variables, &mut work.out)?;
             }
-            Protocol::Prepared => self.send_prepared(place.prepared, sql, work),
+            Protocol::Prepared => self.send_prepared(place.prepared, sql, work)?,
         }
         if self.in_pipeline {
             self.sent.push_back((place.statement, now));
             self.transaction.command += 1;
-            return None;
+            return Ok(None);
         }
         if work.program.protocol != Protocol::Simple {
             frontend::sync(&mut work.out);
@@ -178,24 +178,25 @@ impl Session {
         }
         self.syncs = 1;
         self.state = State::Busy;
-        Some(Next::Answer)
+        Ok(Some(Next::Answer))
     }
 
-    fn send_prepared(&mut self, prepared: Option<u16>, sql: &SqlCommand, work: &mut Work<'_>) {
-        let Some(index) = prepared else { return };
+    fn send_prepared(&mut self, prepared: Option<u16>, sql: &SqlCommand, work: &mut Work<'_>) -> Result<(), TooLong> {
+        let Some(index) = prepared else { return Ok(()) };
         let Some(statement) = work.program.prepared.get(usize::from(index)) else {
-            return;
+            return Ok(());
         };
-        self.parse_once(index, statement, &mut work.out);
-        frontend::bind_describe_execute(&statement.name, sql, &self.variables, &mut work.out);
+        self.parse_once(index, statement, &mut work.out)?;
+        frontend::bind_describe_execute(&statement.name, sql, &self.variables, &mut work.out)
     }
 
     /// A statement that this session has not prepared is prepared with its first use.
-    pub(super) fn parse_once(&mut self, index: u16, statement: &Prepared, out: &mut Vec<u8>) {
+    pub(super) fn parse_once(&mut self, index: u16, statement: &Prepared, out: &mut Vec<u8>) -> Result<(), TooLong> {
         if !self.is_prepared(index) && !self.parsing.contains(&index) {
-            frontend::parse(&statement.name, &statement.sql, out);
+            frontend::parse(&statement.name, &statement.sql, out)?;
             self.parsing.push_back(index);
         }
+        Ok(())
     }
 
     fn rest(&mut self, micros: i64, now: Nanos) -> Option<Next> {

@@ -4,13 +4,13 @@ use super::{Next, Session, State, Work};
 use crate::clock::Nanos;
 use crate::record::Code;
 use crate::spec::OnError;
-use crate::wire::{backend, frontend, Login, Message};
+use crate::wire::{backend, frontend, Binding, Login, Message};
 
 impl Session {
-    /// The server can be asked for a session. `end_point` is what a password can be bound to.
-    pub(super) fn connected(&mut self, end_point: Option<Vec<u8>>, work: &mut Work<'_>) -> Next {
+    /// The server can be asked for a session. `binding` is what a password can be bound to.
+    pub(super) fn connected(&mut self, binding: Binding, work: &mut Work<'_>) -> Next {
         self.reset();
-        match Login::start(work.identity, end_point, &mut work.out) {
+        match Login::start(work.identity, binding, &mut work.out) {
             Ok(login) => {
                 self.state = State::Login(Box::new(login));
                 Next::Answer
@@ -30,6 +30,7 @@ impl Session {
         self.prepared.fill(0);
         self.syncs = 0;
         self.in_pipeline = false;
+        self.copy_refused = false;
         self.sent.clear();
         self.parsing.clear();
         self.transaction.error = None;
@@ -56,17 +57,21 @@ impl Session {
     }
 
     pub(super) fn login_message(&mut self, message: Message<'_>, work: &mut Work<'_>) -> Option<Next> {
+        let State::Login(login) = &mut self.state else {
+            return None;
+        };
         match message.tag {
             b'R' => {
-                let State::Login(login) = &mut self.state else {
-                    return None;
-                };
                 let answered = login.answer(message.body, work.identity, &mut work.out);
                 answered.err().map(|error| Next::Refused {
                     code: Code::Protocol,
                     message: error.to_string(),
                 })
             }
+            b'S' | b'K' | b'Z' if !login.is_done() => Some(Next::Refused {
+                code: Code::Protocol,
+                message: "the server began a session before authentication was complete".to_owned(),
+            }),
             b'K' => {
                 self.key = backend::cancel_key(message.body);
                 None
@@ -93,7 +98,13 @@ impl Session {
             return Next::Ready;
         }
         for statement in &work.program.prepared {
-            frontend::parse(&statement.name, &statement.sql, &mut work.out);
+            if let Err(error) = frontend::parse(&statement.name, &statement.sql, &mut work.out) {
+                let message = error.to_string();
+                return Next::Refused {
+                    code: Code::Script,
+                    message,
+                };
+            }
             frontend::sync(&mut work.out);
         }
         self.state = State::Preparing(0);

@@ -4,7 +4,7 @@ use super::{Fault, Next, Session, State, Work};
 use crate::clock::Nanos;
 use crate::record::Code;
 use crate::tpcc::{End, Kind, Missing, Terminal, Turn};
-use crate::wire::frontend;
+use crate::wire::frontend::{self, TooLong};
 
 impl Session {
     /// How long the terminal rests before this transaction, if terminals rest at all.
@@ -57,29 +57,33 @@ impl Session {
             self.state = State::Free;
             return Next::Free;
         }
+        self.in_pipeline = true;
         if let Some(terminal) = self.terminal.take() {
-            self.write_batch(&terminal, now, work);
+            let written = self.write_batch(&terminal, now, work);
             self.terminal = Some(terminal);
+            if let Err(error) = written {
+                return self.fail_script(0, &error.to_string(), now, work);
+            }
         }
         frontend::sync(&mut work.out);
         self.transaction.statement_began = now;
-        self.in_pipeline = true;
         self.syncs = 1;
         self.state = State::Busy;
         Next::Answer
     }
 
-    fn write_batch(&mut self, terminal: &Terminal, now: Nanos, work: &mut Work<'_>) {
+    fn write_batch(&mut self, terminal: &Terminal, now: Nanos, work: &mut Work<'_>) -> Result<(), TooLong> {
         let program = work.program;
         for (sql, parameters, values) in terminal.batch.calls() {
             let number = sql.number();
             let Some(statement) = program.prepared.get(usize::from(number)) else {
                 continue;
             };
-            self.parse_once(number, statement, &mut work.out);
-            frontend::bind_execute(&statement.name, parameters, values, &mut work.out);
+            self.parse_once(number, statement, &mut work.out)?;
+            frontend::bind_execute(&statement.name, parameters, values, &mut work.out)?;
             self.sent.push_back((self.listed(number, work), now));
         }
+        Ok(())
     }
 
     /// The index of a prepared statement among those of its transaction.

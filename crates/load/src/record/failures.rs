@@ -6,6 +6,8 @@ use crate::result::FailureResult;
 
 /// Messages beyond this are cut.
 const MESSAGE_MAX: usize = 1000;
+/// So many kinds are kept apart: a server that invents codes must not fill the memory.
+const KINDS_MAX: usize = 1000;
 
 /// A kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,6 +22,8 @@ pub enum Code {
     Script,
     /// The server said something that is not PostgreSQL's protocol.
     Protocol,
+    /// Kinds beyond those that are kept apart.
+    Other,
 }
 
 impl Code {
@@ -41,6 +45,7 @@ impl Code {
             Self::Timeout => "timeout".to_owned(),
             Self::Script => "script".to_owned(),
             Self::Protocol => "protocol".to_owned(),
+            Self::Other => "other".to_owned(),
         }
     }
 }
@@ -51,6 +56,14 @@ pub struct FailureKey {
     pub script: Option<u16>,
     pub statement: Option<u16>,
     pub code: Code,
+}
+
+impl FailureKey {
+    const OTHER: Self = Self {
+        script: None,
+        statement: None,
+        code: Code::Other,
+    };
 }
 
 #[derive(Clone, Debug, Default)]
@@ -68,7 +81,7 @@ pub struct Failures {
 impl Failures {
     /// Keeps the first message of a kind. Whether a transaction really failed of it is counted apart.
     pub fn note(&mut self, key: FailureKey, message: &[u8]) {
-        let entry = self.entries.entry(key).or_default();
+        let entry = self.entry(key);
         if entry.message.is_empty() {
             let text = String::from_utf8_lossy(message.get(..MESSAGE_MAX).unwrap_or(message));
             entry.message.push_str(&text);
@@ -77,13 +90,20 @@ impl Failures {
 
     /// Counts a transaction, or a connection, that failed.
     pub fn count(&mut self, key: FailureKey) {
-        self.entries.entry(key).or_default().count += 1;
+        self.entry(key).count += 1;
+    }
+
+    fn entry(&mut self, key: FailureKey) -> &mut Entry {
+        let is_known = self.entries.len() < KINDS_MAX || self.entries.contains_key(&key);
+        self.entries
+            .entry(if is_known { key } else { FailureKey::OTHER })
+            .or_default()
     }
 
     /// Adds the failures of another thread.
     pub fn add(&mut self, other: Self) {
         for (key, theirs) in other.entries {
-            let ours = self.entries.entry(key).or_default();
+            let ours = self.entry(key);
             ours.count += theirs.count;
             if ours.message.is_empty() {
                 ours.message = theirs.message;
@@ -103,5 +123,30 @@ impl Failures {
             message: entry.message.clone(),
         });
         result.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_without_end_are_counted_together() {
+        let mut failures = Failures::default();
+        for number in 0..5_000_u32 {
+            let code = Code::State(*format!("{number:05}").as_bytes().first_chunk().unwrap_or(b"00000"));
+            let key = FailureKey {
+                script: Some(0),
+                statement: Some(0),
+                code,
+            };
+            failures.note(key, b"message");
+            failures.count(key);
+        }
+        let result = failures.to_result(|_| String::new());
+        assert_eq!(result.len(), KINDS_MAX + 1);
+        assert_eq!(result.iter().map(|failure| failure.count).sum::<u64>(), 5_000);
+        let other = result.iter().find(|failure| failure.sqlstate == "other");
+        assert_eq!(other.map(|failure| failure.count), Some(4_000));
     }
 }

@@ -275,11 +275,13 @@ impl SecondTotal {
     }
 }
 
-/// There are few ways to fail within a second.
+/// There are few ways to fail within a second; more than a hundred are a server's that invents codes.
 fn add_failures(failures: &mut Vec<(Code, u64)>, code: Code, count: u64) {
+    let has_room = failures.len() < 100 || code == Code::Other;
     match failures.iter_mut().find(|(known, _)| *known == code) {
         Some((_, sum)) => *sum += count,
-        None => failures.push((code, count)),
+        None if has_room => failures.push((code, count)),
+        None => add_failures(failures, Code::Other, count),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustls::ClientConnection;
 
 use super::{end_point, TlsPlan, ALPN};
+use crate::wire::Binding;
 
 /// Asks the server to go on with TLS: a start-up message that is none.
 const REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
@@ -88,12 +89,15 @@ impl Layer {
         }
     }
 
-    /// What a password can be bound to: the fingerprint of the server's certificate.
-    pub fn end_point(&self) -> Option<Vec<u8>> {
-        match self {
-            Self::Tls(connection) => end_point::fingerprint(connection.peer_certificates()?.first()?),
-            Self::Plain | Self::Asked => None,
-        }
+    /// What a password can be bound to.
+    pub fn binding(&self) -> Binding {
+        let Self::Tls(connection) = self else {
+            return Binding::Plain;
+        };
+        let certificate = connection.peer_certificates().and_then(<[_]>::first);
+        certificate
+            .and_then(|certificate| end_point::fingerprint(certificate))
+            .map_or(Binding::Unbindable, Binding::EndPoint)
     }
 }
 

@@ -5,6 +5,9 @@ use crate::wire::backend;
 
 /// A buffer above this is given back: only a database that is not TPC-C's fills it.
 const CAPACITY_MAX: usize = 64 * 1024;
+/// More than any answer of a TPC-C database has, and little enough to be held for every terminal.
+const ROWS_MAX: usize = 10_000;
+const BYTES_MAX: usize = 1024 * 1024;
 
 /// The rows of an answer in one reused buffer, and what its last statement did.
 #[derive(Clone, Debug, Default)]
@@ -25,10 +28,14 @@ impl Answer {
         }
     }
 
-    /// A `DataRow` has come.
-    pub fn add_row(&mut self, body: &[u8]) {
+    /// A `DataRow` has come. False if the answer has become too large to be TPC-C's; the row is then left out.
+    pub fn add_row(&mut self, body: &[u8]) -> bool {
+        if self.ends.len() >= ROWS_MAX || self.rows.len() + body.len() > BYTES_MAX {
+            return false;
+        }
         self.rows.extend_from_slice(body);
         self.ends.push(self.rows.len());
+        true
     }
 
     /// A `CommandComplete` has come: its last word is the number of rows.
@@ -142,7 +149,7 @@ impl Answer {
                 body.extend_from_slice(&u32::try_from(value.len()).unwrap_or(0).to_be_bytes());
                 body.extend_from_slice(value.as_bytes());
             }
-            answer.add_row(&body);
+            assert!(answer.add_row(&body));
         }
         answer.affected = rows.len() as u64;
         answer
@@ -191,6 +198,14 @@ mod tests {
         }
         answer.clear();
         assert!(answer.must_change("t").is_err() && answer.first("t").is_err());
+    }
+
+    #[test]
+    fn an_answer_that_is_too_large_takes_no_more_rows() {
+        let mut answer = Answer::default();
+        assert_eq!((0..20_000).filter(|_| answer.add_row(b"\0\0")).count(), ROWS_MAX);
+        answer.clear();
+        assert!(!answer.add_row(&vec![0; BYTES_MAX + 1]) && answer.add_row(b"\0\0"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 /// An `ErrorResponse`, as far as the engine needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerError<'a> {
-    /// Five characters, `XX000` if the server gave none.
+    /// Five digits or letters, `XX000` if the server gave none.
     pub sqlstate: [u8; 5],
     /// The primary message.
     pub message: &'a [u8],
@@ -23,7 +23,9 @@ pub fn server_error(body: &[u8]) -> ServerError<'_> {
             continue;
         };
         match kind {
-            b'C' => error.sqlstate = text.try_into().unwrap_or(error.sqlstate),
+            b'C' if text.iter().all(u8::is_ascii_alphanumeric) => {
+                error.sqlstate = text.try_into().unwrap_or(error.sqlstate);
+            }
             b'M' => error.message = text,
             // S is translated and V is not, but V is missing before PostgreSQL 9.6.
             b'V' | b'S' => error.fatal |= text == b"FATAL" || text == b"PANIC",
@@ -107,6 +109,7 @@ mod tests {
     #[test]
     fn an_error_that_was_cut_or_is_nonsense_gives_what_is_there() {
         assert_eq!(&server_error(b"VERROR\0C40").sqlstate, b"XX000");
+        assert_eq!(&server_error(b"VERROR\0C40\x1b[1\0").sqlstate, b"XX000");
         assert_eq!(server_error(b"").message, b"");
     }
 

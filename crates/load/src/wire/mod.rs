@@ -9,4 +9,4 @@ pub mod frontend;
 mod login;
 
 pub use frame::{FrameError, Framer, Message};
-pub use login::{Identity, Login, LoginError};
+pub use login::{Binding, Identity, Login, LoginError};

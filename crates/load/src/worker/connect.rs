@@ -9,6 +9,8 @@ use crate::record::Code;
 
 const PAUSE_FIRST: Nanos = 5_000_000;
 const PAUSE_MAX: Nanos = 500_000_000;
+/// After so many sessions of a client that ended in nonsense the server is taken for something else than PostgreSQL.
+const BROKEN_MAX: u32 = 3;
 
 /// How a thread connects.
 #[derive(Clone, Copy)]
@@ -29,6 +31,8 @@ struct Attempt {
     address: usize,
     /// It has had a session before.
     settled: bool,
+    /// How many of its sessions ended in what is not PostgreSQL's protocol.
+    broken: u32,
     began: Nanos,
     /// The server was asked, and has until then.
     ends: Nanos,
@@ -85,6 +89,20 @@ impl<'a> Connector<'a> {
     /// Where the client is connected, or tries to be.
     pub(super) fn address(&self, client: usize) -> Option<&'a Address> {
         self.plan.addresses.get(self.attempts.get(client)?.address)
+    }
+
+    /// A session of the client ended in nonsense. True if another one is of no use.
+    pub(super) fn is_broken_for_good(&mut self, client: usize) -> bool {
+        let Some(attempt) = self.attempts.get_mut(client) else {
+            return true;
+        };
+        attempt.broken += 1;
+        attempt.broken >= BROKEN_MAX
+    }
+
+    /// The client is on its way to a session.
+    pub(super) fn is_underway(&self, client: usize) -> bool {
+        self.underway.contains(&client)
     }
 
     fn remove_underway(&mut self, client: usize) {
@@ -270,7 +288,7 @@ fn may_pass(code: Code, settled: bool) -> bool {
         Code::State(state) => {
             matches!(&state, b"57P01" | b"57P02" | b"57P03") || (settled && matches!(&state, b"53300" | b"53400"))
         }
-        Code::Script | Code::Protocol => false,
+        Code::Script | Code::Protocol | Code::Other => false,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::client::Next;
 use crate::clock::{Nanos, SECOND};
 use crate::io::{Event, Io};
 use crate::record::Code;
+use crate::spec::OnError;
 
 /// After how many events that came together the clock is read again.
 const CLOCK_EVERY: usize = 16;
@@ -107,7 +108,7 @@ impl<I: Io> Worker<'_, I> {
             Next::GivenUp => {
                 self.work.recorder.clients_lost += 1;
                 self.retire(client);
-                if self.work.rules.on_error == crate::spec::OnError::AbortLoad {
+                if self.work.rules.on_error == OnError::AbortLoad {
                     self.stage.abort(now);
                 }
             }
@@ -122,7 +123,8 @@ impl<I: Io> Worker<'_, I> {
         let Some(state) = self.clients.get_mut(client) else {
             return;
         };
-        if !state.is_session() {
+        // A server may say that a session has begun and break it in the same breath: then it never counted.
+        if !state.is_session() || self.connector.is_underway(client) {
             return self.refused(client, code, message, now);
         }
         let was_free = state.is_free();
@@ -132,13 +134,17 @@ impl<I: Io> Worker<'_, I> {
         self.io.close(client);
         self.stage.remove_connected();
         self.work.recorder.set_connected(false);
+        let is_hopeless = code == Code::Protocol && self.connector.is_broken_for_good(client);
         if done {
             self.done += 1;
             self.alive -= 1;
-        } else if !was_free && self.work.rules.on_error != crate::spec::OnError::Continue {
-            self.work.recorder.clients_lost += 1;
+        } else if is_hopeless || (!was_free && self.work.rules.on_error != OnError::Continue) {
+            match was_free {
+                true => self.work.recorder.client_lost(code, message.as_bytes()),
+                false => self.work.recorder.clients_lost += 1,
+            }
             self.alive -= 1;
-            if self.work.rules.on_error == crate::spec::OnError::AbortLoad {
+            if self.work.rules.on_error == OnError::AbortLoad {
                 self.stage.abort(now);
             }
         } else if matches!(self.phase, Phase::Connecting | Phase::Parked | Phase::Running) {

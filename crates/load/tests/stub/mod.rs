@@ -9,7 +9,7 @@
 )]
 
 mod replies;
-mod scram;
+pub mod scram;
 mod session;
 
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -22,8 +22,8 @@ use pgclinic_load::{LoadResult, LoadSpec, Observer, Stopper};
 use serde_json::{json, Value};
 
 pub use replies::{
-    auth_md5, auth_password, complete, copy_in, error, fatal, notice, notification, parameter_status, row,
-    row_description,
+    auth_md5, auth_ok, auth_password, auth_sasl, complete, copy_in, error, fatal, notice, notification,
+    parameter_status, ready, row, row_description,
 };
 
 /// One thing that the server does in answer to a statement.
@@ -69,6 +69,10 @@ pub enum Login {
     HangUp,
     /// Reads and never answers.
     Silent,
+    /// Says these words one after another, each after it has heard something, and then nothing.
+    Say(Vec<Vec<u8>>),
+    /// Says these words, and a little later those.
+    SayLater(Vec<u8>, Vec<u8>),
 }
 
 type Answer = dyn Fn(&Statement) -> Vec<Act> + Send + Sync;
@@ -81,6 +85,8 @@ pub struct Shared {
     chunk: usize,
     connections: AtomicUsize,
     pub cancels: AtomicUsize,
+    /// How many messages clients sent to a server that says prepared words.
+    pub heard: AtomicUsize,
     /// Statements in the order in which they came.
     pub seen: Mutex<Vec<Statement>>,
     cancelled: Mutex<Vec<Arc<AtomicUsize>>>,
@@ -135,6 +141,7 @@ impl Plan {
             chunk: self.chunk,
             connections: AtomicUsize::new(0),
             cancels: AtomicUsize::new(0),
+            heard: AtomicUsize::new(0),
             seen: Mutex::new(Vec::new()),
             cancelled: Mutex::new(Vec::new()),
         });
@@ -162,6 +169,11 @@ impl Stub {
     /// How many sessions and requests to cancel have come.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// How many messages came in answer to [`Login::Say`].
+    pub fn heard(&self) -> usize {
+        self.shared.heard.load(Ordering::SeqCst)
     }
 
     pub fn cancels(&self) -> usize {

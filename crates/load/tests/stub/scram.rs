@@ -12,11 +12,20 @@ pub struct Exchange {
     client_first: String,
     server_first: String,
     nonce: String,
+    /// What the client says about channel binding, with the fingerprint if it binds.
+    binding: String,
 }
 
 impl Exchange {
     /// The client's first message, with its header.
     pub fn begin(message: &str) -> Self {
+        Self::begin_bound(message, b"")
+    }
+
+    /// The same by SCRAM-SHA-256-PLUS, for a certificate with this fingerprint.
+    pub fn begin_bound(message: &str, fingerprint: &[u8]) -> Self {
+        let header = message.split_inclusive(',').take(2).collect::<String>();
+        let binding = STANDARD.encode([header.as_bytes(), fingerprint].concat());
         let client_first = message.splitn(3, ',').nth(2).unwrap().to_owned();
         let nonce = format!("{}theservers", client_first.split_once("r=").unwrap().1);
         let server_first = format!("r={nonce},s={},i={ROUNDS}", STANDARD.encode(SALT));
@@ -24,6 +33,7 @@ impl Exchange {
             client_first,
             server_first,
             nonce,
+            binding,
         }
     }
 
@@ -34,7 +44,7 @@ impl Exchange {
     /// The server's proof, if the client's is right.
     pub fn finish(&self, message: &str) -> Option<String> {
         let (without_proof, proof) = message.split_once(",p=")?;
-        assert_eq!(without_proof, format!("c=biws,r={}", self.nonce));
+        assert_eq!(without_proof, format!("c={},r={}", self.binding, self.nonce));
         let mut salted = [0; 32];
         let rounds = ROUNDS.try_into().unwrap();
         pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, SALT, PASSWORD, &mut salted);

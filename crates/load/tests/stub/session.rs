@@ -128,6 +128,26 @@ impl Session<'_> {
             Login::Silent => {
                 self.read()?;
             }
+            Login::SayLater(first, then) => {
+                self.out = first;
+                self.flush()?;
+                std::thread::sleep(Duration::from_millis(300));
+                self.out = then;
+                self.flush()?;
+                self.read()?;
+            }
+            Login::Say(words) => {
+                for word in words {
+                    self.out = word;
+                    self.flush()?;
+                    self.read()?;
+                    self.shared.heard.fetch_add(1, Ordering::SeqCst);
+                }
+                loop {
+                    self.read()?;
+                    self.shared.heard.fetch_add(1, Ordering::SeqCst);
+                }
+            }
         }
         self.out = [
             replies::auth_ok(),
