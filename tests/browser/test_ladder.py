@@ -1,16 +1,18 @@
 """The staircase in a real Chromium: every step is seen in both themes, at every width, and without a script."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from fixtures.chromium import CHROMIUM, Seen, opened
+from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.ladder import NAMES, NOTHING, arms_seen, ladder_info, ladder_study, ladder_trials, ladder_verdict
 from pgclinic.report.page import render_report
 
-sync_api = pytest.importorskip("playwright.sync_api")
+if TYPE_CHECKING:
+    from playwright import sync_api
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+pytestmark = needs_chromium()
 
 BOXES = "all => all.map(one => { const box = one.getBoundingClientRect(); return [box.left, box.top, box.right]; })"
 STROKES = "all => all.map(one => getComputedStyle(one).stroke)"

@@ -1,21 +1,23 @@
 """The page of a process's memory in a real Chromium: drawn without scripts or network, it fits."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
-from fixtures.chromium import CHROMIUM
+from fixtures.chromium import needs_chromium
 from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource
 from pgclinic.observe.log_tail import LogFormat, messages
 from pgclinic.observe.memory_dump import last_dump
 from pgclinic.report.memory_page import render_memory
 
-sync_api = pytest.importorskip("playwright.sync_api")
-
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "memory"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+if TYPE_CHECKING:
+    from playwright import sync_api
+
+pytestmark = needs_chromium()
 
 
 def recorded() -> MemoryContext:

@@ -1,18 +1,20 @@
 """What the server was doing, in a real Chromium: panels on one axis, an arm at a time, read out all at once."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from fixtures.chromium import CHROMIUM, Seen, opened
+from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.observed import watched
 from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.report.page import render_report
 from pgclinic.study.judge import judge
 
-sync_api = pytest.importorskip("playwright.sync_api")
+if TYPE_CHECKING:
+    from playwright import sync_api
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+pytestmark = needs_chromium()
 
 # How many pixels of a canvas have the colour of a CSS variable.
 PIXELS = """

@@ -1,18 +1,19 @@
 """No text of a study or a run becomes code: the page's policy stops inline handlers and script addresses."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
 from msgspec.structs import replace
 
-from fixtures.chromium import CHROMIUM, opened
+from fixtures.chromium import needs_chromium, opened
 from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.report.page import render_report
 from pgclinic.study.judge import judge
 
-sync_api = pytest.importorskip("playwright.sync_api")
+if TYPE_CHECKING:
+    from playwright import sync_api
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+pytestmark = needs_chromium()
 
 EVIL = "</script><img src=x onerror='window.ran = 1'>\u2028</title><a href='javascript:window.ran = 1'>x</a>"
 

@@ -1,17 +1,19 @@
 """The report in a real Chromium, cut off from the network: it draws, fits, switches theme and asks for nothing."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from fixtures.chromium import CHROMIUM, Seen, opened
+from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.report.page import render_report
 from pgclinic.study.judge import judge
 
-sync_api = pytest.importorskip("playwright.sync_api")
+if TYPE_CHECKING:
+    from playwright import sync_api
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+pytestmark = needs_chromium()
 
 # A canvas is drawn when it holds a pixel that is not the first one; bare axes alone would give few colours.
 COLOURS_DRAWN = """

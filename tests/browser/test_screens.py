@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
-from fixtures.chromium import CHROMIUM, Seen, opened
+from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.comparison import asked, comparison, measured
 from fixtures.observed import watched
 from fixtures.records import StudyRun, blocks_of, global_counters, run_info
@@ -16,9 +17,10 @@ from pgclinic.report.page import render_report
 from pgclinic.study.compare import PROFILE
 from pgclinic.study.judge import judge
 
-sync_api = pytest.importorskip("playwright.sync_api")
+if TYPE_CHECKING:
+    from playwright import sync_api
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+pytestmark = needs_chromium()
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
 BOX = "one => { const b = one.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; }"

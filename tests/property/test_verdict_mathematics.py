@@ -6,11 +6,12 @@ import itertools
 import math
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from fixtures.reached import assert_reached
 from fixtures.records import global_counters, trial
-from pgclinic.model.prelude import RefusalKind
+from pgclinic.model.prelude import Prelude, RefusalKind
 from pgclinic.stats.autocorrelation import correlation_time
 from pgclinic.stats.calibration import best_slice, blocks_in_budget, shows_no_effect, slice_noises, smallest_effect
 from pgclinic.stats.confidence_sequence import always_valid_interval
@@ -21,14 +22,72 @@ from pgclinic.stats.warm_up import cut_by_state, mser_cut
 from pgclinic.study.prelude import prelude_of
 
 effects = st.floats(-2.0, 2.0, allow_nan=False)
-values = st.lists(effects, min_size=2, max_size=30)
-logs = st.lists(st.floats(-5.0, 12.0), min_size=0, max_size=12)
+#: Around one centre, closely or not: intervals that hold a point and intervals that do not.
+values = st.one_of(
+    st.lists(effects, min_size=2, max_size=30),
+    st.builds(
+        lambda centre, spread, offs: [centre + spread * off for off in offs],
+        effects,
+        st.sampled_from([0.01, 0.1]),
+        st.lists(st.floats(-1.0, 1.0), min_size=5, max_size=30),
+    ),
+)
+logs = st.one_of(
+    st.lists(st.floats(-5.0, 12.0), min_size=0, max_size=12), st.lists(st.floats(-5.0, 2.5), min_size=1, max_size=4)
+)
 tps = st.floats(0.1, 1e5)
 block = st.lists(st.integers(0, 6), min_size=4, max_size=4)
 sweep = st.lists(block, min_size=1, max_size=5)
+series_of_tps = st.one_of(
+    st.lists(st.floats(0, 1e5), min_size=0, max_size=150),
+    st.lists(st.floats(990.0, 1010.0), min_size=20, max_size=80),
+)
 STUDY = global_counters()
 
 
+def steady_rows(level: int, width: int, turns: list[float], seconds: int) -> list[list[int]]:
+    """Trials whose levels differ by ``turns``; their seconds go up and down by ``width``."""
+    return [[round(level * turn) + (width if at * at % 7 < 3 else -width) for at in range(seconds)] for turn in turns]
+
+
+rows_of_trials = st.one_of(
+    st.lists(st.lists(st.integers(0, 3000), min_size=1, max_size=30), min_size=0, max_size=6),
+    st.builds(
+        steady_rows,
+        st.sampled_from([10_000, 2000]),
+        st.sampled_from([20, 100, 1000]),
+        st.sampled_from([[1.0] * 6, [1.0, 0.5] * 3, [1.0, 1.01, 0.99, 1.0, 1.02, 0.98]]),
+        st.integers(14, 30),
+    ),
+)
+preludes = st.builds(
+    lambda rows, budget_s, block_s: prelude_of(
+        STUDY.claims,
+        [trial(STUDY, number, 1, "free", row) for number, row in enumerate(rows, start=1)],
+        budget_s=budget_s,
+        block_s=block_s,
+    ),
+    rows_of_trials,
+    st.floats(1, 2000),
+    st.sampled_from([None, 3.0, 40.0]),
+)
+
+
+def test_the_examples_reach_both_sides() -> None:
+    evident = st.tuples(values, effects).map(lambda drawn: log_e_value(drawn[0], ((drawn[1], drawn[1]),)))
+    assert_reached(evident, lambda evidence: evidence > math.log(20), (True, False))
+    assert_reached(logs, lambda drawn: any(false_discoveries_held(drawn)), (True, False))
+    assert_reached(logs.filter(bool), lambda drawn: all(false_discoveries_held(drawn)), (True, False))
+    assert_reached(sweep, lambda blocks: page_trend(blocks).p_value <= 0.05, (True, False))
+    assert_reached(series_of_tps, lambda drawn: cut_by_state(drawn).settled, (True, False))
+    precision = st.tuples(st.floats(0.001, 0.5), st.integers(5, 200))
+    assert_reached(precision, lambda drawn: shows_no_effect(*drawn), (True, False))
+    assert_reached(preludes, lambda prelude: prelude.planned is not None, (True, False))
+    refusals = {*RefusalKind, None} - {RefusalKind.STARVED_CPU}
+    assert_reached(preludes, lambda prelude: prelude.refusal and prelude.refusal.kind, refusals, examples=600, least=1)
+
+
+@example(drawn=[9.4e-238] * 5, point=0.0)
 @given(values, effects)
 def test_evidence_of_one_in_twenty_is_the_interval(drawn: list[float], point: float) -> None:
     low, high = always_valid_interval(drawn)
@@ -122,7 +181,7 @@ def test_more_blocks_tell_more(deviation: float, blocks: int) -> None:
     assert shows_no_effect(deviation, blocks + 1) or not shows_no_effect(deviation, blocks)
 
 
-@given(st.lists(st.floats(0, 1e5), min_size=0, max_size=150))
+@given(series_of_tps)
 def test_warm_up_never_takes_more_than_there_is(series: list[float]) -> None:
     cut = cut_by_state(series)
     assert 0 <= cut.cut_s <= min(60, len(series))
@@ -135,15 +194,9 @@ def test_a_value_is_worth_at_most_itself(drawn: list[float]) -> None:
     assert correlation_time(drawn) >= 1.0
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.lists(st.integers(0, 3000), min_size=1, max_size=30), min_size=0, max_size=6),
-    st.floats(1, 2000),
-    st.sampled_from([None, 3.0, 40.0]),
-)
-def test_a_prelude_always_ends_with_a_word(rows: list[list[int]], budget_s: float, block_s: float | None) -> None:
-    trials = [trial(STUDY, number, 1, "free", row) for number, row in enumerate(rows, start=1)]
-    prelude = prelude_of(STUDY.claims, trials, budget_s=budget_s, block_s=block_s)
+@settings(max_examples=60)
+@given(preludes)
+def test_a_prelude_always_ends_with_a_word(prelude: Prelude) -> None:
     assert (prelude.planned is None) == (
         prelude.refusal is not None
         and prelude.refusal.kind not in {RefusalKind.CANNOT_BE_RESOLVED, RefusalKind.ARMS_DIFFER}

@@ -46,9 +46,15 @@ def _distance(centre: float, allowed: Range) -> float:
 
 def _log_mixture(distance: float, deviation: float, n: int, mixture: float) -> float:
     growth = 1.0 + n * mixture
-    squares, spread = n * distance**2, (n - 1) * deviation**2
-    # t^2/nu is squares over spread; multiplied out, values without any spread need no case of their own.
-    odds = math.log((spread + squares) / (spread + squares / growth)) if squares > 0.0 else 0.0
+    # t^2/nu; infinite for values without spread, for which the odds have a limit.
+    root = math.inf if deviation == 0.0 else math.sqrt(n / (n - 1.0)) * distance / deviation
+    squares = root * root
+    if distance == 0.0:
+        odds = 0.0
+    elif math.isinf(squares):
+        odds = math.log(growth)
+    else:
+        odds = math.log1p(squares) - math.log1p(squares / growth)
     return (n * odds - math.log(growth)) / 2.0
 
 
