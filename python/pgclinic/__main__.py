@@ -1,14 +1,11 @@
 """The command, also as ``python -m pgclinic``. It imports the rest only when it can answer an interrupt."""
 
-from __future__ import annotations
-
 import sys
-from typing import NoReturn
 
 INTERRUPTED = 130
 
 
-def main() -> NoReturn:
+def main() -> None:
     try:
         from pgclinic.cli.main import main as run_command
     except KeyboardInterrupt:

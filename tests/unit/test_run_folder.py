@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,16 @@ def test_every_damaged_file_is_named(tmp_path: Path, file: str, content: bytes, 
     folder = written(tmp_path)
     (folder.path / file).write_bytes(content)
     with pytest.raises(RunFailedError, match=words):
+        read_run(folder.path)
+
+
+@pytest.mark.parametrize("number", ["1e12", "-1", "1" + "0" * 30])
+def test_a_number_that_no_trial_gives_is_damage(tmp_path: Path, number: str) -> None:
+    """A list by the second of such a trial took all memory."""
+    folder = written(tmp_path)
+    file = folder.path / "trials" / "1" / "record.json"
+    file.write_text(re.sub(r'("measured_s": *)[0-9.]+', rf"\g<1>{number}", file.read_text(), count=1))
+    with pytest.raises(RunFailedError, match=r"trials/1/record\.json is damaged"):
         read_run(folder.path)
 
 

@@ -36,6 +36,8 @@ from pgclinic.model.verdict import Verdict
 
 FORMAT = 1
 _DIGITS_MAX = 19
+# 115 days, which is also the most that a study may ask for.
+_LONGEST_S = 1e7
 _MANY_DIGITS = re.compile(rb"[0-9]{20}")
 _TRIAL = re.compile(r"[1-9][0-9]{0,17}")
 _Stored = TypeVar("_Stored", RunInfo, TrialRecord, Observed, Prelude)
@@ -159,6 +161,10 @@ def read_run(path: Path) -> StoredRun:
 
 def _read_trial(folder: Path) -> TrialRecord:
     record = _decoded(folder / "record.json", TrialRecord)
+    if record.load is not None and not 0 <= record.load.measured_s <= _LONGEST_S:
+        # What is counted by the second would need room for each of them.
+        file = folder / "record.json"
+        raise RunFailedError(f"{file} is damaged: it measured {record.load.measured_s:g} s", hint=_remedy(file))
     beside = folder / "observed.json"
     if not beside.is_file():
         return record
