@@ -14,6 +14,7 @@ from pgclinic.analysis.activity import compare_activity
 from pgclinic.analysis.causes import find_causes
 from pgclinic.analysis.clear_difference import differs_clearly
 from pgclinic.analysis.plan_nodes import nodes_of, only_in
+from pgclinic.analysis.wait_groups import group_of
 from pgclinic.model.activity import Activity, CauseKind, Work
 from pgclinic.model.load import ScriptResult, StatementResult
 from pgclinic.model.log import LogOrigin, PlanLogged
@@ -173,10 +174,11 @@ def test_temporary_files_against_none() -> None:
 def test_waits_count_by_the_time_they_take() -> None:
     trials = waiting(measured(HALF), "IO:WALSync", (0.0, 5.0))
     (cause,) = find_causes(activity_of(trials), "b")
-    assert cause.wait is not None and cause.wait.wait == "IO:WALSync"
+    assert cause.wait is not None and cause.wait.wait == "WAL"
     # Half of the sessions, in twice the time, of which half is more than before.
     assert cause.effect == pytest.approx(1.0, abs=0.1)
-    assert (why(trials) or "").startswith("sessions that wait for IO:WALSync: none (a) against ")
+    assert (why(trials) or "").startswith("sessions that wait for WAL: none (a) against ")
+    assert group_of("IO:WalSync") == group_of("LWLock:WALWrite") == "WAL"
     assert why(waiting(measured(HALF), "IO:WALSync", (0.0, 0.2))) is None, "too little to matter"
     assert why(waiting(measured(HALF), "Lock:tuple", (2.0, 3.0), spread=0.9)) is None, "not clear"
 

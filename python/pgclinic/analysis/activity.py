@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pgclinic.analysis.clear_difference import differs_clearly
 from pgclinic.analysis.session_waits import session_waits
 from pgclinic.analysis.statement_times import StatementTime, statement_times
+from pgclinic.analysis.wait_groups import grouped
 from pgclinic.analysis.work import work_of
 from pgclinic.model.activity import Activity, StatementCompared, WaitCompared, Work, WorkCompared
 from pgclinic.model.trial import TrialRecord
@@ -27,7 +28,8 @@ def compare_activity(blocks: Sequence[Block]) -> Activity | None:
         a_sessions=a_load.clients if a_load is not None else 0,
         b_sessions=b_load.clients if b_load is not None else 0,
         work=tuple(_work(blocks)),
-        waits=tuple(_waits(blocks)),
+        waits=tuple(_waits(blocks, lambda waits: waits)),
+        wait_groups=tuple(_waits(blocks, grouped)),
         statements=tuple(_statements(blocks)),
     )
 
@@ -71,9 +73,9 @@ def _work(blocks: Sequence[Block]) -> list[WorkCompared]:
     return found
 
 
-def _waits(blocks: Sequence[Block]) -> list[WaitCompared]:
+def _waits(blocks: Sequence[Block], named: Callable[[Mapping[str, float]], Mapping[str, float]]) -> list[WaitCompared]:
     """By session time per transaction: what takes as much of twice the time is twice the wait."""
-    seen = [(session_waits(a), session_waits(b)) for a, b in blocks]
+    seen = [(named(session_waits(a)), named(session_waits(b))) for a, b in blocks]
     more_us = _more_us(blocks)
     found = []
     for wait in sorted({name for pair in seen for one in pair for name in one}):

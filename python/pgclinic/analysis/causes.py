@@ -56,7 +56,7 @@ def _is_more(one: WorkCompared, more: float, less: float) -> bool:
 
 
 def _waits(activity: Activity) -> Iterator[tuple[int, Cause]]:
-    for one in activity.waits:
+    for one in activity.wait_groups:
         matters = one.explains is not None and one.explains >= EXPLAINS_MIN
         if one.clear and matters and one.wait not in _NO_WAITS:
             yield (1, Cause(kind=CauseKind.WAIT, effect=min(1.0, one.explains or 0.0), wait=one))

@@ -61,12 +61,16 @@ class StatementCompared(Record):
 
 
 class Activity(Record):
-    """All of it, what takes most time first. ``a_sessions`` and ``b_sessions`` are the sessions of the load."""
+    """All of it, what takes most time first. ``a_sessions`` and ``b_sessions`` are the sessions of the load.
+
+    ``wait_groups`` are the same waits put together: all that wait for the WAL, for data files, for locks.
+    """
 
     a_sessions: int
     b_sessions: int
     work: tuple[WorkCompared, ...] = ()
     waits: tuple[WaitCompared, ...] = ()
+    wait_groups: tuple[WaitCompared, ...] = ()
     statements: tuple[StatementCompared, ...] = ()
 
 

@@ -11,6 +11,8 @@ from pgclinic.pg.sql import query
 
 EVERY_TIME = 0.0
 SELDOM_S = 5.0
+# A trial of seconds has too few looks at its waits otherwise.
+WAITS_EVERY_S = 0.25
 # A view of thousands of rows would fill a run's folder; the first and the last sample have all of them.
 TOP_ROWS = 20
 
@@ -79,6 +81,11 @@ DEFAULT_VIEWS: tuple[View, ...] = (
 
 #: Views that the extension pg_stat_statements brings along.
 OF_STATEMENTS = frozenset({"statements", "statement_texts"})
+
+
+def views_for_waits() -> tuple[View, ...]:
+    """The default views for a sampler that ticks every ``WAITS_EVERY_S``: only the activity is asked each time."""
+    return views_at({view.name: 1.0 for view in DEFAULT_VIEWS if view.every_s < 1.0 and view.name != "activity"})
 
 
 def views_at(every_s: Mapping[str, float]) -> tuple[View, ...]:

@@ -31,6 +31,7 @@ from pgclinic.observe.process_watch import ProcessWatch, client_memory_bytes, re
 from pgclinic.observe.sampler import Sampler
 from pgclinic.observe.settings import reported_settings
 from pgclinic.observe.statistics_lag import await_statistics
+from pgclinic.observe.views import WAITS_EVERY_S, views_for_waits
 from pgclinic.pg.load_target import target_of
 from pgclinic.pg.session import Access, QueryError
 from pgclinic.trial.condition import conditions
@@ -122,7 +123,8 @@ def _measure(spec: TrialSpec, access: Access, listener: TrialListener) -> Measur
     with conditions(access, spec.condition), RestartWatch(access, application) as restarts:
         log = ServerLog(access.server, application)
         postmaster = visible_postmaster(access)
-        sampler, watch = Sampler(access, on_sample=_both_samples(live, warm_up)), ProcessWatch(postmaster)
+        sampler = _sampler(spec, access, _both_samples(live, warm_up))
+        watch = ProcessWatch(postmaster)
         meter, guard = CpuMeter(postmaster), ReadOnlyGuard(spec.server)
         sampler.start()
         watch.start()
@@ -180,6 +182,13 @@ def _all_progress(
             warm_up.progress(progress)
 
     return on_progress
+
+
+def _sampler(spec: TrialSpec, access: Access, on_sample: Callable[[Sample], None]) -> Sampler:
+    """Where somebody asks why, the waits are looked at more often."""
+    if not spec.wants_plans:
+        return Sampler(access, on_sample=on_sample)
+    return Sampler(access, interval_s=WAITS_EVERY_S, views=views_for_waits(), on_sample=on_sample)
 
 
 def _both_samples(live: LiveSeconds, warm_up: WarmUpWatch | None) -> Callable[[Sample], None]:
