@@ -61,13 +61,14 @@ def run(
     stopper: Stopper | None = None,
     should_stop: Callable[[], bool] | None = None,
     is_warm: Callable[[], bool] | None = None,
+    on_event: Callable[[str], object] | None = None,
 ) -> str:
     """Run a LoadSpec and return its LoadResult, both as JSON.
 
     Releases the GIL. ``on_progress`` gets a Progress as JSON once a second, in the calling thread; ``should_stop`` is
     asked at least every 100 ms and ends measuring by True. ``is_warm`` is asked after every second of the warm-up and
-    ends it by True, at a whole second to come. What they raise, and KeyboardInterrupt, ends the load, lets
-    it drain, and is raised here.
+    ends it by True, at a whole second to come. ``on_event`` gets an event as JSON, if the spec asks for events. What
+    they raise, and KeyboardInterrupt, ends the load, lets it drain, and is raised here.
     """
 
 def build_info() -> dict[str, str | list[str]]:

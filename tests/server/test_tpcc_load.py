@@ -15,16 +15,8 @@ from pgclinic.lab.instance import start_server
 from pgclinic.load.engine import run_load
 from pgclinic.load.tpcc_consistency import check_consistency
 from pgclinic.load.tpcc_fill import fill_tpcc
-from pgclinic.model.load import (
-    Convention,
-    Isolation,
-    LoadProgress,
-    LoadResult,
-    LoadSpec,
-    ScriptResult,
-    Target,
-    TpccSpec,
-)
+from pgclinic.model.load import Convention, Isolation, LoadResult, LoadSpec, ScriptResult, Target, TpccSpec
+from pgclinic.model.load_progress import LoadProgress
 from pgclinic.pg.session import Access, Session
 
 TERMINALS = 10

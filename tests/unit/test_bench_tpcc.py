@@ -26,13 +26,13 @@ from pgclinic.model.load import (
     Failure,
     InFlight,
     Isolation,
-    LoadProgress,
     LoadResult,
     OnError,
     Protocol,
     ScriptResult,
     StatementResult,
 )
+from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.run import Machine, Tool
 from pgclinic.model.server import Server
 from pgclinic.pg.session import Access

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pgclinic.model.load import LoadProgress
+from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.sample import Sample
 from pgclinic.trial.warm_up import WarmUpWatch
 

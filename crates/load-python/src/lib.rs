@@ -7,7 +7,7 @@ use pgclinic_load::outline::{Outlined, OutlinedKind};
 use pgclinic_load::script::ScriptError as ScriptFault;
 use pgclinic_load::spec::Protocol;
 use pgclinic_load::tpcc::fill::{Rows, Table};
-use pgclinic_load::{LoadError, LoadSpec, Observer, Progress};
+use pgclinic_load::{Event, LoadError, LoadSpec, Observer, Progress};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -99,6 +99,7 @@ impl TpccRows {
 /// Hands progress to Python and keeps what it raises.
 struct Caller {
     on_progress: Option<Py<PyAny>>,
+    on_event: Option<Py<PyAny>>,
     should_stop: Option<Py<PyAny>>,
     is_warm: Option<Py<PyAny>>,
     stopper: pgclinic_load::Stopper,
@@ -132,6 +133,19 @@ impl Observer for Caller {
         });
     }
 
+    fn event(&mut self, event: &Event) {
+        let Ok(text) = serde_json::to_string(event) else {
+            return;
+        };
+        if self.raised.is_some() {
+            return;
+        }
+        self.call(|py, caller| match &caller.on_event {
+            Some(on_event) => on_event.call1(py, (text,)).map(drop),
+            None => Ok(()),
+        });
+    }
+
     fn is_warm(&mut self) -> bool {
         let is_warm = self.call(|py, caller| match &caller.is_warm {
             Some(is_warm) if caller.raised.is_none() => is_warm.call0(py)?.is_truthy(py),
@@ -155,7 +169,7 @@ impl Observer for Caller {
 
 /// Runs the load that `spec_json` describes and returns its result as JSON.
 #[pyfunction]
-#[pyo3(signature = (spec_json, on_progress=None, stopper=None, should_stop=None, is_warm=None))]
+#[pyo3(signature = (spec_json, on_progress=None, stopper=None, should_stop=None, is_warm=None, on_event=None))]
 fn run(
     py: Python<'_>,
     spec_json: &str,
@@ -163,11 +177,13 @@ fn run(
     stopper: Option<&Stopper>,
     should_stop: Option<Py<PyAny>>,
     is_warm: Option<Py<PyAny>>,
+    on_event: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let spec = LoadSpec::from_json(spec_json).map_err(|error| to_python(py, &error))?;
     let stopper = stopper.map_or_else(pgclinic_load::Stopper::default, |stopper| stopper.inner.clone());
     let mut caller = Caller {
         on_progress,
+        on_event,
         should_stop,
         is_warm,
         stopper: stopper.clone(),

@@ -1,12 +1,14 @@
 //! From a spec to a result: parse, resolve, start the threads, follow them, add up what they have to say.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::client::{Client, Rules, Work};
 use crate::clock::{nanos_from_s, Nanos};
 use crate::error::LoadError;
+use crate::event::{Event, EventCounts, EventKind, EventSender, Report};
 use crate::follow::Follower;
 use crate::io::{Address, Epoll, Io, Uring};
 use crate::os;
@@ -14,7 +16,7 @@ use crate::pace::{Closed, Open, Pace};
 use crate::program::Program;
 use crate::progress::{Observer, Stopper};
 use crate::pulse::{self, Pauses};
-use crate::record::{LogOwner, Recorder, RecorderPlan, SecondReport, TransactionLog};
+use crate::record::{LogOwner, Recorder, RecorderPlan, TransactionLog};
 use crate::result::LoadResult;
 use crate::script::{Prng, SeedPlan, ThreadStreams};
 use crate::spec::{IoChoice, LoadSpec};
@@ -40,6 +42,7 @@ struct Frame<'a> {
     addresses: &'a [Address],
     seeds: &'a SeedPlan,
     stage: &'a Stage,
+    events: &'a Arc<EventCounts>,
     threads: usize,
     /// When the clock of the load stood at zero.
     epoch_us: u64,
@@ -62,6 +65,7 @@ pub fn run(spec: &LoadSpec, stopper: &Stopper, observer: &mut dyn Observer) -> R
     os::allow_many_files();
     let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let stage = Stage::new(spec, threads, stopper.clone());
+    let events = Arc::new(EventCounts::default());
     let frame = Frame {
         spec,
         program: &program,
@@ -70,6 +74,7 @@ pub fn run(spec: &LoadSpec, stopper: &Stopper, observer: &mut dyn Observer) -> R
         addresses: &addresses,
         seeds: &seeds,
         stage: &stage,
+        events: &events,
         threads,
         epoch_us: u64::try_from(created.as_micros()).unwrap_or(u64::MAX),
     };
@@ -123,15 +128,20 @@ fn run_threads<'scope>(
         first_client += clients;
     }
     drop(sender);
-    follow(&receiver, frame.stage, follower, observer);
+    follow(&receiver, frame, follower, observer);
     join(handles)
 }
 
 /// Until the threads have ended: passes the seconds on, and the wish to stop.
-fn follow(reports: &Receiver<SecondReport>, stage: &Stage, follower: &mut Follower<'_>, observer: &mut dyn Observer) {
+fn follow(reports: &Receiver<Report>, frame: &Frame<'_>, follower: &mut Follower<'_>, observer: &mut dyn Observer) {
+    let stage = frame.stage;
     loop {
         match reports.recv_timeout(FOLLOW_EVERY) {
-            Ok(report) => follower.report(report, observer),
+            Ok(Report::Second(report)) => follower.report(report, observer),
+            Ok(Report::Event(event)) => {
+                frame.events.read();
+                observer.event(&event);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -144,6 +154,12 @@ fn follow(reports: &Receiver<SecondReport>, stage: &Stage, follower: &mut Follow
         }
     }
     follower.close(observer);
+    let dropped = frame.events.dropped();
+    if dropped > 0 {
+        let text = format!("{dropped} more messages came faster than they could be shown");
+        let kind = EventKind::Info;
+        observer.event(&Event { kind, text });
+    }
 }
 
 fn join(handles: Vec<ScopedJoinHandle<'_, Result<Outcome, LoadError>>>) -> Result<Vec<Outcome>, LoadError> {
@@ -159,7 +175,7 @@ fn run_thread(
     thread: usize,
     first_client: usize,
     clients: usize,
-    reports: Sender<SecondReport>,
+    reports: Sender<Report>,
 ) -> Result<Outcome, LoadError> {
     os::punctual_timers();
     let slots = clients * SLOTS_PER_CLIENT + 1;
@@ -203,7 +219,7 @@ fn recorder(
     thread: usize,
     first_client: usize,
     clients: usize,
-    reports: Sender<SecondReport>,
+    reports: Sender<Report>,
 ) -> Result<Recorder, LoadError> {
     let spec = frame.spec;
     let owner = LogOwner {
@@ -214,14 +230,16 @@ fn recorder(
         epoch_us: frame.epoch_us,
     };
     let log = TransactionLog::open(spec, owner)?;
+    let events = || EventSender::new(reports.clone(), Arc::clone(frame.events));
     let plan = RecorderPlan {
         thread,
         statements: &frame.program.statement_counts(),
         latency_limit_us: spec.pace.latency_limit_us,
         is_open: spec.pace.rate_tps.is_some(),
         keeps_errors: spec.verbose_errors,
+        events: spec.events.then(events),
     };
-    Ok(Recorder::new(&plan, log, reports))
+    Ok(Recorder::new(plan, log, reports))
 }
 
 fn parts<'a, I: Io>(
@@ -274,6 +292,7 @@ fn parts<'a, I: Io>(
             patience: nanos_from_s(spec.connect_timeout_s),
         },
         drain: nanos_from_s(spec.drain_s),
+        all_clients: spec.all_clients,
         statement_timeout: spec.statement_timeout_s.map(nanos_from_s),
         spin: spec.spin,
     }
@@ -287,5 +306,8 @@ fn rules(spec: &LoadSpec, latency_limit: Option<Nanos>) -> Rules {
         transactions_per_client: spec.transactions_per_client,
         reconnect: spec.reconnect,
         shell_account: spec.shell_account,
+        prepare_at_connect: spec.prepare_at_connect,
+        verbose_errors: spec.verbose_errors,
+        shell_output: spec.shell_output,
     }
 }

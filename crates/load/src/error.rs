@@ -51,7 +51,10 @@ pub enum LoadError {
 impl LoadError {
     /// Whether the user asked for something that cannot be had, so that trying again is useless.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::SpecText(_) | Self::Spec { .. } | Self::Script(_))
+        matches!(
+            self,
+            Self::SpecText(_) | Self::Spec { .. } | Self::Script(_) | Self::Log { .. }
+        )
     }
 
     pub(crate) fn spec(field: impl Into<String>, problem: impl Into<String>) -> Self {

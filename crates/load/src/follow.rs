@@ -1,6 +1,6 @@
 //! What the calling thread makes of the threads' reports: progress for the observer, seconds for the result.
 
-use crate::clock::{nanos, seconds, Nanos, NEVER, SECOND};
+use crate::clock::{seconds, NEVER, SECOND};
 use crate::program::Program;
 use crate::progress::{Observer, Progress};
 use crate::record::{FoldedSecond, Phase, SecondFolder, SecondReport, SecondTotal};
@@ -13,7 +13,6 @@ pub struct Follower<'a> {
     program: &'a Program,
     stage: &'a Stage,
     clients: usize,
-    measure: Nanos,
     folder: SecondFolder,
     seconds: Vec<SecondResult>,
     /// The next second of connecting, and of draining, to be told.
@@ -28,7 +27,6 @@ impl<'a> Follower<'a> {
             program,
             stage,
             clients: spec.clients,
-            measure: nanos(spec.measure_limit()),
             folder: SecondFolder::new(threads, spec.second_histograms),
             seconds: Vec::new(),
             connect_seconds: 1,
@@ -70,11 +68,10 @@ impl<'a> Follower<'a> {
 
     fn fold(&mut self, observer: &mut dyn Observer) {
         while let Some(folded) = self.folder.take() {
-            let span = self.span(&folded);
-            if span == 0 && folded.scripts.is_empty() {
+            if self.is_nothing(&folded) {
                 continue;
             }
-            observer.progress(&self.progress(&folded, span));
+            observer.progress(&self.progress(&folded));
             match folded.phase {
                 Phase::Measure => self.keep(&folded),
                 Phase::WarmUp if observer.is_warm() => self.stage.end_warm_up(self.stage.clock.now()),
@@ -83,15 +80,12 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// How much of this second was part of the load.
-    fn span(&self, folded: &FoldedSecond) -> Nanos {
+    /// A moment after the last second in which nothing ended.
+    fn is_nothing(&self, folded: &FoldedSecond) -> bool {
         let window = self.stage.window();
-        let (from, to) = match folded.phase {
-            Phase::WarmUp => (window.warm_up, window.start.min(window.end)),
-            Phase::Measure => (window.start, window.end.min(window.start.saturating_add(self.measure))),
-        };
-        let begins = from.saturating_add(folded.second * SECOND);
-        to.saturating_sub(begins).min(SECOND)
+        let begins = window.start.saturating_add(folded.second * SECOND);
+        let is_after = folded.phase == Phase::Measure && begins >= window.closing && folded.span < SECOND;
+        folded.scripts.is_empty() && (folded.span == 0 || is_after)
     }
 
     fn keep(&mut self, folded: &FoldedSecond) {
@@ -105,6 +99,7 @@ impl<'a> Follower<'a> {
         for (script, total) in scripts {
             self.seconds.push(SecondResult {
                 second: folded.second,
+                span_s: seconds(folded.span.min(SECOND)),
                 script: self.program.script_name(*script),
                 transactions: total.transactions,
                 failed: total.failed,
@@ -125,7 +120,8 @@ impl<'a> Follower<'a> {
         }
     }
 
-    fn progress(&self, folded: &FoldedSecond, span: Nanos) -> Progress {
+    fn progress(&self, folded: &FoldedSecond) -> Progress {
+        let span = folded.span.min(SECOND);
         let total = &folded.together;
         let count = total.transactions as f64;
         Progress {
@@ -134,6 +130,7 @@ impl<'a> Follower<'a> {
                 Phase::Measure => "measure",
             },
             second: folded.second,
+            span_s: seconds(span),
             transactions: total.transactions,
             failed: total.failed,
             rolled_back: total.rolled_back,
@@ -166,6 +163,7 @@ impl<'a> Follower<'a> {
         Progress {
             phase,
             second,
+            span_s: 1.0,
             clients_connected,
             clients: self.clients,
             ..Progress::default()

@@ -10,6 +10,7 @@
 //!              io is the only door to the kernel's sockets                        io/
 //!              commands of the shell run beside, each watched by a thread         shell.rs
 //!              Recorder counts; owned by its thread                               record/
+//!              what clients and the server say goes to the Observer at once       event.rs, client/words.rs
 //!          the calling thread follows: a second at a time to the Observer         follow.rs, progress.rs
 //!     └──> recorders merged ──> LoadResult                                        summary.rs, result.rs
 //! ```
@@ -23,6 +24,7 @@ mod client;
 mod clock;
 mod engine;
 mod error;
+mod event;
 mod follow;
 mod io;
 mod listing;
@@ -47,6 +49,7 @@ mod worker;
 pub use build::{IO, PROFILE, VERSION};
 pub use engine::run;
 pub use error::LoadError;
+pub use event::{Event, EventKind};
 pub use program::check_script;
 pub use progress::{Observer, Progress, Stopper};
 pub use result::LoadResult;

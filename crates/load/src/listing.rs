@@ -6,10 +6,10 @@ use crate::script::{Command, Script};
 
 /// A place for every command. `\elif` is one command in a script and two in the engine, `\endif` one and none.
 pub fn numbered(script: &Script) -> Vec<Place> {
-    let mut number = 0_u16;
+    let mut number = 0_u32;
     let mut places = Vec::with_capacity(script.commands.len());
     for index in 0..script.commands.len() {
-        number = number.saturating_add(block_ends(script, index).count().try_into().unwrap_or(u16::MAX));
+        number = number.saturating_add(block_ends(script, index).count().try_into().unwrap_or(u32::MAX));
         if !is_second_of_elif(script, index) {
             number = number.saturating_add(1);
         }

@@ -28,11 +28,11 @@ pub struct Prepared {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     /// The index among the script's statements.
-    pub statement: Option<u16>,
+    pub statement: Option<u32>,
     /// The index among the program's prepared statements.
-    pub prepared: Option<u16>,
+    pub prepared: Option<u32>,
     /// Its number as pgbench counts, from 1.
-    pub number: u16,
+    pub number: u32,
 }
 
 /// One script, ready to run.
@@ -48,10 +48,10 @@ pub struct Routine {
 
 impl Routine {
     /// Lists a statement of no script: its line is its number. Returns its index.
-    fn add_statement(&mut self, sql: &str) -> Option<u16> {
-        let index = u16::try_from(self.statements.len()).ok()?;
+    fn add_statement(&mut self, sql: &str) -> Option<u32> {
+        let index = u32::try_from(self.statements.len()).ok()?;
         self.statements.push(Statement {
-            line: u32::from(index) + 1,
+            line: index + 1,
             text: sql.to_owned(),
             kind: StatementKind::Sql,
         });
@@ -76,7 +76,7 @@ pub struct Program {
 pub struct Tpcc {
     pub plan: tpcc::Plan,
     /// For each prepared statement its index among the statements of its transaction.
-    pub statements: Vec<Option<u16>>,
+    pub statements: Vec<Option<u32>>,
 }
 
 impl Program {
@@ -150,11 +150,11 @@ impl Program {
                 listing::waiting_statement(command)
             };
             if let Some(statement) = statement {
-                place.statement = u16::try_from(statements.len()).ok();
+                place.statement = u32::try_from(statements.len()).ok();
                 statements.push(statement);
             }
             if let (Command::Sql(sql), Protocol::Prepared) = (command, self.protocol) {
-                place.prepared = u16::try_from(self.prepared.len()).ok();
+                place.prepared = u32::try_from(self.prepared.len()).ok();
                 let name = format!("P_{}", self.prepared.len());
                 self.prepared.push(Prepared {
                     name,

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::event::Event;
+
 /// One second of a load, over all scripts and threads.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Progress {
@@ -12,6 +14,8 @@ pub struct Progress {
     pub phase: &'static str,
     /// Counts from 0 in every phase.
     pub second: u64,
+    /// How much of it the load lasted; less than 1 only where a phase ends.
+    pub span_s: f64,
     pub transactions: u64,
     pub failed: u64,
     pub rolled_back: u64,
@@ -42,6 +46,9 @@ pub struct Progress {
 pub trait Observer {
     /// A second has passed.
     fn progress(&mut self, progress: &Progress);
+
+    /// A client or the server has something to say; with [`crate::LoadSpec::events`].
+    fn event(&mut self, _event: &Event) {}
 
     /// Asked after every second of the warm-up that was told. True ends the warm-up with a whole second to come.
     fn is_warm(&mut self) -> bool {

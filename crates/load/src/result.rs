@@ -28,8 +28,12 @@ pub struct FailureResult {
     pub sqlstate: String,
     /// The script; empty if a connection could not be made.
     pub script: String,
+    /// Which of the scripts, from 0; -1 while connecting. Two scripts may have the same name.
+    pub script_number: i64,
     /// The index in the script's statements; -1 if no statement is at fault.
-    pub statement: i32,
+    pub statement: i64,
+    /// The number among all commands of the script, from 0 as in pgbench's messages; -1 if no command is at fault.
+    pub command: i64,
     pub count: u64,
     /// The first message of this kind.
     pub message: String,
@@ -88,6 +92,8 @@ pub struct SecondFailureResult {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SecondResult {
     pub second: u64,
+    /// How much of the second the load lasted; less than 1 only at its end.
+    pub span_s: f64,
     pub script: String,
     pub transactions: u64,
     pub failed: u64,
@@ -118,7 +124,8 @@ pub struct MessageResult {
     pub client: usize,
     pub script: String,
     /// As in `FailureResult`.
-    pub statement: i32,
+    pub statement: i64,
+    pub command: i64,
     pub sqlstate: String,
     /// Which try of the transaction it was, from 1.
     pub tries: u32,
@@ -130,7 +137,7 @@ pub struct MessageResult {
 pub struct InFlightResult {
     pub client: usize,
     pub script: String,
-    pub statement: i32,
+    pub statement: i64,
     pub age_us: u64,
 }
 

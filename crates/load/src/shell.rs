@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{kill_process_group, waitid, Pid, Signal, WaitId, WaitIdOptions};
 
-use crate::spec::ShellAccount;
+use crate::spec::{ShellAccount, ShellOutput};
 
 /// pgbench reads no more of a result.
 const RESULT_MAX: usize = 63;
@@ -27,6 +28,8 @@ pub struct ShellRequest {
     pub captures: bool,
     /// Who runs it, if not this process's account.
     pub account: Option<ShellAccount>,
+    /// Where the output of a command goes that is not captured.
+    pub output: ShellOutput,
 }
 
 /// What came of it: the integer, if it was wanted.
@@ -82,7 +85,7 @@ impl ShellProcess {
         let output = if request.captures {
             Stdio::piped()
         } else {
-            Stdio::null()
+            output_to(request.output)
         };
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*stage, Stage::Killed) {
@@ -124,6 +127,17 @@ fn become_account(command: &mut Command, account: ShellAccount) {
         if let Some(value) = std::env::var_os(name) {
             command.env(name, value);
         }
+    }
+}
+
+fn output_to(output: ShellOutput) -> Stdio {
+    match output {
+        ShellOutput::Discard => Stdio::null(),
+        ShellOutput::Stdout => Stdio::inherit(),
+        ShellOutput::Stderr => std::io::stderr()
+            .as_fd()
+            .try_clone_to_owned()
+            .map_or_else(|_| Stdio::null(), Stdio::from),
     }
 }
 
@@ -178,6 +192,7 @@ mod tests {
             line,
             captures,
             account: None,
+            output: ShellOutput::Discard,
         })
     }
 
@@ -210,6 +225,7 @@ mod tests {
             line,
             captures: true,
             account: None,
+            output: ShellOutput::Discard,
         };
         assert!(process.run(request).is_err());
         assert!(began.elapsed() < Duration::from_secs(10));

@@ -100,6 +100,16 @@ pub enum IoChoice {
     IoUring,
 }
 
+/// Where the output of `\shell` goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellOutput {
+    #[default]
+    Discard,
+    Stdout,
+    Stderr,
+}
+
 /// A log of single transactions in pgbench's format: `{prefix}.{process}` for the first thread, and
 /// `{prefix}.{process}.{thread}` for the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -145,6 +155,10 @@ pub struct LoadSpec {
     /// How long transactions in flight at the end may still take before they are cancelled.
     #[serde(default = "default_drain")]
     pub drain_s: f64,
+    /// Transactions that run when `measure_s` is over go on to their end and count, as in pgbench; this is how long they
+    /// may take. None: they have `drain_s` and do not count.
+    #[serde(default)]
+    pub finish_s: Option<f64>,
     #[serde(default)]
     pub seed: u64,
     #[serde(default)]
@@ -162,6 +176,17 @@ pub struct LoadSpec {
     /// How long a statement may go unanswered before its connection is given up; none is without limit.
     #[serde(default)]
     pub statement_timeout_s: Option<f64>,
+    /// A client without a session ends the load before it begins; else the load runs with the others.
+    #[serde(default)]
+    pub all_clients: bool,
+    /// Prepared protocol: statements are parsed right after connecting. Else each is with its first use, as in pgbench.
+    #[serde(default = "default_true")]
+    pub prepare_at_connect: bool,
+    /// Clients' errors and the server's remarks are passed to the observer when they happen.
+    #[serde(default)]
+    pub events: bool,
+    #[serde(default)]
+    pub shell_output: ShellOutput,
     /// Lists and times the meta commands that only compute, too: `LoadResult` then has every command, as pgbench `-r`.
     #[serde(default)]
     pub time_meta_commands: bool,
@@ -194,6 +219,10 @@ fn default_application_name() -> String {
 
 fn default_one() -> u32 {
     1
+}
+
+fn default_true() -> bool {
+    true
 }
 
 fn default_one_usize() -> usize {
@@ -302,6 +331,7 @@ impl LoadSpec {
             ("measure_s", self.measure_s, 0.001),
             ("limit_s", Some(self.limit_s), 0.001),
             ("drain_s", Some(self.drain_s), 0.0),
+            ("finish_s", self.finish_s, 0.0),
             ("connect_timeout_s", Some(self.connect_timeout_s), 0.001),
             ("statement_timeout_s", self.statement_timeout_s, 0.001),
         ];

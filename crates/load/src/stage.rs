@@ -16,6 +16,8 @@ pub struct Stage {
     /// How long the warm-up takes; it only ever becomes shorter.
     warm_up: AtomicU64,
     measure: Nanos,
+    /// How long transactions may go on after measuring would be over.
+    finish: Nanos,
     /// When all threads had connected.
     started: AtomicU64,
     /// When the load was ended early.
@@ -35,6 +37,7 @@ impl Stage {
             stopper,
             warm_up: AtomicU64::new(nanos_from_s(spec.warm_up_s)),
             measure: nanos(spec.measure_limit()),
+            finish: spec.finish_s.map_or(0, nanos_from_s),
             started: AtomicU64::new(NEVER),
             ended_early: AtomicU64::new(NEVER),
             aborted: AtomicBool::new(false),
@@ -91,10 +94,14 @@ impl Stage {
             return Window::CLOSED;
         }
         let start = warm_up.saturating_add(self.warm_up.load(Ordering::Acquire));
-        let end = start
-            .saturating_add(self.measure)
-            .min(self.ended_early.load(Ordering::Acquire));
-        Window { warm_up, start, end }
+        let over = start.saturating_add(self.measure);
+        let ended_early = self.ended_early.load(Ordering::Acquire);
+        Window {
+            warm_up,
+            start,
+            closing: over.min(ended_early),
+            end: over.saturating_add(self.finish).min(ended_early),
+        }
     }
 
     /// A client has got a session.

@@ -155,7 +155,7 @@ fn stopped(spec: &LoadSpec, stage: &Stage, sum: &Sum) -> &'static str {
         "clients_lost"
     } else if stage.stopper.is_stopped() && stage.is_ended_early() {
         "interrupted"
-    } else if sum.all_done || sum.ended < stage.window().end {
+    } else if sum.all_done || sum.ended < stage.window().closing {
         "transactions"
     } else if spec.measure_s.is_none() {
         "limit"

@@ -157,7 +157,9 @@ fn a_script_that_ends_within_a_block_fails_and_is_rolled_back() {
     let stub = Plan::prompt().start();
     let result = stub.run("BEGIN;\nSELECT 1;\n", json!({"transactions_per_client": 2}));
     assert_eq!((result.transactions, result.failed), (0, 2));
-    assert!(only_failure(&result).message.contains("transaction block"));
+    assert!(only_failure(&result)
+        .message
+        .contains("completing the last transaction"));
     assert_eq!(stub.texts().last().unwrap(), "ROLLBACK");
 }
 

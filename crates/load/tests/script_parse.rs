@@ -144,8 +144,8 @@ fn sleeps_and_shells_read_variables_when_they_run() {
     assert_eq!(microseconds(1, &variables), Ok(3_000));
     assert!(microseconds(2, &variables)
         .unwrap_err()
-        .describe(&names)
-        .ends_with("undefined variable: \"t\""));
+        .describe(&names, &variables)
+        .ends_with("undefined variable \"t\""));
     variables.set(names.get("t").unwrap(), Value::Int(7));
     assert_eq!(microseconds(2, &variables), Ok(7));
     variables.set_text(names.get("t").unwrap(), b"soon");
@@ -185,5 +185,5 @@ fn a_text_is_typed_once_and_sent_as_it_was() {
     assert_eq!(out, b"select 0x10, 32;");
     variables.set_text(x, b"ten");
     let error = expr.eval(&mut variables, &mut Prng::seeded(1)).unwrap_err();
-    assert!(error.describe(&names).ends_with("\"x\""));
+    assert!(error.describe(&names, &variables).ends_with("\"x\" value: \"ten\""));
 }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +36,7 @@ from pgclinic.bench.request import (
     TpccInitRequest,
     seed_words,
 )
+from pgclinic.bench.script_text import client_encoding, read_script
 from pgclinic.bench.thresholds import parse_condition
 from pgclinic.bench.tpcc_options import (
     DURATION_S,
@@ -167,7 +167,7 @@ def _take_shorthand(given: Given, value: str, reading: Reading) -> None:
 
 def _take_file(given: Given, value: str, reading: Reading) -> None:
     name, weight = split_weight(value)
-    _add_script(ChosenScript(Script(name=name, text=_script_file(name), weight=weight)), reading)
+    _add_script(ChosenScript(Script(name=name, text=read_script(name, reading.environment), weight=weight)), reading)
 
 
 def _add_builtin(builtin: BuiltinScript, weight: int, reading: Reading) -> None:
@@ -179,17 +179,6 @@ def _add_script(chosen: ChosenScript, reading: Reading) -> None:
     if len(reading.scripts) >= SCRIPTS_MAX:
         raise UsageError(f"at most {SCRIPTS_MAX} SQL scripts are allowed")
     reading.scripts.append(chosen)
-
-
-def _script_file(name: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise UsageError(f'could not open file "{name}": {error.strerror}') from error
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise UsageError(f'script "{name}" is not UTF-8 at byte {error.start}') from error
 
 
 def _take_variable(given: Given, value: str, reading: Reading) -> None:
@@ -321,6 +310,7 @@ def _bench_request(reading: Reading, address: Address) -> BenchRequest:
     duration_s, transactions = _end(reading)
     return BenchRequest(
         scripts=tuple(reading.scripts),
+        is_converted=client_encoding(reading.environment) != "UTF8",
         tpcc=tpcc,
         address=address,
         lab=lab_wanted(values.get("lab", ""), reading.settings) if "lab" in names else None,

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pgclinic.bench.request import InitRequest
-from pgclinic.pg.session import Session
+from pgclinic.errors import UsageError
+from pgclinic.pg.session import QueryError, Session
 
 BRANCHES, TELLERS, ACCOUNTS = 1, 10, 100_000
 #: From here on account numbers do not fit into an int.
@@ -44,7 +45,7 @@ class StepTime:
 
 
 def initialize(session: Session, request: InitRequest, listener: InitListener) -> tuple[StepTime, ...]:
-    """Run the steps in their order. Raises QueryError."""
+    """Run the steps in their order. Raises UsageError with the query that failed."""
     runs = {
         "d": _drop,
         "t": _create,
@@ -68,6 +69,18 @@ def done_line(times: tuple[StepTime, ...]) -> str:
     return f"done in {sum(step.elapsed_s for step in times):.2f} s ({parts})."
 
 
+def _execute(session: Session, statement: str) -> None:
+    try:
+        session.execute(statement)
+    except QueryError as error:
+        raise _failed(error, statement) from error
+
+
+def _failed(error: QueryError, statement: str) -> UsageError:
+    """pgbench's two lines."""
+    return UsageError(f"query failed: ERROR:  {error.message.splitlines()[0]}", hint=f"Query was: {statement}")
+
+
 def quoted(name: str) -> str:
     """An identifier as SQL text."""
     return '"' + name.replace('"', '""') + '"'
@@ -75,7 +88,7 @@ def quoted(name: str) -> str:
 
 def _drop(session: Session, request: InitRequest, listener: InitListener) -> None:
     listener.say("dropping old tables...")
-    session.execute("drop table if exists pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers")
+    _execute(session, "drop table if exists pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers")
 
 
 def _create(session: Session, request: InitRequest, listener: InitListener) -> None:
@@ -97,11 +110,11 @@ def _create(session: Session, request: InitRequest, listener: InitListener) -> N
             statement += f" with (fillfactor={request.fillfactor})"
         if request.tablespace is not None:
             statement += f" tablespace {quoted(request.tablespace)}"
-        session.execute(statement)
+        _execute(session, statement)
     if request.partitions:
         listener.say(f"creating {request.partitions} partitions...")
         for statement in partition_statements(request):
-            session.execute(statement)
+            _execute(session, statement)
 
 
 def _unlogged(request: InitRequest) -> str:
@@ -124,13 +137,13 @@ def partition_statements(request: InitRequest) -> Iterator[str]:
 
 
 def _truncate(session: Session) -> None:
-    session.execute("truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers")
+    _execute(session, "truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers")
 
 
 def _generate_here(session: Session, request: InitRequest, listener: InitListener) -> None:
     """Rows by COPY, in one transaction with the truncation, so that they need no WAL where that is minimal."""
     listener.say("generating data (client-side)...")
-    session.execute("begin")
+    _execute(session, "begin")
     _truncate(session)
     freeze = session.version_num >= FREEZE_SINCE
     for table, rows in (("pgbench_branches", BRANCHES), ("pgbench_tellers", TELLERS), ("pgbench_accounts", ACCOUNTS)):
@@ -139,8 +152,11 @@ def _generate_here(session: Session, request: InitRequest, listener: InitListene
         blocks = row_blocks(table, rows * request.scale)
         if table == "pgbench_accounts":
             blocks = _told(blocks, rows * request.scale, request, listener)
-        session.copy_in(statement, blocks)
-    session.execute("commit")
+        try:
+            session.copy_in(statement, blocks)
+        except QueryError as error:
+            raise _failed(error, statement) from error
+    _execute(session, "commit")
 
 
 def _is_partitioned(session: Session) -> bool:
@@ -175,6 +191,7 @@ def _told(blocks: Iterator[bytes], rows: int, request: InitRequest, listener: In
         done = min(rows, done + BLOCK_ROWS)
         now_s = time.monotonic()
         due = now_s - told_s >= QUIET_S if request.quiet else done % PROGRESS_ROWS == 0
+        due = due or done == rows
         if due:
             told_s = now_s
             elapsed_s = now_s - started_s
@@ -188,33 +205,36 @@ def _told(blocks: Iterator[bytes], rows: int, request: InitRequest, listener: In
 def _generate_there(session: Session, request: InitRequest, listener: InitListener) -> None:
     listener.say("generating data (server-side)...")
     scale = request.scale
-    session.execute("begin")
+    _execute(session, "begin")
     _truncate(session)
-    session.execute(
-        f"insert into pgbench_branches(bid,bbalance) select bid, 0 from generate_series(1, {BRANCHES * scale}) as bid"
+    _execute(
+        session,
+        f"insert into pgbench_branches(bid,bbalance) select bid, 0 from generate_series(1, {BRANCHES * scale}) as bid",
     )
-    session.execute(
+    _execute(
+        session,
         "insert into pgbench_tellers(tid,bid,tbalance) "
-        f"select tid, (tid - 1) / {TELLERS} + 1, 0 from generate_series(1, {TELLERS * scale}) as tid"
+        f"select tid, (tid - 1) / {TELLERS} + 1, 0 from generate_series(1, {TELLERS * scale}) as tid",
     )
-    session.execute(
+    _execute(
+        session,
         "insert into pgbench_accounts(aid,bid,abalance,filler) "
-        f"select aid, (aid - 1) / {ACCOUNTS} + 1, 0, '' from generate_series(1, {ACCOUNTS * scale}) as aid"
+        f"select aid, (aid - 1) / {ACCOUNTS} + 1, 0, '' from generate_series(1, {ACCOUNTS * scale}) as aid",
     )
-    session.execute("commit")
+    _execute(session, "commit")
 
 
 def _vacuum(session: Session, request: InitRequest, listener: InitListener) -> None:
     listener.say("vacuuming...")
     for table in ("branches", "tellers", "accounts", "history"):
-        session.execute(f"vacuum analyze pgbench_{table}")
+        _execute(session, f"vacuum analyze pgbench_{table}")
 
 
 def _primary_keys(session: Session, request: InitRequest, listener: InitListener) -> None:
     listener.say("creating primary keys...")
     where = f" using index tablespace {quoted(request.index_tablespace)}" if request.index_tablespace else ""
     for table, column in (("branches", "bid"), ("tellers", "tid"), ("accounts", "aid")):
-        session.execute(f"alter table pgbench_{table} add primary key ({column}){where}")
+        _execute(session, f"alter table pgbench_{table} add primary key ({column}){where}")
 
 
 def _foreign_keys(session: Session, request: InitRequest, listener: InitListener) -> None:
@@ -228,6 +248,7 @@ def _foreign_keys(session: Session, request: InitRequest, listener: InitListener
     )
     for table, column, other in keys:
         name = f"pgbench_{table}_{column}_fkey"
-        session.execute(
-            f"alter table pgbench_{table} add constraint {name} foreign key ({column}) references pgbench_{other}"
+        _execute(
+            session,
+            f"alter table pgbench_{table} add constraint {name} foreign key ({column}) references pgbench_{other}",
         )

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from pgclinic.bench.prepare import Tables
 from pgclinic.bench.request import BenchRequest, TpccWanted
 from pgclinic.bench.target import Patient
 from pgclinic.model.bench import BenchOptions, ScriptAsked
-from pgclinic.model.load import LoadSpec, OnError, Pace, TpccSpec
+from pgclinic.model.load import LoadSpec, OnError, Pace, ShellOutput, Target, TpccSpec
 
 #: pgbench has no limit; the engine wants one, so that a load always ends.
 LIMIT_S = 365 * 86_400.0
+#: pgbench waits for ever for transactions that run when the time is over; after this long they are cancelled.
+FINISH_S = 3600.0
 
 
 def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSpec:
     """What the engine is to do."""
     limit_us = None if request.latency_limit_ms is None else int(request.latency_limit_ms * 1000)
     return LoadSpec(
-        target=patient.target,
+        target=_target(request, patient.target),
         scripts=tuple(chosen.script for chosen in request.scripts),
         clients=request.clients,
         threads=request.threads,
@@ -26,6 +30,7 @@ def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSp
         measure_s=None if request.duration_s is None else float(request.duration_s),
         transactions_per_client=request.transactions,
         limit_s=LIMIT_S,
+        finish_s=FINISH_S if _finishes(request) else None,
         seed=request.seed,
         # -D wins over what is known from the tables, as in pgbench.
         variables={"scale": str(tables.scale)} | request.variables,
@@ -33,6 +38,12 @@ def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSp
         on_error=_on_error(request),
         reconnect=request.reconnect,
         connect_timeout_s=patient.connect_timeout_s,
+        # Terminals connect again; and with -C a client has no session before its first transaction.
+        all_clients=request.tpcc is None and not request.reconnect,
+        prepare_at_connect=request.tpcc is not None,
+        events=True,
+        # With --json stdout is for the result alone.
+        shell_output=ShellOutput.STDERR if request.outputs.as_json else ShellOutput.STDOUT,
         # pgbench's report per command lists those that only compute, too.
         time_meta_commands=request.report_per_command,
         verbose_errors=request.verbose_errors,
@@ -41,6 +52,20 @@ def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSp
         spin=request.spin,
         tpcc=_tpcc_spec(request.tpcc),
     )
+
+
+def _target(request: BenchRequest, target: Target) -> Target:
+    """A converted script is sent in UTF-8, whatever encoding the client was to have."""
+    if not request.is_converted or all(chosen.script.text.isascii() for chosen in request.scripts):
+        return target
+    options = f"{target.options or ''} -c client_encoding=UTF8"
+    return replace(target, options=options.strip())
+
+
+def _finishes(request: BenchRequest) -> bool:
+    """Whether what runs at the end of -T counts, as in pgbench; our own kinds of runs end sharply."""
+    own = request.tpcc is not None or request.find_rate is not None or request.until_stable
+    return request.duration_s is not None and not own
 
 
 def _on_error(request: BenchRequest) -> OnError:
@@ -81,6 +106,7 @@ def options_of(request: BenchRequest) -> BenchOptions:
         reconnect=request.reconnect,
         report_per_command=request.report_per_command,
         failures_detailed=request.failures_detailed,
+        progress_s=request.progress_s,
         percentiles=request.percentiles,
         latency_percentiles=request.latency_percentiles,
         tpcc=_tpcc_spec(request.tpcc),

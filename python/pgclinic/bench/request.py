@@ -110,10 +110,12 @@ class Outputs:
 class BenchRequest:
     """A run. Exactly one of ``transactions`` and ``duration_s`` ends it; ``scale`` is None when not given.
 
+    ``is_converted`` is whether scripts were in another encoding than UTF-8, which is what the engine sends.
     With ``tpcc`` there are no scripts, and ``clients`` may only be settled when the data have been seen.
     """
 
     scripts: tuple[ChosenScript, ...]
+    is_converted: bool = False
     tpcc: TpccWanted | None = None
     address: Address = Address()
     lab: LabWanted | None = None

@@ -14,7 +14,8 @@ from pgclinic.bench.thresholds import holds, measured, unit_of
 from pgclinic.errors import RunFailedError
 from pgclinic.load.engine import Stopper, run_load
 from pgclinic.model.bench import Condition, RateSearchResult, RateTrial, Stability
-from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec, Pace
+from pgclinic.model.load import LoadResult, LoadSpec, Pace
+from pgclinic.model.load_progress import LoadEvent, LoadProgress
 
 #: A rate is not kept when more than this share of the slots was not served, or failed.
 LOST_SHARE_MAX = 0.01
@@ -34,6 +35,7 @@ class RunListener:
     on_search: Callable[[SearchLength], None] = lambda _: None
     on_trial: Callable[[str], None] = lambda _: None
     on_rate: Callable[[RateTrial], None] = lambda _: None
+    on_event: Callable[[LoadEvent], None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def run_bench(request: BenchRequest, spec: LoadSpec, listener: RunListener, stop
         return _find_rate(request.find_rate, spec, listener, stopper)
     if request.until_stable:
         return _until_stable(spec, listener, stopper)
-    return Ran(load=run_load(spec, on_progress=listener.on_progress, stopper=stopper))
+    return Ran(load=run_load(spec, on_progress=listener.on_progress, stopper=stopper, on_event=listener.on_event))
 
 
 def _until_stable(spec: LoadSpec, listener: RunListener, stopper: Stopper) -> Ran:
@@ -82,7 +84,7 @@ def _until_stable(spec: LoadSpec, listener: RunListener, stopper: Stopper) -> Ra
             if is_stable(tps):
                 stopper.stop()
 
-    load = run_load(spec, on_progress=follow, stopper=stopper)
+    load = run_load(spec, on_progress=follow, stopper=stopper, on_event=listener.on_event)
     return Ran(load=load, stability=describe_stability(tps))
 
 
@@ -115,7 +117,7 @@ def _find_rate(target: Condition, spec: LoadSpec, listener: RunListener, stopper
 
 
 def _trial(spec: LoadSpec, listener: RunListener, stopper: Stopper) -> LoadResult:
-    load = run_load(spec, on_progress=listener.on_progress, stopper=stopper)
+    load = run_load(spec, on_progress=listener.on_progress, stopper=stopper, on_event=listener.on_event)
     if load.clients_lost:
         words = load.failures[0].message if load.failures else "no reason is known"
         raise RunFailedError(f"--find-rate: {load.clients_lost} of {load.clients} clients were aborted: {words}")

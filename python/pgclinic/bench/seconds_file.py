@@ -16,6 +16,7 @@ from pgclinic.model.load import SecondFailure, SecondResult
 #: A field's type as the Parquet file has it. What is nested stays nested: both forms hold the same rows.
 _COLUMN_TYPES = {
     int: "BIGINT",
+    float: "DOUBLE",
     str: "VARCHAR",
     str | None: "VARCHAR",
     tuple[SecondFailure, ...]: "STRUCT(sqlstate VARCHAR, count BIGINT)[]",

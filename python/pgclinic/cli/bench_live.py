@@ -11,9 +11,9 @@ from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.run import SearchLength
 from pgclinic.cli.live import TerminalLine
 from pgclinic.model.bench import RateTrial
-from pgclinic.model.load import LoadProgress
+from pgclinic.model.load_progress import LoadEvent, LoadProgress
 from pgclinic.report.bench_figures import rate_trial_line, search_length_words
-from pgclinic.report.bench_progress import FillFigures, LiveFigures, ProgressLines, ProgressStyle
+from pgclinic.report.bench_progress import FillFigures, LiveFigures, ProgressLines, ProgressStyle, event_text
 
 #: Where no live line can be shown, a plain one every so many seconds.
 PLAIN_EVERY_S = 10
@@ -89,6 +89,10 @@ class BenchLive:
             line = self._figures.line(progress)
             if progress.phase == "measure" and (progress.second + 1) % PLAIN_EVERY_S == 0:
                 self.say(line)
+
+    def event(self, event: LoadEvent) -> None:
+        """What a client or the server says, when it says it."""
+        self.say(event_text(event))
 
     def __enter__(self) -> BenchLive:
         return self

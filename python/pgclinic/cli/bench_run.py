@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,13 +29,12 @@ from pgclinic.bench.tpcc_initialize import initialize_tpcc
 from pgclinic.cli.attached_servers import say_dropped_on
 from pgclinic.cli.bench_live import BenchLive
 from pgclinic.cli.lab_output import say_cleaned
-from pgclinic.errors import PgclinicError, UsageError
+from pgclinic.errors import PgclinicError
 from pgclinic.lab.measuring import measurement
 from pgclinic.load.engine import Stopper, check_script, refuse_debug_engine
 from pgclinic.model.bench import BenchResult, TpccViolation
 from pgclinic.model.load import LoadSpec
 from pgclinic.model.progress import BESIDE
-from pgclinic.pg.session import QueryError
 from pgclinic.report.bench_figures import own_lines
 from pgclinic.report.bench_summary import pgbench_lines
 from pgclinic.report.bench_tpcc import tpcc_lines
@@ -49,11 +49,7 @@ def run_initialize(request: InitRequest) -> None:
             _say(f"{patient.words} {patient.access.server.database}: {_without_address(request)}")
         patient.session.on_notice(_say)
         with BenchLive(sys.stderr) as live:
-            try:
-                times = initialize(patient.session, request, InitListener(say=_say, progress=live.filled))
-            except QueryError as error:
-                # pgbench says 1 here too: nothing was run.
-                raise UsageError(f"error: {error.message.splitlines()[0]}") from error
+            times = initialize(patient.session, request, InitListener(say=_say, progress=live.filled))
     _say(done_line(times))
 
 
@@ -102,7 +98,13 @@ def _patient(request: BenchRequest, live: BenchLive) -> AbstractContextManager[P
 
 
 def _run(request: BenchRequest, spec: LoadSpec, live: BenchLive) -> Ran:
-    listener = RunListener(live.progress, on_search=live.search, on_trial=live.trial, on_rate=live.rate)
+    listener = RunListener(
+        on_progress=live.progress,
+        on_search=live.search,
+        on_trial=live.trial,
+        on_rate=live.rate,
+        on_event=live.event,
+    )
     stopper = Stopper()
     with _interrupt_stops(stopper), _known_to_others(live):
         return run_bench(request, spec, listener, stopper)
@@ -153,23 +155,13 @@ def _write(request: BenchRequest, result: BenchResult) -> None:
 def _print(request: BenchRequest, result: BenchResult) -> None:
     if request.outputs.as_json:
         print(msgspec.json.encode(result).decode())
-    else:
+    # pgbench has nothing to show of a run that did not begin.
+    elif result.exit_code != NOT_RUN:
         print("\n".join(tpcc_lines(result) if result.tpcc else [*pgbench_lines(result), *own_lines(result)]))
-    for error in result.load.messages:
-        place = f"in command {error.statement} of script {error.script}" if error.script else "connecting"
-        _say(f"pgclinic: client {error.client} got an error {place}; {error.sqlstate}: {error.message}")
     log = result.load.log
     if log is not None and log.lines_lost:
         _say(f"pgclinic: error: {log.lines_lost} lines of the log are lost: {log.problem}")
-    if result.load.messages_dropped:
-        _say(f"pgclinic: and {result.load.messages_dropped} more errors")
-    if result.load.clients_lost:
-        for failure in result.load.failures:
-            where = f"in command {failure.statement} of script {failure.script}" if failure.script else "connecting"
-            _say(f"pgclinic: error: {failure.count}x {where}; {failure.sqlstate}: {failure.message}")
-    if result.exit_code == NOT_RUN:
-        _say(f"pgclinic: error: could not create connection for {result.load.clients_lost} clients")
-    if result.exit_code in (NOT_RUN, ABORTED):
+    if result.exit_code == ABORTED:
         _say("pgclinic: error: Run was aborted; the above results are incomplete.")
 
 
@@ -184,8 +176,12 @@ def _without_address(request: InitRequest | TpccInitRequest) -> str:
 
 
 def _ask_password() -> str | None:
-    """Ask on the terminal, as pgbench does; None where there is none."""
-    return getpass.getpass("Password: ") if sys.stdin.isatty() else None
+    """Ask on the terminal, as pgbench does, also when a script comes from standard input; None where there is none."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return None
+    return getpass.getpass("Password: ")
 
 
 def _say(text: str) -> None:

@@ -9,7 +9,8 @@ import msgspec
 
 from pgclinic import _load
 from pgclinic.errors import LoadError, UsageError
-from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec, Protocol, Script
+from pgclinic.model.load import LoadResult, LoadSpec, Protocol, Script
+from pgclinic.model.load_progress import LoadEvent, LoadProgress
 from pgclinic.model.record import Record
 
 ALLOW_DEBUG_ENGINE = "PGCLINIC_ALLOW_DEBUG_ENGINE"
@@ -110,12 +111,14 @@ def run_load(
     stopper: Stopper | None = None,
     should_stop: Callable[[], bool] | None = None,
     is_warm: Callable[[], bool] | None = None,
+    on_event: Callable[[LoadEvent], None] | None = None,
 ) -> LoadResult:
     """Run one load and wait for its end; other threads go on meanwhile.
 
     ``on_progress`` is called once a second by this thread, ``should_stop`` at least every 100 ms: True ends the load as
     ``stopper`` does, with what was measured so far as the result. ``is_warm`` is called after each second of the
-    warm-up: True ends it at a whole second to come, before ``spec.warm_up_s`` have passed. Ctrl-C and errors of the
+    warm-up: True ends it at a whole second to come, before ``spec.warm_up_s`` have passed. With ``spec.events``
+    ``on_event`` is called as soon as something happens. Ctrl-C and errors of the
     callbacks end the load and are raised. Raises UsageError for a spec that cannot be run, LoadError when the engine
     could not do its work.
     """
@@ -125,8 +128,12 @@ def run_load(
         if on_progress is not None:
             on_progress(msgspec.json.decode(text, type=LoadProgress))
 
+    def event(text: str) -> None:
+        if on_event is not None:
+            on_event(msgspec.json.decode(text, type=LoadEvent))
+
     try:
-        text = _load.run(msgspec.json.encode(spec).decode(), progress, stopper, should_stop, is_warm)
+        text = _load.run(msgspec.json.encode(spec).decode(), progress, stopper, should_stop, is_warm, event)
     except _load.SpecError as error:
         raise UsageError(str(error)) from None
     except _load.RunError as error:

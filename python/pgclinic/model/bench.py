@@ -89,6 +89,7 @@ class BenchOptions(Record):
     failures_detailed: bool
     percentiles: tuple[float, ...]
     latency_percentiles: bool
+    progress_s: int = 0
     tpcc: TpccSpec | None = None
 
 

@@ -98,6 +98,14 @@ class Io(str, Enum):
     IO_URING = "io_uring"
 
 
+class ShellOutput(str, Enum):
+    """Where the output of \\shell goes."""
+
+    DISCARD = "discard"
+    STDOUT = "stdout"
+    STDERR = "stderr"
+
+
 class LogSpec(Record):
     """A log of single transactions in pgbench's format.
 
@@ -118,12 +126,16 @@ class LoadSpec(Record):
 
     A run is warm-up, measure, drain. With ``measure_s`` None the run ends after ``transactions_per_client``, and after
     ``limit_s`` whatever happens. ``drain_s`` is how long statements in flight at the end may still take before they are
-    cancelled. ``max_tries`` is how often a transaction that ended in 40001 or 40P01 is tried in all, 0 is without
-    limit. ``reconnect`` is a new connection for every transaction. ``statement_timeout_s`` is how long a statement may
-    go unanswered before it is cancelled and its connection given up, None is without limit. ``time_meta_commands``
-    lists and times the meta commands that only compute, too. ``verbose_errors`` keeps errors one by one,
-    ``second_histograms`` gives every second its histogram. With ``tpcc`` there are no ``scripts``.
-    ``shell_account`` runs the shell commands of scripts; None is the engine's own account.
+    cancelled; they do not count. With ``finish_s`` transactions that run when ``measure_s`` is over go on to their end
+    and count, as in pgbench, for at most that long. ``max_tries`` is how often a transaction that ended in 40001 or
+    40P01 is tried in all, 0 is without limit. ``reconnect`` is a new connection for every transaction.
+    ``statement_timeout_s`` is how long a statement may go unanswered before it is cancelled and its connection given
+    up, None is without limit. ``time_meta_commands`` lists and times the meta commands that only compute, too.
+    ``verbose_errors`` keeps errors one by one, ``second_histograms`` gives every second its histogram. With
+    ``all_clients`` a client that gets no session ends the load before it begins. With ``prepare_at_connect`` the
+    prepared protocol parses all statements right after connecting, outside of what is measured; else each with its
+    first use, as pgbench. ``events`` passes on what clients and the server say when they say it. With ``tpcc`` there
+    are no ``scripts``. ``shell_account`` runs the shell commands of scripts; None is the engine's own account.
     """
 
     target: Target
@@ -137,6 +149,7 @@ class LoadSpec(Record):
     transactions_per_client: int | None = None
     limit_s: float = 3600.0
     drain_s: float = 1.0
+    finish_s: float | None = None
     seed: int = 0
     variables: dict[str, str] = {}
     max_tries: int = 1
@@ -144,6 +157,10 @@ class LoadSpec(Record):
     reconnect: bool = False
     connect_timeout_s: float = 10.0
     statement_timeout_s: float | None = None
+    all_clients: bool = False
+    prepare_at_connect: bool = True
+    events: bool = False
+    shell_output: ShellOutput = ShellOutput.DISCARD
     time_meta_commands: bool = False
     verbose_errors: bool = False
     second_histograms: bool = False
@@ -180,8 +197,9 @@ class Failure(Record):
 
     ``sqlstate`` has five characters from the server; or it is ``connection`` (lost, or never had), ``timeout`` (no
     answer in time), ``script`` (the script itself is at fault), ``protocol`` (the server was not understood).
-    ``statement`` is the index among the script's statements, -1 if none is at fault. ``message`` is the first of its
-    kind.
+    ``statement`` is the index among the script's statements, -1 if none is at fault. ``command`` is the number among
+    all commands of the script, from 0 as in pgbench's messages, -1 if none is at fault. ``script_number`` counts the
+    scripts from 0, as two may have the same name; it is -1 while connecting. ``message`` is the first of its kind.
     """
 
     sqlstate: str
@@ -189,6 +207,8 @@ class Failure(Record):
     statement: int
     count: int
     message: str
+    script_number: int = -1
+    command: int = -1
 
 
 class StatementKind(str, Enum):
@@ -245,7 +265,8 @@ class SecondResult(Record):
 
     ``lag_us_sum`` is how late its transactions had begun (open loop). ``hdr`` is their histogram in two digits, if
     ``second_histograms`` asked for it. ``statements`` were answered in that second, whatever became of their
-    transaction. ``failures`` says how the ``failed`` ones failed.
+    transaction. ``failures`` says how the ``failed`` ones failed. ``span_s`` is less than 1 where the load ended within
+    the second.
     """
 
     second: int
@@ -265,10 +286,11 @@ class SecondResult(Record):
     rolled_back: int = 0
     statements: int = 0
     failures: tuple[SecondFailure, ...] = ()
+    span_s: float = 1.0
 
 
 class ErrorMessage(Record):
-    """One error, when it happened; ``statement`` and ``sqlstate`` as in Failure.
+    """One error, when it happened; ``statement``, ``command`` and ``sqlstate`` as in Failure.
 
     ``at_s`` counts from the start of the load, connecting included. ``tries`` is which try of the transaction it was.
     """
@@ -280,6 +302,7 @@ class ErrorMessage(Record):
     sqlstate: str
     tries: int
     message: str
+    command: int = -1
 
 
 class LogResult(Record):
@@ -370,34 +393,3 @@ class LoadResult(Record):
     def tps(self) -> float:
         """Transactions committed per second of measuring."""
         return self.transactions / self.measured_s if self.measured_s > 0 else 0.0
-
-
-class LoadProgress(Record):
-    """One second of a running load, over all scripts. ``second`` counts from 0 in every phase.
-
-    ``phase`` is ``connect``, ``warm_up``, ``measure`` or ``drain``. Sums are of transactions that ended in the second;
-    ``latency_us2_sum`` is the sum of the squares.
-    """
-
-    phase: str
-    second: int
-    transactions: int
-    failed: int
-    skipped: int
-    retries: int
-    tps: float
-    latency_us_mean: float
-    latency_us_p50: int
-    latency_us_p99: int
-    latency_us_max: int
-    clients_connected: int
-    clients: int
-    late: int = 0
-    retried: int = 0
-    latency_us_sum: int = 0
-    latency_us2_sum: float = 0.0
-    lag_us_sum: int = 0
-    latency_us_p90: int = 0
-    latency_us_p95: int = 0
-    rolled_back: int = 0
-    statements: int = 0

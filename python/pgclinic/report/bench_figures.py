@@ -118,7 +118,7 @@ def _failures(load: LoadResult) -> Iterator[str]:
     ranked = sorted(load.failures, key=lambda failure: -failure.count)
     for failure in ranked[:_FAILURES_SHOWN]:
         where = failure.script or "connecting"
-        place = f"{where}, command {failure.statement + 1}" if failure.statement >= 0 else where
+        place = f"{where}, command {failure.command}" if failure.command >= 0 else where
         yield f"failed   {failure.sqlstate}   {failure.count:,}x   {place}: {failure.message}"
     if len(ranked) > _FAILURES_SHOWN:
         yield f"failed   and {count(len(ranked) - _FAILURES_SHOWN, 'more kind')}"

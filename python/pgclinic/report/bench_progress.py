@@ -6,9 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pgclinic.model.load import LoadProgress
+from pgclinic.model.load_progress import LoadEvent, LoadProgress
 from pgclinic.report.progress import clock, sparkline
 from pgclinic.study.figures import number
+
+
+def event_text(event: LoadEvent) -> str:
+    """What a client or the server says, as pgbench and libpq print it: the server's remarks under no name."""
+    lines = event.text.splitlines() or [""]
+    match event.kind:
+        case "error":
+            return "\n".join(["pgclinic: error: " + lines[0], *lines[1:]])
+        case "info":
+            return "\n".join(["pgclinic: " + lines[0], *lines[1:]])
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -31,7 +42,8 @@ class ProgressLines:
 
     def line(self, progress: LoadProgress, *, epoch_s: float) -> str | None:
         """The line that is due with this second, None while none is."""
-        if progress.phase != "measure":
+        # pgbench has no line for what is left at the end.
+        if progress.phase != "measure" or progress.span_s < 1.0:
             return None
         self._seconds.append(progress)
         if len(self._seconds) < self.style.interval_s:
@@ -107,6 +119,8 @@ class LiveFigures:
                 parts.append(f"connecting   {progress.clients_connected:,} of {progress.clients:,}")
             case "drain":
                 parts.append("ending")
+            case "measure" if self.measure_s is not None and progress.second >= self.measure_s:
+                parts.append("waiting for the transactions that still run   Ctrl-C cancels them")
             case _:
                 parts += self._figures(progress)
         while width is not None and len("   ".join(parts)) > width - 2 and len(parts) > 1:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pgclinic.errors import UsageError
-from pgclinic.model.load import LoadProgress, LoadResult
+from pgclinic.model.load import LoadResult
+from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.trial import ServerSpec
 
 _READ_ONLY_SQL_TRANSACTION = "25006"

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from pgclinic.errors import DiskFullError, PgclinicError, RunFailedError, ServerLostError, UsageError
 from pgclinic.load.engine import run_load
-from pgclinic.model.load import LoadProgress, LoadResult, LoadSpec
+from pgclinic.model.load import LoadResult, LoadSpec
+from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.pages import PageFacts
 from pgclinic.model.processes import ProcessSample
 from pgclinic.model.run import Second

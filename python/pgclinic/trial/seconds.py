@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pgclinic.model.load import LoadProgress
+from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.run import Second
 from pgclinic.model.sample import Sample
 from pgclinic.model.trial import TrialSpec

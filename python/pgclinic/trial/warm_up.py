@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgclinic.model.load import LoadProgress
+from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.sample import Sample
 from pgclinic.observe.deltas import miss_rate
 from pgclinic.stats.warm_up import cut_by_state

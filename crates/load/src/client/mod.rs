@@ -17,15 +17,16 @@ mod run;
 mod session;
 mod shell;
 mod tpcc;
+mod words;
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::clock::{Clock, Nanos};
 use crate::program::Program;
-use crate::record::{Code, Course, Recorder};
+use crate::record::{Code, Course, Fault, Recorder};
 use crate::script::{Prng, Variables};
 use crate::shell::{ShellOutcome, ShellRequest};
-use crate::spec::{OnError, ShellAccount};
+use crate::spec::{OnError, ShellAccount, ShellOutput};
 use crate::tls::{Layer, TlsPlan};
 use crate::tpcc::Terminal;
 use crate::wire::backend::CancelKey;
@@ -82,6 +83,9 @@ pub struct Rules {
     pub reconnect: bool,
     /// Who runs shell commands, if not this process's account.
     pub shell_account: Option<ShellAccount>,
+    pub prepare_at_connect: bool,
+    pub verbose_errors: bool,
+    pub shell_output: ShellOutput,
 }
 
 /// What all clients of a thread share.
@@ -101,7 +105,7 @@ pub struct Work<'a> {
     /// The load is over and statements are being cancelled: begin nothing new.
     pub ending: bool,
     /// What the columns of `\gset` and `\aset` mean, by script and command.
-    columns: HashMap<(u16, u16), Columns>,
+    columns: HashMap<(u16, u32), Columns>,
 }
 
 impl<'a> Work<'a> {
@@ -136,7 +140,7 @@ enum State {
     Closed,
     Login(Box<Login>),
     /// The n-th statement is being prepared.
-    Preparing(u16),
+    Preparing(u32),
     /// In a session, without a transaction.
     Free,
     /// The answer to a command is awaited.
@@ -155,8 +159,10 @@ enum State {
 struct Transaction {
     script: u16,
     /// The command that runs, or is to run.
-    command: u16,
+    command: u32,
     tries: u32,
+    /// Results of the command that runs.
+    results: u32,
     /// When it should have begun; latency counts from here.
     due: Nanos,
     began: Nanos,
@@ -166,18 +172,11 @@ struct Transaction {
     error: Option<Fault>,
 }
 
-/// Why the transaction fails.
-#[derive(Clone, Copy)]
-struct Fault {
-    code: Code,
-    statement: Option<u16>,
-}
-
 /// A transaction that was running when measuring ended.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlight {
     pub script: u16,
-    pub statement: Option<u16>,
+    pub statement: Option<u32>,
     pub due: Nanos,
 }
 
@@ -207,9 +206,9 @@ struct Session {
     /// The server asked for data of a COPY in this request, and was refused.
     copy_refused: bool,
     /// Statements sent in a pipeline and not yet answered, with the time of sending.
-    sent: VecDeque<(Option<u16>, Nanos)>,
+    sent: VecDeque<(Option<u32>, Nanos)>,
     /// Statements whose Parse was sent with their first use and not yet answered.
-    parsing: VecDeque<u16>,
+    parsing: VecDeque<u32>,
     /// The rows of a command that captures them.
     rows: Option<Box<Rows>>,
     /// TPC-C instead of scripts.
@@ -245,6 +244,7 @@ impl Client {
             script: 0,
             command: 0,
             tries: 0,
+            results: 0,
             due: 0,
             began: 0,
             statement_began: 0,
@@ -340,6 +340,11 @@ impl Client {
         rules
             .transactions_per_client
             .is_some_and(|limit| self.session.done >= limit)
+    }
+
+    /// A slot of the schedule was passed over for this client: it counts as one of its transactions.
+    pub fn skip(&mut self, now: Nanos, work: &Work<'_>) {
+        self.session.count_done(now, work);
     }
 
     /// In a session, without a transaction.

@@ -1,7 +1,7 @@
 //! How a transaction ends: it succeeded, it is tried again, or it has failed.
 
 use super::{Next, Session, State, Work};
-use crate::clock::Nanos;
+use crate::clock::{micros, Nanos};
 use crate::record::Code;
 use crate::spec::OnError;
 use crate::wire::frontend;
@@ -10,15 +10,23 @@ impl Session {
     /// All commands are done.
     pub(super) fn end_of_script(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
         if self.in_pipeline {
-            return self.fail_script(self.last_line(work), "the script ends within a pipeline", now, work);
+            let problem = "end of script reached with pipeline open";
+            self.say_aborted(problem, work);
+            return self.fail_script(self.last_line(work), problem, now, work);
         }
         if self.status != b'I' {
-            return self.fail_script(
-                self.last_line(work),
-                "the script ends within a transaction block",
-                now,
-                work,
-            );
+            let problem = "end of script reached without completing the last transaction";
+            self.say_aborted(problem, work);
+            if work.rules.on_error == OnError::Continue {
+                return self.fail_script(self.last_line(work), problem, now, work);
+            }
+            // pgbench counts it before it looks.
+            let (course, fault) = (self.course(), self.fault(None, Code::Script, work));
+            work.recorder.transaction(&course, now);
+            work.recorder.trouble(&course, fault, problem.as_bytes(), now);
+            work.recorder.aborted(&course, fault);
+            self.state = State::Free;
+            return Next::GivenUp;
         }
         work.recorder.transaction(&self.course(), now);
         self.ended(now, work)
@@ -61,13 +69,14 @@ impl Session {
     }
 
     /// The session is out of the failed transaction: try again, or count it.
-    fn after_failure(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
+    pub(super) fn after_failure(&mut self, now: Nanos, work: &mut Work<'_>) -> Next {
         let Some(fault) = self.transaction.error.take() else {
             return self.ended(now, work);
         };
         if may_be_cured(fault.code, work) && self.may_retry(now, work) {
             let script = self.transaction.script;
             work.recorder.statement_retried(script, fault.statement, now);
+            self.say_tried(true, self.age_us(now), work);
             self.transaction.tries += 1;
             self.transaction.command = 0;
             if keeps_inputs(work) {
@@ -77,16 +86,22 @@ impl Session {
             return self.step(now, work);
         }
         let course = self.course();
-        work.recorder
-            .transaction_failed(&course, fault.statement, fault.code, now);
-        let next = self.ended(now, work);
-        match work.rules.on_error {
-            OnError::AbortClient | OnError::AbortLoad if !fault.code.is_retryable() => {
-                work.recorder.given_up(&course, fault.statement, fault.code, now);
-                Next::GivenUp
-            }
-            _ => next,
+        let aborts = work.rules.on_error != OnError::Continue && !fault.code.is_retryable();
+        if !aborts {
+            self.say_tried(false, self.age_us(now), work);
         }
+        work.recorder.transaction_failed(&course, fault, !aborts, now);
+        let next = self.ended(now, work);
+        // Nobody is given up for a statement that the end of the load has cancelled.
+        if !aborts || work.ending {
+            return next;
+        }
+        work.recorder.given_up(&course, fault, now);
+        Next::GivenUp
+    }
+
+    fn age_us(&self, now: Nanos) -> u64 {
+        micros(now.saturating_sub(self.transaction.due))
     }
 
     fn may_retry(&self, now: Nanos, work: &Work<'_>) -> bool {

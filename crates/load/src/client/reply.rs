@@ -1,10 +1,10 @@
 //! The server's answers.
 
-use super::{Fault, Next, Session, State, Work};
+use super::{Next, Session, State, Work};
 use crate::clock::Nanos;
 use crate::record::Code;
 use crate::script::{Capture, Command};
-use crate::spec::Protocol;
+use crate::spec::{OnError, Protocol};
 use crate::wire::{backend, frontend, Message};
 
 impl Session {
@@ -16,11 +16,17 @@ impl Session {
 
     /// One message of the server. None if the client goes on waiting for what it waited for.
     pub(super) fn message(&mut self, message: Message<'_>, now: Nanos, work: &mut Work<'_>) -> Option<Next> {
+        if message.tag == b'N' {
+            self.say_notice(message.body, work);
+            return None;
+        }
         match self.state {
             State::Busy | State::Rollback => self.reply(message, now, work),
             State::Login(_) => self.login_message(message, work),
             State::Preparing(at) => self.preparing_message(message, at, work),
-            // Notices, notifications, and the last words of a server that hangs up; the end of the stream follows.
+            // A pipeline that sleeps has its answers all the same.
+            State::Asleep | State::Shell if self.in_pipeline => self.reply(message, now, work),
+            // Notifications, and the last words of a server that hangs up; the end of the stream follows.
             State::Free | State::Resting | State::Asleep | State::Shell | State::Closed => None,
         }
     }
@@ -31,7 +37,10 @@ impl Session {
                 self.status = message.body.first().copied().unwrap_or(b'I');
                 self.syncs = self.syncs.saturating_sub(1);
                 self.copy_refused = false;
-                if self.syncs == 0 {
+                if self.in_pipeline {
+                    self.transaction.results += 1;
+                }
+                if self.syncs == 0 && matches!(self.state, State::Busy | State::Rollback) {
                     return Some(self.answered(now, work));
                 }
             }
@@ -54,7 +63,9 @@ impl Session {
                     message: "the server went on asking for data that COPY had been refused".to_owned(),
                 });
             }
+            b'H' => self.refuse_copy(now, work),
             b'G' => {
+                self.refuse_copy(now, work);
                 frontend::copy_fail(&mut work.out);
                 // The server has thrown the Sync away with which the request ended.
                 if work.program.protocol != Protocol::Simple {
@@ -76,23 +87,25 @@ impl Session {
             rows.message(message);
         }
         if !fits && self.transaction.error.is_none() && matches!(self.state, State::Busy) {
-            let statement = self.statement(work);
             let problem = match self.command(work) {
                 Some(command) => format!("line {}: the rows are too long to be kept", command.line()),
                 None => "the rows are too many or too long to be TPC-C's".to_owned(),
             };
-            let course = self.course();
-            work.recorder
-                .trouble(&course, statement, Code::Script, problem.as_bytes(), now);
-            self.transaction.error = Some(Fault {
-                code: Code::Script,
-                statement,
-            });
+            self.say_not_kept("the rows are too long to be kept", work);
+            let fault = self.fault(self.statement(work), Code::Script, work);
+            work.recorder.trouble(&self.course(), fault, problem.as_bytes(), now);
+            self.transaction.error = Some(fault);
         }
     }
 
     /// One result of the command, or of a pipeline, is complete.
     fn result(&mut self, now: Nanos, work: &mut Work<'_>) {
+        // As pgbench counts: in a pipeline from the last Sync.
+        self.transaction.results = if self.in_pipeline {
+            0
+        } else {
+            self.transaction.results + 1
+        };
         if self.in_pipeline {
             if let Some((statement, began)) = self.sent.pop_front() {
                 work.recorder
@@ -106,11 +119,44 @@ impl Session {
                 if let Capture::Aset { prefix } = capture {
                     if rows.count > 0 {
                         let columns = work.columns.entry(place).or_default();
-                        rows.assign(columns, prefix, &work.program.names, &mut self.variables);
+                        let kept = rows.assign(columns, prefix, &work.program.names, &mut self.variables);
+                        if let Err(column) = kept {
+                            self.refuse_column("aset", &column, now, work);
+                        }
                     }
                 }
             }
         }
+    }
+
+    /// A column whose name no variable can have.
+    fn refuse_column(&mut self, command: &str, column: &str, now: Nanos, work: &mut Work<'_>) {
+        if self.transaction.error.is_some() {
+            return;
+        }
+        let cause = format!("{command}: invalid variable name: \"{column}\"");
+        self.say_not_stored(&cause, column, work);
+        self.note_fault(Code::Script, cause.as_bytes(), now, work);
+    }
+
+    /// pgbench has no use for COPY and aborts the client. Where errors only count, COPY TO is a load like another.
+    fn refuse_copy(&mut self, now: Nanos, work: &mut Work<'_>) {
+        if work.rules.on_error == OnError::Continue || self.transaction.error.is_some() {
+            return;
+        }
+        self.say_aborted("COPY is not supported in scripts", work);
+        self.note_fault(Code::Script, b"COPY is not supported in scripts", now, work);
+    }
+
+    /// The transaction fails of this as soon as everything is answered.
+    fn note_fault(&mut self, code: Code, message: &[u8], now: Nanos, work: &mut Work<'_>) {
+        let statement = match self.sent.front() {
+            Some((statement, _)) if self.in_pipeline => *statement,
+            _ => self.place(work).statement,
+        };
+        let fault = self.fault(statement, code, work);
+        work.recorder.trouble(&self.course(), fault, message, now);
+        self.transaction.error = Some(fault);
     }
 
     fn error(&mut self, body: &[u8], now: Nanos, work: &mut Work<'_>) {
@@ -118,14 +164,9 @@ impl Session {
             return;
         }
         let error = backend::server_error(body);
-        let statement = match self.sent.front() {
-            Some((statement, _)) if self.in_pipeline => *statement,
-            _ => self.place(work).statement,
-        };
         let code = Code::State(error.sqlstate);
-        work.recorder
-            .trouble(&self.course(), statement, code, error.message, now);
-        self.transaction.error = Some(Fault { code, statement });
+        self.say_refused(body, code, work);
+        self.note_fault(code, error.message, now, work);
     }
 
     fn capture<'a>(&self, work: &Work<'a>) -> Option<&'a Capture> {
@@ -179,10 +220,16 @@ impl Session {
             return Ok(());
         };
         if rows.count != 1 {
-            return Err(format!("\\gset needs one row and got {}", rows.count));
+            let problem = format!("expected one row, got {}", rows.count);
+            self.say_not_kept(&problem, work);
+            return Err(problem);
         }
         let columns = work.columns.entry(place).or_default();
-        rows.assign(columns, prefix, &work.program.names, &mut self.variables);
-        Ok(())
+        let kept = rows.assign(columns, prefix, &work.program.names, &mut self.variables);
+        kept.map_err(|column| {
+            let cause = format!("gset: invalid variable name: \"{column}\"");
+            self.say_not_stored(&cause, &column, work);
+            cause
+        })
     }
 }

@@ -11,6 +11,8 @@ const CAPACITY_MAX: usize = 64 * 1024;
 pub(super) struct Columns {
     description: Vec<u8>,
     slots: Vec<Option<Slot>>,
+    /// A name among them that no variable can have.
+    invalid: Option<String>,
 }
 
 /// The latest result of the running command: its description, its last row, and how many rows it had.
@@ -57,17 +59,31 @@ impl Rows {
         self.has_description = false;
     }
 
-    /// Sets the variables that anybody reads. NULL becomes the empty text, as in pgbench.
-    pub(super) fn assign(&self, columns: &mut Columns, prefix: &str, names: &Names, variables: &mut Variables) {
+    /// Sets the variables that anybody reads. NULL becomes the empty text, as in pgbench. The error is the name that no
+    /// variable can have.
+    pub(super) fn assign(
+        &self,
+        columns: &mut Columns,
+        prefix: &str,
+        names: &Names,
+        variables: &mut Variables,
+    ) -> Result<(), String> {
         if columns.description != self.description {
             columns.description.clone_from(&self.description);
-            let slot = |name: &[u8]| names.get(&format!("{prefix}{}", String::from_utf8_lossy(name)));
+            let name = |column: &[u8]| format!("{prefix}{}", String::from_utf8_lossy(column));
+            let mut all = backend::column_names(&self.description).map(name);
+            columns.invalid = all.find(|name| !Names::is_valid(name));
+            let slot = |column: &[u8]| names.get(&name(column));
             columns.slots = backend::column_names(&self.description).map(slot).collect();
+        }
+        if let Some(name) = &columns.invalid {
+            return Err(name.clone());
         }
         for (slot, value) in columns.slots.iter().zip(backend::row_values(&self.row)) {
             if let Some(slot) = slot {
                 variables.set_text(*slot, value.unwrap_or_default());
             }
         }
+        Ok(())
     }
 }

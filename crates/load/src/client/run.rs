@@ -1,11 +1,12 @@
 //! The commands of a script, one after another, until one needs the server or a rest.
 
-use super::{Fault, Next, Session, State, Work};
+use super::words::Complaint;
+use super::{Next, Session, State, Work};
 use crate::clock::Nanos;
 use crate::program::{Place, Prepared};
 use crate::record::Code;
-use crate::script::{Command, SqlCommand};
-use crate::spec::Protocol;
+use crate::script::{Capture, Command, SqlCommand};
+use crate::spec::{OnError, Protocol};
 use crate::wire::frontend::{self, TooLong};
 
 impl Session {
@@ -50,12 +51,12 @@ impl Session {
     /// The place of the command that runs.
     pub(super) fn place(&self, work: &Work<'_>) -> Place {
         let routine = work.program.routines.get(usize::from(self.transaction.script));
-        let place = routine.and_then(|routine| routine.places.get(usize::from(self.transaction.command)));
+        let place = routine.and_then(|routine| routine.places.get(self.transaction.command as usize));
         place.copied().unwrap_or_default()
     }
 
     /// The index of the statement that runs.
-    pub(super) fn statement(&self, work: &Work<'_>) -> Option<u16> {
+    pub(super) fn statement(&self, work: &Work<'_>) -> Option<u32> {
         if self.terminal.is_none() {
             return self.place(work).statement;
         }
@@ -66,7 +67,7 @@ impl Session {
     /// The command that runs.
     pub(super) fn command<'a>(&self, work: &Work<'a>) -> Option<&'a Command> {
         let routine = work.program.routines.get(usize::from(self.transaction.script))?;
-        routine.commands.get(usize::from(self.transaction.command))
+        routine.commands.get(self.transaction.command as usize)
     }
 
     /// Runs commands until the client has to wait.
@@ -83,24 +84,30 @@ impl Session {
                 return self.end_of_script(now, work);
             };
             let outcome = match command {
-                Command::Sql(sql) => self.send(sql, now, work).map_err(|error| error.to_string()),
+                Command::Sql(sql) => self.send(sql, now, work),
                 Command::Sleep { sleep, .. } => {
                     let micros = sleep.microseconds(&self.variables);
                     micros
                         .map(|micros| self.rest(micros, now))
-                        .map_err(|error| error.describe(&work.program.names))
+                        .map_err(|error| Complaint::Execution(error.describe(&work.program.names, &self.variables)))
                 }
                 Command::Shell { shell, .. } => self.ask_shell(shell, false, now, work),
                 Command::SetShell { shell, .. } => self.ask_shell(shell, true, now, work),
                 Command::StartPipeline { .. } | Command::SyncPipeline { .. } | Command::EndPipeline { .. } => {
-                    self.pipeline(command, now, work).map_err(str::to_owned)
+                    self.pipeline(command, now, work).map_err(Complaint::Misplaced)
                 }
-                _ => self.compute(command, work).map(|()| None),
+                _ => self
+                    .compute(command, work)
+                    .map(|()| None)
+                    .map_err(Complaint::Evaluation),
             };
             match outcome {
                 Ok(None) => {}
                 Ok(Some(next)) => return next,
-                Err(message) => return self.fail_script(command.line(), &message, now, work),
+                Err(complaint) => {
+                    self.say_complaint(&complaint, work);
+                    return self.fail_script(command.line(), &complaint.cause(), now, work);
+                }
             }
         }
     }
@@ -121,7 +128,7 @@ impl Session {
         Ok(())
     }
 
-    fn evaluate(&mut self, command: &Command, work: &Work<'_>) -> Result<u16, String> {
+    fn evaluate(&mut self, command: &Command, work: &Work<'_>) -> Result<u32, String> {
         let outcome = self.following(command, work);
         if self.variables.has_debug() {
             self.print_debug(work);
@@ -130,32 +137,37 @@ impl Session {
     }
 
     /// Does what the command says, and gives the index of the next.
-    fn following(&mut self, command: &Command, work: &Work<'_>) -> Result<u16, String> {
-        let describe = |error: crate::script::EvalError| error.describe(&work.program.names);
-        let mut following = usize::from(self.transaction.command) + 1;
+    fn following(&mut self, command: &Command, work: &Work<'_>) -> Result<u32, String> {
+        let mut following = self.transaction.command as usize + 1;
         match command {
             Command::Set { slot, expr, .. } => {
-                let value = expr.eval(&mut self.variables, &mut self.prng).map_err(describe)?;
+                let value = expr.eval(&mut self.variables, &mut self.prng);
+                let value = value.map_err(|error| error.describe(&work.program.names, &self.variables))?;
                 self.variables.set(*slot, value);
             }
             Command::If {
                 condition, otherwise, ..
             } => {
-                if !condition
-                    .is_true(&mut self.variables, &mut self.prng)
-                    .map_err(describe)?
-                {
+                let holds = condition.is_true(&mut self.variables, &mut self.prng);
+                if !holds.map_err(|error| error.describe(&work.program.names, &self.variables))? {
                     following = *otherwise;
                 }
             }
             Command::Jump { target, .. } => following = *target,
             _ => return Err("this command is not supported".to_owned()),
         }
-        Ok(u16::try_from(following).unwrap_or(u16::MAX))
+        Ok(u32::try_from(following).unwrap_or(u32::MAX))
     }
 
-    fn send(&mut self, sql: &SqlCommand, now: Nanos, work: &mut Work<'_>) -> Result<Option<Next>, TooLong> {
+    fn send(&mut self, sql: &SqlCommand, now: Nanos, work: &mut Work<'_>) -> Result<Option<Next>, Complaint> {
+        if let (true, Some(capture)) = (self.in_pipeline, sql.capture()) {
+            return Err(Complaint::Misplaced(match capture {
+                Capture::Gset { .. } => "\\gset is not allowed in pipeline mode",
+                Capture::Aset { .. } => "\\aset is not allowed in pipeline mode",
+            }));
+        }
         let place = self.place(work);
+        self.transaction.results = 0;
         self.transaction.statement_began = now;
         match work.program.protocol {
             Protocol::Simple => frontend::query(sql, &self.variables, &mut work.out)?,
@@ -181,22 +193,23 @@ impl Session {
         Ok(Some(Next::Answer))
     }
 
-    fn send_prepared(&mut self, prepared: Option<u16>, sql: &SqlCommand, work: &mut Work<'_>) -> Result<(), TooLong> {
+    fn send_prepared(&mut self, prepared: Option<u32>, sql: &SqlCommand, work: &mut Work<'_>) -> Result<(), TooLong> {
         let Some(index) = prepared else { return Ok(()) };
-        let Some(statement) = work.program.prepared.get(usize::from(index)) else {
+        let Some(statement) = work.program.prepared.get(index as usize) else {
             return Ok(());
         };
         self.parse_once(index, statement, &mut work.out)?;
         frontend::bind_describe_execute(&statement.name, sql, &self.variables, &mut work.out)
     }
 
-    /// A statement that this session has not prepared is prepared with its first use.
-    pub(super) fn parse_once(&mut self, index: u16, statement: &Prepared, out: &mut Vec<u8>) -> Result<(), TooLong> {
-        if !self.is_prepared(index) && !self.parsing.contains(&index) {
+    /// A statement that this session has not prepared is prepared with its first use; whether it was now.
+    pub(super) fn parse_once(&mut self, index: u32, statement: &Prepared, out: &mut Vec<u8>) -> Result<bool, TooLong> {
+        let is_new = !self.is_prepared(index) && !self.parsing.contains(&index);
+        if is_new {
             frontend::parse(&statement.name, &statement.sql, out)?;
             self.parsing.push_back(index);
         }
-        Ok(())
+        Ok(is_new)
     }
 
     fn rest(&mut self, micros: i64, now: Nanos) -> Option<Next> {
@@ -213,14 +226,16 @@ impl Session {
         match command {
             Command::StartPipeline { .. } => {
                 if work.program.protocol == Protocol::Simple {
-                    return Err("a pipeline needs the extended or the prepared protocol");
+                    return Err("cannot use pipeline mode with the simple query protocol");
                 }
                 if self.in_pipeline {
-                    return Err("already in a pipeline");
+                    return Err("already in pipeline mode");
                 }
                 self.in_pipeline = true;
+                self.transaction.results = 0;
+                self.prepare_pipeline(work);
             }
-            _ if !self.in_pipeline => return Err("not in a pipeline"),
+            _ if !self.in_pipeline => return Err("not in pipeline mode"),
             Command::SyncPipeline { .. } => {
                 frontend::sync(&mut work.out);
                 self.syncs += 1;
@@ -240,13 +255,15 @@ impl Session {
     /// The script itself is at fault.
     pub(super) fn fail_script(&mut self, line: u32, problem: &str, now: Nanos, work: &mut Work<'_>) -> Next {
         let statement = self.place(work).statement;
+        let fault = self.fault(statement, Code::Script, work);
         let message = format!("line {line}: {problem}");
-        work.recorder
-            .trouble(&self.course(), statement, Code::Script, message.as_bytes(), now);
-        self.transaction.error = Some(Fault {
-            code: Code::Script,
-            statement,
-        });
+        work.recorder.trouble(&self.course(), fault, message.as_bytes(), now);
+        self.transaction.error = Some(fault);
+        let aborts = work.rules.on_error != OnError::Continue;
+        if aborts && self.in_pipeline {
+            // The end of the connection undoes what the pipeline has done since its last Sync.
+            return self.after_failure(now, work);
+        }
         if self.in_pipeline {
             // What was sent must be answered before anything else.
             self.transaction.statement_began = now;

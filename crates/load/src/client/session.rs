@@ -3,6 +3,7 @@
 use super::{Next, Session, State, Work};
 use crate::clock::Nanos;
 use crate::record::Code;
+use crate::script::Command;
 use crate::spec::OnError;
 use crate::wire::{backend, frontend, Binding, Login, Message};
 
@@ -40,16 +41,17 @@ impl Session {
         if matches!(self.state, State::Busy | State::Rollback | State::Asleep | State::Shell) {
             let known = self.transaction.error;
             let statement = self.statement(work);
-            let (code, statement) = known.map_or((code, statement), |fault| (fault.code, fault.statement));
+            let fault = known.unwrap_or_else(|| self.fault(statement, code, work));
             let script = self.transaction.script;
             if known.is_none() {
-                work.recorder
-                    .trouble(&self.course(), statement, code, message.as_bytes(), now);
+                work.recorder.trouble(&self.course(), fault, message.as_bytes(), now);
+                self.say_lost(message, work);
             }
-            work.recorder.statement_failed(script, statement, now);
-            work.recorder.transaction_failed(&self.course(), statement, code, now);
-            if work.rules.on_error != OnError::Continue {
-                work.recorder.given_up(&self.course(), statement, code, now);
+            let aborts = work.rules.on_error != OnError::Continue;
+            work.recorder.statement_failed(script, fault.statement, now);
+            work.recorder.transaction_failed(&self.course(), fault, !aborts, now);
+            if aborts {
+                work.recorder.given_up(&self.course(), fault, now);
             }
             self.count_done(now, work);
         }
@@ -93,7 +95,7 @@ impl Session {
     /// creates its table first, is prepared when it is used.
     fn prepare_all(&mut self, work: &mut Work<'_>) -> Next {
         // A session for a single transaction prepares only what that transaction uses.
-        if work.program.prepared.is_empty() || work.rules.reconnect {
+        if work.program.prepared.is_empty() || work.rules.reconnect || !work.rules.prepare_at_connect {
             self.state = State::Free;
             return Next::Ready;
         }
@@ -111,10 +113,31 @@ impl Session {
         Next::Answer
     }
 
-    pub(super) fn preparing_message(&mut self, message: Message<'_>, at: u16, work: &Work<'_>) -> Option<Next> {
+    /// Before a pipeline what it uses is prepared, each statement in a transaction of its own: in the pipeline's
+    /// transaction its snapshot would keep BEGIN from choosing an isolation level.
+    pub(super) fn prepare_pipeline(&mut self, work: &mut Work<'_>) {
+        let Some(routine) = work.program.routines.get(usize::from(self.transaction.script)) else {
+            return;
+        };
+        let after = self.transaction.command as usize + 1;
+        let commands = routine.commands.iter().zip(&routine.places).skip(after);
+        let inside = commands.take_while(|(command, _)| !matches!(command, Command::EndPipeline { .. }));
+        for index in inside.filter_map(|(_, place)| place.prepared) {
+            let Some(statement) = work.program.prepared.get(index as usize) else {
+                continue;
+            };
+            // What no message can hold is refused where it is used.
+            if self.parse_once(index, statement, &mut work.out).unwrap_or(false) {
+                frontend::sync(&mut work.out);
+                self.syncs += 1;
+            }
+        }
+    }
+
+    pub(super) fn preparing_message(&mut self, message: Message<'_>, at: u32, work: &Work<'_>) -> Option<Next> {
         match message.tag {
             b'1' => self.set_prepared(at),
-            b'Z' if usize::from(at) + 1 < work.program.prepared.len() => self.state = State::Preparing(at + 1),
+            b'Z' if at as usize + 1 < work.program.prepared.len() => self.state = State::Preparing(at + 1),
             b'Z' => {
                 self.state = State::Free;
                 return Some(Next::Ready);
@@ -124,15 +147,15 @@ impl Session {
         None
     }
 
-    pub(super) fn set_prepared(&mut self, index: u16) {
-        if let Some(bits) = self.prepared.get_mut(usize::from(index / 64)) {
+    pub(super) fn set_prepared(&mut self, index: u32) {
+        if let Some(bits) = self.prepared.get_mut((index / 64) as usize) {
             *bits |= 1 << (index % 64);
         }
     }
 
-    pub(super) fn is_prepared(&self, index: u16) -> bool {
+    pub(super) fn is_prepared(&self, index: u32) -> bool {
         self.prepared
-            .get(usize::from(index / 64))
+            .get((index / 64) as usize)
             .is_some_and(|bits| bits & (1 << (index % 64)) != 0)
     }
 }

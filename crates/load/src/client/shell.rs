@@ -1,5 +1,6 @@
 //! `\shell` and `\setshell`: the client waits for a command of the shell as it waits for the server.
 
+use super::words::Complaint;
 use super::{Next, Session, State, Work};
 use crate::clock::Nanos;
 use crate::script::{Command, Shell, Value};
@@ -13,15 +14,16 @@ impl Session {
         captures: bool,
         now: Nanos,
         work: &mut Work<'_>,
-    ) -> Result<Option<Next>, String> {
+    ) -> Result<Option<Next>, Complaint> {
         let mut line = Vec::new();
         shell
             .render(&self.variables, &mut line)
-            .map_err(|error| error.describe(&work.program.names))?;
+            .map_err(|error| Complaint::Execution(error.describe(&work.program.names, &self.variables)))?;
         work.shell = Some(ShellRequest {
             line,
             captures,
             account: work.rules.shell_account,
+            output: work.rules.shell_output,
         });
         self.transaction.statement_began = now;
         self.state = State::Shell;
@@ -38,7 +40,9 @@ impl Session {
             (Ok(Some(number)), Some(Command::SetShell { slot, .. })) => self.variables.set(*slot, Value::Int(number)),
             (Ok(_), _) => {}
             (Err(problem), command) => {
-                return self.fail_script(command.map_or(0, Command::line), &problem, now, work);
+                let complaint = Complaint::Execution(problem);
+                self.say_complaint(&complaint, work);
+                return self.fail_script(command.map_or(0, Command::line), &complaint.cause(), now, work);
             }
         }
         self.pass_statement(now, work)

@@ -1,6 +1,6 @@
 //! A client that is a terminal of TPC-C: it sends the batches of its transactions and hands over what is answered.
 
-use super::{Fault, Next, Session, State, Work};
+use super::{Next, Session, State, Work};
 use crate::clock::Nanos;
 use crate::record::Code;
 use crate::tpcc::{End, Kind, Missing, Terminal, Turn};
@@ -79,7 +79,7 @@ impl Session {
             let Some(statement) = program.prepared.get(usize::from(number)) else {
                 continue;
             };
-            self.parse_once(number, statement, &mut work.out)?;
+            self.parse_once(u32::from(number), statement, &mut work.out)?;
             frontend::bind_execute(&statement.name, parameters, values, &mut work.out)?;
             self.sent.push_back((self.listed(number, work), now));
         }
@@ -87,7 +87,7 @@ impl Session {
     }
 
     /// The index of a prepared statement among those of its transaction.
-    fn listed(&self, number: u16, work: &Work<'_>) -> Option<u16> {
+    fn listed(&self, number: u16, work: &Work<'_>) -> Option<u32> {
         let statements = &work.program.tpcc.as_ref()?.statements;
         statements.get(usize::from(number)).copied().flatten()
     }
@@ -98,12 +98,9 @@ impl Session {
         let statement = asked.and_then(|sql| self.listed(sql.number(), work));
         let message = missing.to_string();
         let course = self.course();
-        work.recorder
-            .trouble(&course, statement, Code::Script, message.as_bytes(), now);
-        self.transaction.error = Some(Fault {
-            code: Code::Script,
-            statement,
-        });
+        let fault = self.fault(statement, Code::Script, work);
+        work.recorder.trouble(&course, fault, message.as_bytes(), now);
+        self.transaction.error = Some(fault);
         self.failed(now, work)
     }
 }

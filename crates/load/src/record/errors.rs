@@ -61,8 +61,9 @@ impl ErrorMessages {
             at_s: seconds(message.at),
             client: message.client,
             script: message.key.script.map_or_else(String::new, &name),
-            statement: message.key.statement.map_or(-1, i32::from),
-            sqlstate: message.key.code.name(),
+            statement: message.key.fault.statement.map_or(-1, i64::from),
+            command: message.key.fault.command.map_or(-1, i64::from),
+            sqlstate: message.key.fault.code.name(),
             tries: message.tries,
             message: message.text.clone(),
         });

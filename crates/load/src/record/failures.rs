@@ -50,19 +50,31 @@ impl Code {
     }
 }
 
-/// Where it went wrong: a script (none while connecting) and a statement (none if no statement is at fault).
+/// What went wrong, and where in its script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fault {
+    /// The index among the script's statements; none if no statement is at fault.
+    pub statement: Option<u32>,
+    pub code: Code,
+    /// The number of the command among all commands of the script, from 0 as in pgbench's messages.
+    pub command: Option<u32>,
+}
+
+/// A fault and its script; no script while connecting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FailureKey {
     pub script: Option<u16>,
-    pub statement: Option<u16>,
-    pub code: Code,
+    pub fault: Fault,
 }
 
 impl FailureKey {
     const OTHER: Self = Self {
         script: None,
-        statement: None,
-        code: Code::Other,
+        fault: Fault {
+            statement: None,
+            code: Code::Other,
+            command: None,
+        },
     };
 }
 
@@ -116,9 +128,11 @@ impl Failures {
         let mut entries: Vec<_> = self.entries.iter().filter(|(_, entry)| entry.count > 0).collect();
         entries.sort_by_key(|(key, _)| **key);
         let result = entries.into_iter().map(|(key, entry)| FailureResult {
-            sqlstate: key.code.name(),
+            sqlstate: key.fault.code.name(),
             script: key.script.map_or_else(String::new, &name),
-            statement: key.statement.map_or(-1, i32::from),
+            script_number: key.script.map_or(-1, i64::from),
+            statement: key.fault.statement.map_or(-1, i64::from),
+            command: key.fault.command.map_or(-1, i64::from),
             count: entry.count,
             message: entry.message.clone(),
         });
@@ -137,8 +151,11 @@ mod tests {
             let code = Code::State(*format!("{number:05}").as_bytes().first_chunk().unwrap_or(b"00000"));
             let key = FailureKey {
                 script: Some(0),
-                statement: Some(0),
-                code,
+                fault: Fault {
+                    statement: Some(0),
+                    code,
+                    command: None,
+                },
             };
             failures.note(key, b"message");
             failures.count(key);

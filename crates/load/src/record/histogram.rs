@@ -16,6 +16,8 @@ pub enum Precision {
     Fine,
     /// Two significant digits, 30 kB.
     Coarse,
+    /// Two significant digits, and no more memory than the longest latency so far needs: 2 kB at first.
+    Growing,
 }
 
 /// What a histogram knows exactly.
@@ -43,10 +45,12 @@ impl Histogram {
     pub fn new(precision: Precision) -> Self {
         let digits = match precision {
             Precision::Fine => 3,
-            Precision::Coarse => 2,
+            Precision::Coarse | Precision::Growing => 2,
         };
-        let counts = hdrhistogram::Histogram::new_with_bounds(1, HOUR_US, digits)
+        let most = if precision == Precision::Growing { 2 } else { HOUR_US };
+        let mut counts = hdrhistogram::Histogram::new_with_bounds(1, most, digits)
             .unwrap_or_else(|error| unreachable!("1 us to an hour is a valid range: {error}"));
+        counts.auto(precision == Precision::Growing);
         Self {
             counts,
             sum_us: 0,

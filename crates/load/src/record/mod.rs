@@ -9,11 +9,13 @@ mod log_interval;
 mod recorder;
 mod scripts;
 mod seconds;
+mod window;
 
 pub use errors::ErrorMessages;
-pub use failures::Code;
+pub use failures::{Code, Fault};
 pub use histogram::{Histogram, Precision};
 pub use log::{LogOutcome, LogOwner, TransactionLog};
 pub use recorder::{Recorder, RecorderPlan};
 pub use scripts::{Course, ScriptRecord};
-pub use seconds::{FoldedSecond, Phase, SecondFolder, SecondReport, SecondTotal, Window};
+pub use seconds::{FoldedSecond, SecondFolder, SecondReport, SecondTotal};
+pub use window::{Phase, Window};

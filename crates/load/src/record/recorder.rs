@@ -3,18 +3,22 @@
 use std::sync::mpsc::Sender;
 
 use super::errors::ErrorMessages;
-use super::failures::{Code, FailureKey, Failures};
+use super::failures::{Code, FailureKey, Failures, Fault};
 use super::histogram::{Histogram, Precision};
 use super::log::{End, LogOutcome, TransactionLog};
 use super::scripts::{Course, ScriptRecord, StatementRecord};
-use super::seconds::{Phase, SecondReport, Seconds, Window};
+use super::seconds::Seconds;
+use super::window::{Phase, Window};
 use crate::clock::{micros, Nanos};
+use crate::event::{EventKind, EventSender, Report};
 
 /// With more histograms than this each thread keeps statements in two digits, so that memory stays small.
 const FINE_HISTOGRAMS_MAX: usize = 64;
+/// With more than this they begin small.
+const WHOLE_HISTOGRAMS_MAX: usize = 2000;
 
 /// What a recorder has to know of its load.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RecorderPlan<'a> {
     pub thread: usize,
     /// How many statements each script has.
@@ -24,11 +28,14 @@ pub struct RecorderPlan<'a> {
     pub is_open: bool,
     /// Errors are kept one by one.
     pub keeps_errors: bool,
+    /// Where events go, if anybody wants them.
+    pub events: Option<EventSender>,
 }
 
 /// Counts what happens between the start and the end of measuring; the warm-up only for progress.
 pub struct Recorder {
     window: Window,
+    events: Option<EventSender>,
     seconds: Seconds,
     latency_limit_us: Option<u64>,
     log: Option<TransactionLog>,
@@ -53,17 +60,18 @@ pub struct Recorder {
 
 impl Recorder {
     /// An empty recorder.
-    pub fn new(plan: &RecorderPlan<'_>, log: Option<TransactionLog>, reports: Sender<SecondReport>) -> Self {
+    pub fn new(plan: RecorderPlan<'_>, log: Option<TransactionLog>, reports: Sender<Report>) -> Self {
         let statements = plan.statements;
         let histograms: usize = statements.len() + statements.iter().sum::<usize>();
-        let precision = if histograms <= FINE_HISTOGRAMS_MAX {
-            Precision::Fine
-        } else {
-            Precision::Coarse
+        let precision = match histograms {
+            0..=FINE_HISTOGRAMS_MAX => Precision::Fine,
+            0..=WHOLE_HISTOGRAMS_MAX => Precision::Coarse,
+            _ => Precision::Growing,
         };
         let script = |count: &usize| ScriptRecord::new(*count, precision);
         Self {
             window: Window::CLOSED,
+            events: plan.events,
             seconds: Seconds::new(plan.thread, statements.len(), reports),
             latency_limit_us: plan.latency_limit_us,
             log,
@@ -97,9 +105,9 @@ impl Recorder {
         self.window.phase(now) == Some(Phase::Measure)
     }
 
-    /// Whether measuring has ended.
+    /// Whether no transaction may begin any more, nor begin again.
     pub fn is_over(&self, now: Nanos) -> bool {
-        now >= self.window.end
+        now >= self.window.closing
     }
 
     /// Lets the seconds pass that have passed.
@@ -110,11 +118,11 @@ impl Recorder {
     }
 
     /// The end: the last second is reported as it stands.
-    pub fn close(&mut self) {
+    pub fn close(&mut self, now: Nanos) {
         if self.window != Window::CLOSED {
-            self.seconds.close();
+            self.seconds.close(now);
             if let Some(log) = &mut self.log {
-                log.close(self.window.end);
+                log.close(now);
             }
         }
     }
@@ -122,6 +130,7 @@ impl Recorder {
     /// No report will follow, whether there was any or not.
     pub fn hang_up(&mut self) {
         self.seconds.hang_up();
+        self.events = None;
         self.logged = self.log.take().map(TransactionLog::into_outcome);
     }
 
@@ -133,6 +142,13 @@ impl Recorder {
         } else {
             connected.saturating_sub(1)
         };
+    }
+
+    /// Something that is to be said at once.
+    pub fn event(&self, kind: EventKind, text: impl FnOnce() -> String) {
+        if let Some(events) = &self.events {
+            events.send(kind, text());
+        }
     }
 
     /// A transaction has succeeded.
@@ -184,11 +200,10 @@ impl Recorder {
     }
 
     /// Something went wrong in a transaction; whether it fails of it is told later.
-    pub fn trouble(&mut self, course: &Course, statement: Option<u16>, code: Code, message: &[u8], now: Nanos) {
+    pub fn trouble(&mut self, course: &Course, fault: Fault, message: &[u8], now: Nanos) {
         let key = FailureKey {
             script: Some(course.script),
-            statement,
-            code,
+            fault,
         };
         self.failures.note(key, message);
         if let Some(errors) = &mut self.errors {
@@ -197,27 +212,29 @@ impl Recorder {
         }
     }
 
-    /// A transaction has failed for good.
-    pub fn transaction_failed(&mut self, course: &Course, statement: Option<u16>, code: Code, now: Nanos) {
+    /// A transaction has failed for good. `is_logged` says whether the log has a line for it: pgbench's has none for one
+    /// that ends its client.
+    pub fn transaction_failed(&mut self, course: &Course, fault: Fault, is_logged: bool, now: Nanos) {
         let script = course.script;
         self.roll(now);
         let Some(phase) = self.window.phase(now) else { return };
         if let Some((second, _)) = self.seconds.script(script) {
-            second.count_failure(code);
+            second.count_failure(fault.code);
             second.count_tries(course.tries);
         }
         if phase == Phase::WarmUp {
             return;
         }
-        self.log(course, End::Failed(code), now);
+        if is_logged {
+            self.log(course, End::Failed(fault.code), now);
+        }
         if let Some(record) = self.scripts.get_mut(usize::from(script)) {
             record.failed += 1;
             record.count_end(course, self.window.start);
         }
         self.failures.count(FailureKey {
             script: Some(script),
-            statement,
-            code,
+            fault,
         });
     }
 
@@ -254,7 +271,7 @@ impl Recorder {
     }
 
     /// The server has answered a statement.
-    pub fn answered(&mut self, script: u16, statement: Option<u16>, now: Nanos, latency: Nanos) {
+    pub fn answered(&mut self, script: u16, statement: Option<u32>, now: Nanos, latency: Nanos) {
         self.roll(now);
         if let (Some(_), Some(_), Some((second, _))) = (statement, self.window.phase(now), self.seconds.script(script))
         {
@@ -264,7 +281,7 @@ impl Recorder {
     }
 
     /// A command is done, whoever did it.
-    pub fn statement(&mut self, script: u16, statement: Option<u16>, now: Nanos, latency: Nanos) {
+    pub fn statement(&mut self, script: u16, statement: Option<u32>, now: Nanos, latency: Nanos) {
         if let Some(record) = self.statement_record(script, statement, now) {
             record.executions += 1;
             record.latency.record(micros(latency));
@@ -272,36 +289,43 @@ impl Recorder {
     }
 
     /// A statement was refused, or never answered.
-    pub fn statement_failed(&mut self, script: u16, statement: Option<u16>, now: Nanos) {
+    pub fn statement_failed(&mut self, script: u16, statement: Option<u32>, now: Nanos) {
         if let Some(record) = self.statement_record(script, statement, now) {
             record.failures += 1;
         }
     }
 
     /// The transaction begins again because of this statement.
-    pub fn statement_retried(&mut self, script: u16, statement: Option<u16>, now: Nanos) {
+    pub fn statement_retried(&mut self, script: u16, statement: Option<u32>, now: Nanos) {
         if let Some(record) = self.statement_record(script, statement, now) {
             record.retries += 1;
         }
     }
 
     /// A client is given up because of a failure: while nothing is counted this is, so that the reason is told.
-    pub fn given_up(&mut self, course: &Course, statement: Option<u16>, code: Code, now: Nanos) {
+    pub fn given_up(&mut self, course: &Course, fault: Fault, now: Nanos) {
         if self.window.phase(now) != Some(Phase::Measure) {
-            self.failures.count(FailureKey {
-                script: Some(course.script),
-                statement,
-                code,
-            });
+            self.aborted(course, fault);
         }
+    }
+
+    /// A client is given up for this reason, although no transaction failed.
+    pub fn aborted(&mut self, course: &Course, fault: Fault) {
+        self.failures.count(FailureKey {
+            script: Some(course.script),
+            fault,
+        });
     }
 
     /// A connection could not be made, for good.
     pub fn client_lost(&mut self, code: Code, message: &[u8]) {
         let key = FailureKey {
             script: None,
-            statement: None,
-            code,
+            fault: Fault {
+                statement: None,
+                code,
+                command: None,
+            },
         };
         self.failures.note(key, message);
         self.failures.count(key);
@@ -314,14 +338,14 @@ impl Recorder {
         }
     }
 
-    fn statement_record(&mut self, script: u16, statement: Option<u16>, now: Nanos) -> Option<&mut StatementRecord> {
+    fn statement_record(&mut self, script: u16, statement: Option<u32>, now: Nanos) -> Option<&mut StatementRecord> {
         if self.window.phase(now) != Some(Phase::Measure) {
             return None;
         }
         self.scripts
             .get_mut(usize::from(script))?
             .statements
-            .get_mut(usize::from(statement?))
+            .get_mut(statement? as usize)
     }
 
     /// Adds what another thread has counted.

@@ -6,45 +6,9 @@ use std::sync::mpsc::Sender;
 
 use super::failures::Code;
 use super::histogram::{Exact, Histogram, Precision};
+use super::window::{Phase, Window};
 use crate::clock::{Nanos, NEVER, SECOND};
-
-/// The stages of a load that has connected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    WarmUp,
-    Measure,
-}
-
-/// When the phases begin and end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Warm-up begins.
-    pub warm_up: Nanos,
-    /// Warm-up ends and measuring begins.
-    pub start: Nanos,
-    /// Measuring ends.
-    pub end: Nanos,
-}
-
-impl Window {
-    /// A window that has not been opened.
-    pub const CLOSED: Self = Self {
-        warm_up: NEVER,
-        start: NEVER,
-        end: NEVER,
-    };
-
-    /// The phase of this time, if any.
-    pub fn phase(&self, now: Nanos) -> Option<Phase> {
-        if now >= self.end || now < self.warm_up {
-            None
-        } else if now < self.start {
-            Some(Phase::WarmUp)
-        } else {
-            Some(Phase::Measure)
-        }
-    }
-}
+use crate::event::Report;
 
 /// One script in one second.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +56,8 @@ pub struct SecondReport {
     pub last: bool,
     pub phase: Phase,
     pub second: u64,
+    /// How much of it has passed.
+    pub span: Nanos,
     /// How many of the thread's clients had a session at its end.
     pub connected: usize,
     pub scripts: Vec<(u16, ScriptSecond)>,
@@ -106,16 +72,17 @@ struct Cell {
 pub(super) struct Seconds {
     phase: Phase,
     second: u64,
+    begins: Nanos,
     ends: Nanos,
     cells: Vec<Cell>,
     pub(super) connected: usize,
     thread: usize,
     /// None once the thread has nothing more to report.
-    reports: Option<Sender<SecondReport>>,
+    reports: Option<Sender<Report>>,
 }
 
 impl Seconds {
-    pub(super) fn new(thread: usize, scripts: usize, reports: Sender<SecondReport>) -> Self {
+    pub(super) fn new(thread: usize, scripts: usize, reports: Sender<Report>) -> Self {
         let cell = || Cell {
             counts: ScriptSecond::default(),
             latency: Histogram::new(Precision::Coarse),
@@ -124,6 +91,7 @@ impl Seconds {
         Self {
             phase: Phase::WarmUp,
             second: 0,
+            begins: NEVER,
             ends: NEVER,
             cells,
             connected: 0,
@@ -135,19 +103,21 @@ impl Seconds {
     pub(super) fn open(&mut self, window: &Window) {
         self.phase = Phase::WarmUp;
         self.second = 0;
+        self.begins = window.warm_up;
         self.ends = window.start.min(window.warm_up.saturating_add(SECOND));
     }
 
     /// Reports the seconds that have passed.
     pub(super) fn roll(&mut self, now: Nanos, window: &Window) {
         while now >= self.ends && self.ends < window.end {
-            self.report(false);
+            self.report(false, self.ends);
             if self.phase == Phase::WarmUp && self.ends >= window.start {
                 self.phase = Phase::Measure;
                 self.second = 0;
             } else {
                 self.second += 1;
             }
+            self.begins = self.ends;
             let next = self.ends.saturating_add(SECOND);
             self.ends = if self.phase == Phase::WarmUp {
                 next.min(window.start)
@@ -158,8 +128,8 @@ impl Seconds {
     }
 
     /// Reports the second that was cut short by the end.
-    pub(super) fn close(&mut self) {
-        self.report(true);
+    pub(super) fn close(&mut self, now: Nanos) {
+        self.report(true, now);
         self.hang_up();
     }
 
@@ -175,7 +145,7 @@ impl Seconds {
             .map(|cell| (&mut cell.counts, &mut cell.latency))
     }
 
-    fn report(&mut self, last: bool) {
+    fn report(&mut self, last: bool, now: Nanos) {
         let mut scripts = Vec::new();
         for (index, cell) in (0_u16..).zip(&mut self.cells) {
             let mut counts = std::mem::take(&mut cell.counts);
@@ -191,6 +161,7 @@ impl Seconds {
             thread,
             phase,
             second,
+            begins,
             connected,
             ..
         } = *self;
@@ -199,12 +170,13 @@ impl Seconds {
             last,
             phase,
             second,
+            span: now.saturating_sub(begins),
             connected,
             scripts,
         };
         if let Some(reports) = &self.reports {
             // Nobody listens any more when the load is being torn down.
-            let _ = reports.send(report);
+            let _ = reports.send(Report::Second(report));
         }
     }
 }
@@ -302,6 +274,7 @@ struct Part {
 
 #[derive(Default)]
 struct Pending {
+    span: Nanos,
     connected: usize,
     parts: BTreeMap<u16, Part>,
 }
@@ -311,6 +284,8 @@ struct Pending {
 pub struct FoldedSecond {
     pub phase: Phase,
     pub second: u64,
+    /// How much of it has passed, by the thread that lasted longest.
+    pub span: Nanos,
     pub connected: usize,
     /// By script; idle ones are left out.
     pub scripts: Vec<(u16, SecondTotal)>,
@@ -344,7 +319,8 @@ impl SecondFolder {
                 Reported::UpTo(report.phase, report.second)
             };
         }
-        let Pending { connected, parts } = self.pending.entry((report.phase, report.second)).or_default();
+        let Pending { span, connected, parts } = self.pending.entry((report.phase, report.second)).or_default();
+        *span = report.span.max(*span);
         *connected += report.connected;
         for (script, counts) in report.scripts {
             let Part { total, latency } = parts.entry(script).or_default();
@@ -372,7 +348,7 @@ impl SecondFolder {
         {
             return None;
         }
-        let Pending { connected, parts } = oldest.remove();
+        let Pending { span, connected, parts } = oldest.remove();
         let mut together = SecondTotal::default();
         let mut all_latencies = Histogram::new(Precision::Coarse);
         let mut scripts = Vec::with_capacity(parts.len());
@@ -390,6 +366,7 @@ impl SecondFolder {
         Some(FoldedSecond {
             phase,
             second,
+            span,
             connected,
             scripts,
             together,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::names::{Names, Slot};
+use super::variables::Variables;
 
 /// A script that cannot be run, with the place of the fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,16 +84,16 @@ pub enum EvalError {
     #[error("undefined variable")]
     Undefined { slot: Slot },
     /// The text of a variable is no value.
-    #[error("the text of a variable is not a number, a boolean or null")]
+    #[error("malformed variable")]
     Malformed { slot: Slot },
     /// A variable of `\sleep` does not begin with digits.
-    #[error("\\sleep needs a number")]
+    #[error("invalid sleep time")]
     SleepNotNumber { slot: Slot },
     /// A value has the wrong type.
-    #[error("{found} cannot be used as {wanted}")]
+    #[error("cannot coerce {found} to {wanted}")]
     Type { found: &'static str, wanted: &'static str },
     /// A double beyond the range of integers, or not a number.
-    #[error("double {value} does not fit an integer")]
+    #[error("double to int overflow for {value:.6}")]
     DoubleToInt { value: f64 },
     /// An integer operation left the range of 64 bits.
     #[error("integer out of range in {operation}")]
@@ -101,34 +102,41 @@ pub enum EvalError {
     #[error("division by zero")]
     DivisionByZero,
     /// A random function got bounds without a number between them.
-    #[error("empty range: the lower bound is above the upper bound")]
+    #[error("empty range given to random")]
     EmptyRange,
     /// A random function got bounds too far apart.
-    #[error("the range of a random function is too large")]
+    #[error("random range is too large")]
     RangeTooLarge,
     /// The gaussian parameter is too small.
-    #[error("gaussian parameter must be at least 2, not {parameter}")]
+    #[error("gaussian parameter must be at least 2.000000 (not {parameter:.6})")]
     GaussianParameter { parameter: f64 },
     /// The exponential parameter is not positive.
-    #[error("exponential parameter must be above zero, not {parameter}")]
+    #[error("exponential parameter must be greater than zero (not {parameter:.6})")]
     ExponentialParameter { parameter: f64 },
     /// The zipfian parameter is out of range.
-    #[error("zipfian parameter must be in 1.001 to 1000, not {parameter}")]
+    #[error("zipfian parameter must be in range [1.001, 1000] (not {parameter:.6})")]
     ZipfianParameter { parameter: f64 },
     /// A function got fewer or more arguments than it takes; the parser lets no such call through.
     #[error("wrong number of arguments")]
     ArgumentCount,
     /// The size of a permutation is not positive.
-    #[error("permute needs a size above zero")]
+    #[error("permute size parameter must be greater than zero")]
     PermuteSize,
 }
 
 impl EvalError {
-    /// The message with the name of the variable, if one is at fault.
-    pub fn describe(&self, names: &Names) -> String {
-        match self {
-            Self::Undefined { slot } | Self::Malformed { slot } | Self::SleepNotNumber { slot } => {
-                format!("{self}: \"{}\"", names.name(*slot))
+    /// The message with the name of the variable, if one is at fault, and with its text where that is the fault.
+    pub fn describe(&self, names: &Names, variables: &Variables) -> String {
+        let text = |slot| {
+            let mut found = String::new();
+            variables.with_text(slot, |text| found = String::from_utf8_lossy(text).into_owned());
+            found
+        };
+        match *self {
+            Self::Undefined { slot } => format!("{self} \"{}\"", names.name(slot)),
+            Self::Malformed { slot } => format!("{self} \"{}\" value: \"{}\"", names.name(slot), text(slot)),
+            Self::SleepNotNumber { slot } => {
+                format!("{self} \"{}\" for variable \"{}\"", text(slot), names.name(slot))
             }
             _ => self.to_string(),
         }

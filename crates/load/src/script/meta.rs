@@ -7,6 +7,9 @@ use super::grammar;
 use super::names::{Names, Slot};
 use super::token::{continuation_length, skip_blank};
 
+/// pgbench takes no command of more words, its name among them.
+const WORDS_MAX: usize = 256;
+
 /// A meta command that was understood. Where it goes among the commands is the caller's business.
 #[derive(Clone, Debug)]
 pub(super) enum Meta {
@@ -39,7 +42,7 @@ impl Word<'_> {
 /// Reads the meta command whose backslash ends before byte `at`. Gives `None` for a lone backslash, and the byte where
 /// the next line starts.
 pub(super) fn parse(text: &str, at: usize, names: &mut Names) -> Result<(Option<Meta>, usize), Fault> {
-    let mut line = Line { text, at };
+    let mut line = Line { text, at, words: 0 };
     let Some(command) = line.word() else {
         return Ok((None, line.end()));
     };
@@ -99,6 +102,9 @@ fn variable(word: Word<'_>, names: &mut Names) -> Result<Slot, Fault> {
 fn shell(line: &mut Line<'_>, names: &mut Names) -> Result<Shell, Fault> {
     let mut arguments = vec![argument(line.needed("a shell command")?, names)];
     while let Some(word) = line.word() {
+        if line.words > WORDS_MAX {
+            return Err(word.fault("too many arguments"));
+        }
         arguments.push(argument(word, names));
     }
     Ok(Shell { arguments })
@@ -168,6 +174,8 @@ fn split_number(word: Word<'_>) -> (Word<'_>, Option<Word<'_>>) {
 struct Line<'a> {
     text: &'a str,
     at: usize,
+    /// How many words were read.
+    words: usize,
 }
 
 impl<'a> Line<'a> {
@@ -177,6 +185,7 @@ impl<'a> Line<'a> {
         let rest = self.text.get(start..).unwrap_or_default();
         let length = word_length(rest);
         self.at += length;
+        self.words += usize::from(length > 0);
         (length > 0).then_some(Word {
             start,
             text: rest.get(..length).unwrap_or_default(),

@@ -7,6 +7,7 @@ pub mod backend;
 mod frame;
 pub mod frontend;
 mod login;
+pub mod report;
 
 pub use frame::{FrameError, Framer, Message};
 pub use login::{Binding, Identity, Login, LoginError};

@@ -53,6 +53,11 @@ impl<I: Io> Worker<'_, I> {
                     self.work.recorder.slot(now, due, None);
                     let number = self.first_client + client;
                     self.work.recorder.skipped(number, script, due, now);
+                    let state = self.clients.get_mut(client)?;
+                    state.skip(now, &self.work);
+                    if state.is_done(&self.work.rules) {
+                        return Some(Next::Finished);
+                    }
                 }
                 Turn::Wait { .. } => {
                     self.chosen = Some(script);

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Phase, Worker};
 use crate::clock::{seconds, Nanos};
+use crate::event::EventKind;
 use crate::io::{Address, Io};
 use crate::record::Code;
 
@@ -263,6 +264,13 @@ impl<I: Io> Worker<'_, I> {
             state.close();
         }
         self.work.recorder.client_lost(code, message.as_bytes());
+        let number = self.first_client + client;
+        self.work.recorder.event(EventKind::Error, || {
+            format!("{message}\ncould not create connection for client {number}")
+        });
+        if self.all_clients {
+            self.stage.abort(self.stage.clock.now());
+        }
         self.connector.settle(client);
         self.alive -= 1;
     }

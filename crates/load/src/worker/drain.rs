@@ -42,16 +42,16 @@ impl<I: Io> Worker<'_, I> {
             .cpu_before
             .map_or_else(Default::default, |before| os::thread_cpu().since(before));
         self.work.recorder.roll(end);
-        self.work.recorder.close();
+        self.work.recorder.close(end);
         if let Pace::Open(open) = &self.pace {
-            self.unserved = open.unserved(self.window.start, end);
+            self.unserved = open.unserved(self.window.start, end.min(self.window.closing));
         }
         for (client, state) in self.clients.iter().enumerate() {
             if let Some(running) = state.in_flight(&self.work) {
                 self.in_flight.push(InFlightResult {
                     client: self.first_client + client,
                     script: self.work.program.script_name(running.script),
-                    statement: running.statement.map_or(-1, i32::from),
+                    statement: running.statement.map_or(-1, i64::from),
                     age_us: micros(end.saturating_sub(running.due)),
                 });
             }
@@ -68,6 +68,21 @@ impl<I: Io> Worker<'_, I> {
                 self.io.close(client);
             }
         }
+    }
+
+    /// The time is over, and transactions that run may go on to their end: lets go who has none.
+    pub(super) fn finish(&mut self) {
+        self.phase = Phase::Finishing;
+        self.connector.clear();
+        for client in 0..self.clients.len() {
+            let Some(state) = self.clients.get(client) else { break };
+            if state.is_free() {
+                self.retire(client);
+            } else if !state.is_session() {
+                self.io.close(client);
+            }
+        }
+        self.alive = self.clients.iter().filter(|client| client.is_session()).count();
     }
 
     /// No client waits for the server.
@@ -141,7 +156,7 @@ impl<I: Io> Worker<'_, I> {
 
     /// Closes everything at once.
     pub(super) fn stop(&mut self, now: Nanos) {
-        if self.phase == Phase::Running {
+        if matches!(self.phase, Phase::Running | Phase::Finishing) {
             self.end_measuring(now);
         }
         self.ended = self.ended.max(self.window.warm_up.min(now));

@@ -16,7 +16,7 @@ impl<I: Io> Worker<'_, I> {
         let mut now = awake;
         let bell = self.bell_slot();
         for served in 1_usize.. {
-            if self.phase == Phase::Running && now >= self.window.end {
+            if matches!(self.phase, Phase::Running | Phase::Finishing) && now >= self.window.end {
                 self.end_measuring(now);
             }
             let Some((slot, event)) = self.io.next() else { return };
@@ -82,10 +82,12 @@ impl<I: Io> Worker<'_, I> {
     /// A client has a session and no transaction.
     fn free(&mut self, client: usize, now: Nanos, begun: bool) -> Option<Next> {
         match self.phase {
+            // Who is free after the time was over, but before this thread has looked, begins nothing more.
+            Phase::Running if now >= self.window.closing => self.idle.push_back((client, now)),
             Phase::Running if begun => self.again.push_back(client),
             Phase::Running => return self.begin(client, now, None),
             Phase::Connecting | Phase::Parked => self.idle.push_back((client, now)),
-            Phase::Draining { .. } | Phase::Cancelling { .. } | Phase::Over => self.retire(client),
+            Phase::Finishing | Phase::Draining { .. } | Phase::Cancelling { .. } | Phase::Over => self.retire(client),
         }
         None
     }
@@ -135,10 +137,8 @@ impl<I: Io> Worker<'_, I> {
         self.stage.remove_connected();
         self.work.recorder.set_connected(false);
         let is_hopeless = code == Code::Protocol && self.connector.is_broken_for_good(client);
-        if done {
-            self.done += 1;
-            self.alive -= 1;
-        } else if is_hopeless || (!was_free && self.work.rules.on_error != OnError::Continue) {
+        let aborts = !was_free && self.work.rules.on_error != OnError::Continue;
+        if aborts || (is_hopeless && !done) {
             match was_free {
                 true => self.work.recorder.client_lost(code, message.as_bytes()),
                 false => self.work.recorder.clients_lost += 1,
@@ -147,6 +147,9 @@ impl<I: Io> Worker<'_, I> {
             if self.work.rules.on_error == OnError::AbortLoad {
                 self.stage.abort(now);
             }
+        } else if done {
+            self.done += 1;
+            self.alive -= 1;
         } else if matches!(self.phase, Phase::Connecting | Phase::Parked | Phase::Running) {
             self.work.recorder.reconnects += 1;
             self.connector.reset(client);
@@ -188,7 +191,7 @@ impl<I: Io> Worker<'_, I> {
             if state.is_asleep() {
                 let next = state.wake(now, &mut self.work);
                 self.settle(client, next, now, false);
-            } else if !state.is_session() && !matches!(self.phase, Phase::Draining { .. } | Phase::Cancelling { .. }) {
+            } else if !state.is_session() && matches!(self.phase, Phase::Connecting | Phase::Parked | Phase::Running) {
                 self.connector.request(client);
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Connecting ──all settled──> Parked ──all threads settled──> Running ──end of measuring──> Draining
+//!                                    Running ──time over, transactions may end──> Finishing ──> Draining
 //!                                                                 Draining ──grace over──> Cancelling ──> Over
 //! ```
 //! Each turn of the loop: move to the next stage if it is time, wake what is due, begin transactions, wait for the
@@ -44,6 +45,8 @@ enum Phase {
     Connecting,
     Parked,
     Running,
+    /// The time is over; transactions that run go on to their end and count.
+    Finishing,
     /// Statements in flight may end until then.
     Draining {
         until: Nanos,
@@ -67,6 +70,8 @@ pub struct Parts<'a, I> {
     pub first_client: usize,
     pub connect: ConnectPlan<'a>,
     pub drain: Nanos,
+    /// A client without a session ends the load.
+    pub all_clients: bool,
     pub statement_timeout: Option<Nanos>,
     /// Never waits while the load runs.
     pub spin: bool,
@@ -110,6 +115,7 @@ pub struct Worker<'a, I> {
     alive: usize,
     done: usize,
     drain: Nanos,
+    all_clients: bool,
     statement_timeout: Option<Nanos>,
     spin: bool,
     cancels: Cancels,
@@ -145,6 +151,7 @@ impl<'a, I: Io> Worker<'a, I> {
             alive: count,
             done: 0,
             drain: parts.drain,
+            all_clients: parts.all_clients,
             statement_timeout: parts.statement_timeout,
             spin: parts.spin,
             cancels: Cancels::default(),
@@ -164,6 +171,10 @@ impl<'a, I: Io> Worker<'a, I> {
         let mut now = self.stage.clock.now();
         loop {
             self.advance(now);
+            if self.phase == Phase::Running {
+                // Another thread may have started the load after this one has read its clock.
+                now = now.max(self.window.warm_up);
+            }
             if self.phase == Phase::Over {
                 return Ok(self.into_outcome());
             }
@@ -202,7 +213,7 @@ impl<'a, I: Io> Worker<'a, I> {
                     self.advance(now);
                 }
             }
-            Phase::Running => self.advance_running(now),
+            Phase::Running | Phase::Finishing => self.advance_running(now),
             Phase::Draining { until } => {
                 if self.nothing_runs() || self.stage.stopper.is_urgent() {
                     self.stop(now);
@@ -229,13 +240,16 @@ impl<'a, I: Io> Worker<'a, I> {
         if self.cpu_before.is_none() && now >= window.start {
             self.cpu_before = Some(os::thread_cpu());
         }
+        if self.phase == Phase::Running && now >= window.closing && now < window.end {
+            self.finish();
+        }
         if now >= window.end || self.alive == 0 {
             self.end_measuring(now);
         }
     }
 
     fn is_measured(&self, now: Nanos) -> bool {
-        self.phase == Phase::Running && now >= self.window.start && now < self.window.end
+        matches!(self.phase, Phase::Running | Phase::Finishing) && now >= self.window.start && now < self.window.end
     }
 
     /// How long there is nothing to do but wait.
@@ -258,7 +272,7 @@ impl<'a, I: Io> Worker<'a, I> {
         until = until.min(self.timers.next().unwrap_or(NEVER));
         match self.phase {
             Phase::Running => {
-                until = until.min(self.window.end);
+                until = until.min(self.window.closing);
                 if now < self.window.start {
                     until = until.min(self.window.start);
                 }
@@ -266,6 +280,7 @@ impl<'a, I: Io> Worker<'a, I> {
                     until = until.min(self.pace.next_due().unwrap_or(NEVER));
                 }
             }
+            Phase::Finishing => until = until.min(self.window.end),
             Phase::Draining { until: end } | Phase::Cancelling { until: end } => until = until.min(end),
             _ => {}
         }
