@@ -63,10 +63,12 @@ impl Recorder {
     pub fn new(plan: RecorderPlan<'_>, log: Option<TransactionLog>, reports: Sender<Report>) -> Self {
         let statements = plan.statements;
         let histograms: usize = statements.len() + statements.iter().sum::<usize>();
-        let precision = match histograms {
-            0..=FINE_HISTOGRAMS_MAX => Precision::Fine,
-            0..=WHOLE_HISTOGRAMS_MAX => Precision::Coarse,
-            _ => Precision::Growing,
+        let precision = if histograms <= FINE_HISTOGRAMS_MAX {
+            Precision::Fine
+        } else if histograms <= WHOLE_HISTOGRAMS_MAX {
+            Precision::Coarse
+        } else {
+            Precision::Growing
         };
         let script = |count: &usize| ScriptRecord::new(*count, precision);
         Self {
