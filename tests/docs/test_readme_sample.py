@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.chromium import CHROMIUM
+from fixtures.chromium import needs_chromium
 from pgclinic.store.run_folder import StoredRun, read_run
 from pgclinic.study.read import parse_study, read_study
 
@@ -91,7 +91,7 @@ def test_the_quickstart_tells_how_much_the_demo_does(run: StoredRun) -> None:
     assert f"runs/{run.path.name}" in text
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+@needs_chromium()
 def test_the_program_makes_the_same_texts_again_and_a_picture(tmp_path: Path) -> None:
     texts = ("README.md", "docs/quickstart.md", "docs/evidence/README.md")
     for name in texts:

@@ -174,7 +174,7 @@ def test_a_run_that_is_still_written_is_left_alone(command: Command) -> None:
 
 def test_a_prelude_that_refuses_ends_the_study_before_its_first_block(command: Command) -> None:
     file = Path(command.study(free_s=1, held_s=1))
-    file.write_text(file.read_text().replace("[profiles.quick]", "[profiles.quick]\nprelude_s = 4", 1))
+    file.write_text(file.read_text().replace("[profiles.quick]", "[profiles.quick]\nprelude_s = 6", 1))
     done = command.run("study", "run", str(file), "--json", timeout=180)
     assert done.returncode == 4, done.stderr
     run = command.only_run()
@@ -184,7 +184,7 @@ def test_a_prelude_that_refuses_ends_the_study_before_its_first_block(command: C
     assert f"not run: {prelude['refusal']['text']}" in done.stderr
     assert prelude["refusal"]["advice"] in done.stderr
     records = command.records()
-    assert [record["spec"]["block"] for record in records] == [0, 0, 0, 0]
+    assert [record["spec"]["block"] for record in records] == [0] * 6
     assert {record["spec"]["arm"] for record in records} == {"free"}
     verdict = json.loads(done.stdout)["verdict"]
     assert verdict["trials_done"] == 0

@@ -246,3 +246,31 @@ def test_trials_that_rise_and_fall_by_turns_are_noisy_and_not_unsteady() -> None
         for one, other in zip(rising(0.15), rising(-0.15), strict=True)
     ]
     assert doubt(trials, DoubtKind.NO_STEADY_STATE) is None
+
+
+@pytest.mark.parametrize(
+    ("spread", "doubted"),
+    # Half of the blocks up and half down: a standard deviation of 1.095 times the logarithm.
+    [(0.08, False), (0.11, True)],
+)
+def test_an_arm_that_varies_alone_is_a_doubt(spread: float, *, doubted: bool) -> None:
+    ratios = [0.6 * math.exp(spread if block % 4 < 2 else -spread) for block in range(6)]
+    assert (doubt(blocks_of(STUDY, ratios), DoubtKind.UNEVEN_BLOCKS) is not None) is doubted
+
+
+def test_noise_that_both_arms_share_is_none() -> None:
+    trials = []
+    for block in range(1, 7):
+        level = 10_000 * (1.3 if block % 2 else 1.0)
+        trials += [trial(STUDY, 2 * block - 1, block, "free", [level] * 8)]
+        trials += [trial(STUDY, 2 * block, block, "held", [0.6 * level] * 8)]
+    assert doubt(trials, DoubtKind.UNEVEN_BLOCKS) is None
+
+
+@pytest.mark.parametrize(("counts", "doubted"), [((2, 4, 6, 4), False), ((1, 4, 9, 2), True)])
+def test_counts_beyond_chance_are_a_doubt(counts: Sequence[int], *, doubted: bool) -> None:
+    trials = []
+    for block, held in enumerate(counts, start=1):
+        trials += [trial(STUDY, 2 * block - 1, block, "free", [500.0] * 10)]
+        trials += [trial(STUDY, 2 * block, block, "held", [held] + [0] * 9)]
+    assert (doubt(trials, DoubtKind.UNEVEN_BLOCKS) is not None) is doubted

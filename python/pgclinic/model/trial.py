@@ -79,6 +79,7 @@ class DoubtKind(str, Enum):
     MEMORY_PRESSURE = "memory_pressure"
     IO_PRESSURE = "io_pressure"
     UNEQUAL_CPU = "unequal_cpu"
+    UNEVEN_BLOCKS = "uneven_blocks"
     STOPPED_LOAD = "stopped_load"
 
 

@@ -14,6 +14,7 @@ from pgclinic.study.figures import count
 from pgclinic.study.order_effects import order_doubt
 from pgclinic.study.stalled_trials import lost_in_one_arm, stalled_trials
 from pgclinic.study.unequal_conditions import autovacuum_in_one_arm, plans_differ, unequal_cpu
+from pgclinic.study.uneven_blocks import uneven_blocks
 from pgclinic.study.unsteady_arms import unsteady_arm
 from pgclinic.trial.checkpoints import CheckpointCount, CheckpointsSeen, checkpoint_in_one_arm, checkpoints_seen
 from pgclinic.trial.finding import Finding
@@ -41,7 +42,7 @@ def doubts_side_by_side(
         for pair in pairs:
             for kind, finding in _of_block(claim, verdict, pair):
                 by_block[kind].append((pair.block, finding))
-        for kind, found in _of_claim(claim, pairs, trials):
+        for kind, found in _of_claim(claim, verdict, pairs, trials):
             by_claim[kind].append(found)
     gathered = [_gathered(kind, found, blocks) for kind, found in by_block.items()]
     worst = [max(found, key=lambda one: one.share or 0.0).as_doubt(kind) for kind, found in by_claim.items()]
@@ -57,7 +58,9 @@ def _of_block(claim: Claim, verdict: ClaimVerdict, pair: Pair) -> list[tuple[Dou
     return [(kind, finding) for kind, finding in found if finding is not None]
 
 
-def _of_claim(claim: Claim, pairs: Sequence[Pair], trials: Sequence[TrialRecord]) -> list[tuple[DoubtKind, Finding]]:
+def _of_claim(
+    claim: Claim, verdict: ClaimVerdict, pairs: Sequence[Pair], trials: Sequence[TrialRecord]
+) -> list[tuple[DoubtKind, Finding]]:
     """What only all blocks of a claim show together."""
     of_load = claim.measure in OF_THE_LOAD
     found = (
@@ -65,6 +68,7 @@ def _of_claim(claim: Claim, pairs: Sequence[Pair], trials: Sequence[TrialRecord]
         (DoubtKind.TRIALS_LOST, lost_in_one_arm(claim, trials)),
         (DoubtKind.ORDER_EFFECT, order_doubt(claim, pairs)),
         (DoubtKind.NO_STEADY_STATE, unsteady_arm(claim, trials)),
+        (DoubtKind.UNEVEN_BLOCKS, uneven_blocks(claim, pairs, verdict.interval)),
         (DoubtKind.UNEQUAL_CPU, unequal_cpu(claim, pairs) if of_load else None),
         (DoubtKind.PLANS_DIFFER, plans_differ(claim, trials) if of_load else None),
     )
