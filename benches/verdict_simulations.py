@@ -166,10 +166,11 @@ def kinds_of_noise(studies: int, rng: np.random.Generator) -> Iterator[Row]:
     for totals, variation in ((totals, cv) for totals in COUNTED for cv in (0.0, 0.3, 0.6, 1.0)):
         what = f"counts of {totals[0]} and {totals[1]:,} in all, varying by {variation:g}"
         for column, blocks, fixed in INTERVALS:
+            same_runs = int(rng.integers(2**32))
             for count, margin in ((WRONG_WORD, NULL_EFFECT), (": the interval excludes the truth", 0.0)):
                 looks = None if fixed else range(4, 21)
                 seen = counts_wrong(
-                    rng,
+                    np.random.default_rng(same_runs),
                     runs=max(10, some // 2),
                     blocks=blocks if fixed else 20,
                     totals=totals,

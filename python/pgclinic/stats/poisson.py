@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 from pgclinic.stats.student_t import incomplete_beta
 
@@ -36,6 +37,7 @@ def poisson_limits(events: int, alpha: float = 0.05) -> tuple[float, float]:
     return low, _root(lambda mean: half - at_most(events, mean), float(events), high)
 
 
+@lru_cache(maxsize=4096)
 def rate_ratio_limits(
     events_a: int, exposure_a: float, events_b: int, exposure_b: float, alpha: float = 0.05
 ) -> tuple[float, float]:

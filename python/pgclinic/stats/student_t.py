@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from pgclinic.stats.summary import mean, standard_deviation
 
@@ -56,6 +57,7 @@ def upper_tail(t: float, freedom: float) -> float:
     return incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)) / 2.0
 
 
+@lru_cache(maxsize=1024)
 def quantile(probability: float, freedom: float) -> float:
     """The t with P(T <= t) = ``probability``, by bisection to the last digit that a float holds."""
     if not 0.0 < probability < 1.0:
