@@ -110,6 +110,15 @@ def test_seconds_are_summed_over_scripts() -> None:
     assert judge(STUDY, tuple(trials)).headline.blocks[0].control_value == 900.0
 
 
+def test_a_measure_without_a_logarithm_leaves_its_block_out() -> None:
+    """A gauge may well give 0; that ended in a traceback after all trials had been run."""
+    study = replace(STUDY, claims=(replace(STUDY.claims[0], measure="grown_bytes", tail_s=None, mechanisms=()),))
+    trials = [replace(one, counters={"grown_bytes": 0.0}) for one in blocks_of(study, STEADY)]
+    claim = judge(study, trials).headline
+    assert not claim.blocks
+    assert any("has a grown_bytes of 0, and only values above 0 have a ratio" in step for step in claim.how)
+
+
 def test_a_failed_trial_leaves_its_block_out() -> None:
     trials = list(blocks_of(STUDY, (*STEADY, 0.6)))
     trials[3] = failed_trial(STUDY, 4, 2, "held", "the server was killed", server_version="18.6")

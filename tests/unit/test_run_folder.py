@@ -91,12 +91,15 @@ def test_every_damaged_file_is_named(tmp_path: Path, file: str, content: bytes, 
         read_run(folder.path)
 
 
-@pytest.mark.parametrize("number", ["1e12", "-1", "1" + "0" * 30])
-def test_a_number_that_no_trial_gives_is_damage(tmp_path: Path, number: str) -> None:
-    """A list by the second of such a trial took all memory."""
+@pytest.mark.parametrize(
+    ("key", "number"),
+    [("measured_s", "1e12"), ("measured_s", "-1"), ("measured_s", "1" + "0" * 30), ("transactions", "-10000")],
+)
+def test_a_number_that_no_trial_gives_is_damage(tmp_path: Path, key: str, number: str) -> None:
+    """A list by the second of some took all memory, a ratio of others ended in a traceback."""
     folder = written(tmp_path)
     file = folder.path / "trials" / "1" / "record.json"
-    file.write_text(re.sub(r'("measured_s": *)[0-9.]+', rf"\g<1>{number}", file.read_text(), count=1))
+    file.write_text(re.sub(rf'("{key}": *)[0-9.]+', rf"\g<1>{number}", file.read_text(), count=1))
     with pytest.raises(RunFailedError, match=r"trials/1/record\.json is damaged"):
         read_run(folder.path)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
 from pgclinic.errors import RunFailedError
 from pgclinic.pg.session import Access, Session
@@ -23,8 +25,17 @@ def read_gauges(access: Access, gauges: Mapping[str, str]) -> dict[str, float]:
             value = session.row(statement)[0]
             if value is None:
                 continue
-            try:
-                values[name] = float(value)
-            except (TypeError, ValueError):
-                raise RunFailedError(f"the gauge {name} gave {value!r}, which is no number") from None
+            values[name] = number_of(name, value)
     return values
+
+
+def number_of(name: str, value: Any) -> float:
+    """What a gauge gave as a number. Raises RunFailedError."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    # NaN and infinity are numbers to PostgreSQL; no record can hold them.
+    if not math.isfinite(number):
+        raise RunFailedError(f"the gauge {name} gave {value!r}, which is not a finite number")
+    return number

@@ -27,6 +27,7 @@ from msgspec.structs import replace
 
 from pgclinic.errors import DiskFullError, RunFailedError, UsageError
 from pgclinic.model.compare import Comparison
+from pgclinic.model.load import LoadResult
 from pgclinic.model.prelude import Prelude
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.sample import Samples
@@ -161,15 +162,24 @@ def read_run(path: Path) -> StoredRun:
 
 def _read_trial(folder: Path) -> TrialRecord:
     record = _decoded(folder / "record.json", TrialRecord)
-    if record.load is not None and not 0 <= record.load.measured_s <= _LONGEST_S:
-        # What is counted by the second would need room for each of them.
+    problem = _impossible(record.load) if record.load is not None else None
+    if problem is not None:
         file = folder / "record.json"
-        raise RunFailedError(f"{file} is damaged: it measured {record.load.measured_s:g} s", hint=_remedy(file))
+        raise RunFailedError(f"{file} is damaged: {problem}", hint=_remedy(file))
     beside = folder / "observed.json"
     if not beside.is_file():
         return record
     observed = _decoded(beside, Observed)
     return replace(record, samples=observed.samples, processes=observed.processes, events=observed.events)
+
+
+def _impossible(load: LoadResult) -> str | None:
+    """What no load can have given, None where all can be; a judge calculates with it and makes lists by the second."""
+    if not 0 <= load.measured_s <= _LONGEST_S:
+        return f"it measured {load.measured_s:g} s"
+    counts = [("transactions", load.transactions), ("failed", load.failed), ("statements", load.statements)]
+    counts += [("transactions of a second", second.transactions) for second in load.seconds]
+    return next((f"{what} are {count}" for what, count in counts if count < 0), None)
 
 
 def _decoded(file: Path, kind: type[_Stored]) -> _Stored:

@@ -223,6 +223,8 @@ def _lacks(trial: TrialRecord, load: LoadResult, claim: Claim) -> str | None:
     """What of the claim's measure the trial does not have, None where it has all."""
     if claim.measure not in OF_THE_LOAD and claim.measure not in trial.counters:
         return f"has no {claim.measure}"
+    if claim.measure not in OF_THE_LOAD and trial.counters[claim.measure] <= 0:
+        return f"has a {claim.measure} of {trial.counters[claim.measure]:g}, and only values above 0 have a ratio"
     if claim.measure == DECLINE and log_slope(load, claim.tail_s) is None:
         return "has too few seconds with a transaction for a slope"
     return None
