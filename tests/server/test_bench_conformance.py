@@ -125,7 +125,9 @@ def messages(stderr: str) -> list[str]:
     lines = [re.sub(r"^(pgbench|pgclinic): ", "", line) for line in stderr.splitlines()]
     excerpt = re.compile(r"LINE \d+: |\s*\^$|\s*$")
     measured = (re.sub(r"\d+\.\d+( s|%| ms|,|$)", r"#\1", line) for line in lines if not excerpt.match(line))
-    return [line for line in measured if not line.startswith("progress: ")]
+    # How often progress is told depends on the time, its last line does not.
+    told = re.compile(r"progress: |\d+ of \d+ tuples \((?!100%)")
+    return [line for line in measured if not told.match(line)]
 
 
 def log_lines(folder: Path, prefix: str) -> list[list[str]]:
