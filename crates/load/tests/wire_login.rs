@@ -4,6 +4,7 @@
 mod stub;
 
 use pgclinic_load::wire::{Binding, Identity, Login};
+use proptest::prelude::*;
 use serde_json::json;
 use stub::scram::Exchange;
 use stub::{auth_md5, auth_ok, auth_password, auth_sasl, spec_at, Plan};
@@ -218,5 +219,25 @@ fn a_session_that_begins_before_authentication_ends_is_refused() {
             "{:?}",
             result.failures
         );
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_server_sends_it_neither_gets_the_password_nor_in_where_binding_is_required(
+        kinds in prop::collection::vec((prop::sample::select(vec![0_u8, 2, 3, 5, 7, 8, 9, 10, 11, 12, 13]),
+            prop_oneof![
+                Just(SCRAM.to_vec()), Just(PLUS.to_vec()), Just(b"r=a,s=AAAA,i=4096".to_vec()),
+                prop::collection::vec(any::<u8>(), 0..20),
+            ]), 0..8),
+        bound: bool,
+    ) {
+        let binding = if bound { Binding::EndPoint(FINGERPRINT.to_vec()) } else { Binding::Plain };
+        let mut talk = Talk::begin("require", binding);
+        for (kind, data) in kinds {
+            let sent = talk.hear(&auth_sasl(kind, &data)).unwrap_or_default();
+            prop_assert!(!sent.windows(6).any(|window| window == b"secret"));
+            prop_assert!(!talk.login.is_done());
+        }
     }
 }

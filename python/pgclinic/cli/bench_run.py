@@ -23,6 +23,7 @@ from pgclinic.bench.result import ABORTED, NOT_RUN, make_result
 from pgclinic.bench.run import Ran, RunListener, run_bench
 from pgclinic.bench.seconds_file import refuse_unwritable, write_seconds
 from pgclinic.bench.secrets import without_secrets
+from pgclinic.bench.silence import SilenceWatch
 from pgclinic.bench.target import Patient, open_patient
 from pgclinic.bench.tpcc_data import FillListener, settle, violations
 from pgclinic.bench.tpcc_initialize import initialize_tpcc
@@ -34,6 +35,7 @@ from pgclinic.lab.measuring import measurement
 from pgclinic.load.engine import Stopper, check_script, refuse_debug_engine
 from pgclinic.model.bench import BenchResult, TpccViolation
 from pgclinic.model.load import LoadSpec
+from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.progress import BESIDE
 from pgclinic.report.bench_figures import own_lines
 from pgclinic.report.bench_summary import pgbench_lines
@@ -81,7 +83,7 @@ def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
         if request.debug:
             live.say(f"{patient.words}: {_without_password(spec)}")
         vacuum(patient.session, request, live.say)
-        ran = _run(request, spec, live)
+        ran = _run(request, spec, patient, live)
         broken = _check_data(request, ran, patient, live)
         command = ["pgclinic", "bench", *without_secrets(words)]
         result = make_result(request, ran, patient, tables, command, broken)
@@ -97,17 +99,21 @@ def _patient(request: BenchRequest, live: BenchLive) -> AbstractContextManager[P
     return lab_patient(request, request.lab, FillListener(stage=live.stage, filled=live.filling))
 
 
-def _run(request: BenchRequest, spec: LoadSpec, live: BenchLive) -> Ran:
-    listener = RunListener(
-        on_progress=live.progress,
-        on_search=live.search,
-        on_trial=live.trial,
-        on_rate=live.rate,
-        on_event=live.event,
-    )
+def _run(request: BenchRequest, spec: LoadSpec, patient: Patient, live: BenchLive) -> Ran:
     stopper = Stopper()
+    silence = SilenceWatch(patient.session.server_answers, stopper)
+
+    def follow(progress: LoadProgress) -> None:
+        live.progress(progress)
+        silence.progress(progress)
+
+    listener = RunListener(
+        on_progress=follow, on_search=live.search, on_trial=live.trial, on_rate=live.rate, on_event=live.event
+    )
     with _interrupt_stops(stopper), _known_to_others(live):
-        return run_bench(request, spec, listener, stopper)
+        ran = run_bench(request, spec, listener, stopper)
+    silence.refuse()
+    return ran
 
 
 @contextmanager

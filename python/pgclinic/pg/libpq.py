@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg
 from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.errors import ConnectionTimeout
 
 from pgclinic.errors import UsageError
 from pgclinic.pg.bounded import open_bounded
@@ -130,6 +131,8 @@ def _open(keywords: Mapping[str, str]) -> Connection:
 
 
 def _words(error: Exception) -> str:
+    if isinstance(error, ConnectionTimeout):
+        return "the server does not answer: connection timeout expired"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (
         " ".join(lines[:3]).removeprefix("connection failed: ").removeprefix("connection is bad: ")

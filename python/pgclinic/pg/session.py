@@ -12,10 +12,12 @@ from types import TracebackType
 from typing import Any
 
 import psycopg
-from psycopg import pq
+from psycopg import generators, pq
+from psycopg.abc import PQGen
 
 from pgclinic.errors import RunFailedError
 from pgclinic.model.server import Server
+from pgclinic.pg.bounded import BoundedConnection
 from pgclinic.pg.connect import Connection, connect
 
 CANCEL_TIMEOUT_S = 2.0
@@ -103,9 +105,12 @@ class Session:
     def parse(self, sql: str) -> ParseFault | None:
         """What the server finds wrong with one statement, which is parsed and analysed and never executed.
 
-        ``$1`` and so on stand for values. None where it finds nothing wrong.
+        ``$1`` and so on stand for values. None where it finds nothing wrong. Raises QueryError when it does not answer.
         """
-        result = self._connection.pgconn.prepare(b"", sql.encode())
+        try:
+            result = self._connection.wait(_prepare(self._connection.pgconn, sql))
+        except psycopg.Error as error:
+            raise _translated(error) from error
         if result.status == pq.ExecStatus.COMMAND_OK:
             return None
         field = {
@@ -161,6 +166,11 @@ class Session:
         ):
             end.shutdown(socket.SHUT_RDWR)
 
+    def server_answers(self) -> bool:
+        """Whether the server answers a new session, or refuses it; False after ten seconds without a word."""
+        still_answers = self._connection.still_answers if isinstance(self._connection, BoundedConnection) else None
+        return still_answers is None or still_answers()
+
     def answers(self) -> bool:
         """Whether the server still answers on this connection."""
         try:
@@ -184,6 +194,12 @@ class Session:
             return self._connection.execute(sql, values)
         except psycopg.Error as error:
             raise _translated(error) from error
+
+
+def _prepare(pgconn: pq.abc.PGconn, sql: str) -> PQGen[pq.abc.PGresult]:
+    pgconn.send_prepare(b"", sql.encode())
+    results: list[pq.abc.PGresult] = yield from generators.execute(pgconn)
+    return results[-1]
 
 
 def _translated(error: psycopg.Error) -> QueryError:

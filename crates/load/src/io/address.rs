@@ -1,6 +1,6 @@
 //! Where a server listens.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -31,6 +31,9 @@ impl Address {
             let path = format!("{}/.s.PGSQL.{}", target.host.trim_end_matches('/'), target.port);
             let address = SocketAddrUnix::new(path.as_str()).map_err(|error| unknown(format!("{path}: {error}")))?;
             return Ok(vec![Self::Unix(address)]);
+        }
+        if let Ok(address) = target.host.parse::<IpAddr>() {
+            return Ok(vec![Self::Tcp(SocketAddr::new(address, target.port))]);
         }
         let (sender, receiver) = mpsc::channel();
         let place = (target.host.clone(), target.port);
