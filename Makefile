@@ -36,7 +36,7 @@ rust-lint: $(VENV)/.dev
 
 rust-test: $(VENV)/.dev
 	cargo test --quiet --workspace --locked
-	PGCLINIC_LOAD_IO=epoll cargo test --quiet --locked -p pgclinic-load --test 'load_*'
+	PGCLINIC_LOAD_IO=epoll cargo test --quiet --locked --workspace --test 'load_*'
 
 python-lint: $(VENV)/.dev
 	$(BIN)/ruff format --check --quiet python tests benches
