@@ -4,6 +4,7 @@
 //! signals; whatever Python raises there ends the load, lets it drain, and is raised again.
 
 use pgclinic_load::outline::{Outlined, OutlinedKind};
+use pgclinic_load::rows::Tables;
 use pgclinic_load::script::ScriptError as ScriptFault;
 use pgclinic_load::spec::Protocol;
 use pgclinic_load::tpcc::fill::{Rows, Table};
@@ -93,6 +94,47 @@ impl TpccRows {
     #[getter]
     fn share(&self) -> f64 {
         self.rows.share()
+    }
+}
+
+/// The rows of the tables of a twin, made from a plan: one table after the other, as the blocks of a COPY in text form.
+#[pyclass(module = "pgclinic._load")]
+struct TwinRows {
+    tables: Tables,
+    block: Vec<u8>,
+}
+
+#[pymethods]
+impl TwinRows {
+    #[new]
+    fn new(py: Python<'_>, plan_json: &str) -> PyResult<Self> {
+        let tables = py
+            .detach(|| Tables::from_json(plan_json))
+            .map_err(PyValueError::new_err)?;
+        let block = Vec::new();
+        Ok(Self { tables, block })
+    }
+
+    /// Makes a table without the GIL and returns how many rows it has; iterating then gives them.
+    fn make(&mut self, py: Python<'_>, table: usize) -> PyResult<u64> {
+        let made = py.detach(|| self.tables.make(table));
+        made.ok_or_else(|| PyValueError::new_err(format!("the plan has no table {table}")))
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    /// The next block of the table made last.
+    fn __next__<'py>(&mut self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let Self { tables, block } = self;
+        py.detach(|| tables.next_block(block)).then(|| PyBytes::new(py, block))
+    }
+
+    /// How much of the table made last was given, from 0 to 1.
+    #[getter]
+    fn share(&self) -> f64 {
+        self.tables.share()
     }
 }
 
@@ -269,5 +311,6 @@ mod _load {
     #[pymodule_export]
     use super::{
         build_info, builtins, check_script, outline_script, run, RunError, ScriptError, SpecError, Stopper, TpccRows,
+        TwinRows,
     };
 }

@@ -65,6 +65,9 @@ pub fn run(spec: &LoadSpec, stopper: &Stopper, observer: &mut dyn Observer) -> R
     os::allow_many_files();
     let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let stage = Stage::new(spec, threads, stopper.clone());
+    if stage.windows().is_some_and(|windows| windows.end() == 0) {
+        return Err(LoadError::spec("windows", "were over before the load began"));
+    }
     let events = Arc::new(EventCounts::default());
     let frame = Frame {
         spec,
@@ -238,6 +241,7 @@ fn recorder(
         is_open: spec.pace.rate_tps.is_some(),
         keeps_errors: spec.verbose_errors,
         events: spec.events.then(events),
+        windows: frame.stage.windows().cloned(),
     };
     Ok(Recorder::new(plan, log, reports))
 }
@@ -267,7 +271,9 @@ fn parts<'a, I: Io>(
     let pace = match spec.pace.rate_tps {
         Some(rate) => {
             let share = rate / frame.threads as f64;
-            Pace::Open(Open::new(stream(|streams| streams.throttle), share, latency_limit))
+            let windows = frame.stage.windows().cloned();
+            let throttle = stream(|streams| streams.throttle);
+            Pace::Open(Open::new(throttle, share, latency_limit, windows))
         }
         None => Pace::Closed(Closed),
     };

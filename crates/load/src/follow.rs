@@ -82,7 +82,7 @@ impl<'a> Follower<'a> {
 
     /// A moment after the last second in which nothing ended.
     fn is_nothing(&self, folded: &FoldedSecond) -> bool {
-        let window = self.stage.window();
+        let window = self.stage.counted_window();
         let begins = window.start.saturating_add(folded.second * SECOND);
         let is_after = folded.phase == Phase::Measure && begins >= window.closing && folded.span < SECOND;
         folded.scripts.is_empty() && (folded.span == 0 || is_after)

@@ -22,6 +22,7 @@
 mod build;
 mod client;
 mod clock;
+mod drawn;
 mod engine;
 mod error;
 mod event;
@@ -36,6 +37,7 @@ mod progress;
 mod pulse;
 mod record;
 pub mod result;
+pub mod rows;
 pub mod script;
 mod shell;
 pub mod spec;
@@ -43,6 +45,7 @@ mod stage;
 mod summary;
 mod tls;
 pub mod tpcc;
+mod windows;
 pub mod wire;
 mod worker;
 

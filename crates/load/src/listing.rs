@@ -60,6 +60,7 @@ pub fn any_statement(script: &Script, index: usize, source: &str) -> Option<Stat
         Command::If { .. } => "\\if",
         Command::Jump { .. } => "\\else",
         Command::Set { .. } => "\\set",
+        Command::Draw { .. } => "\\draw",
         Command::Sleep { .. } => "\\sleep",
         Command::Shell { .. } => "\\shell",
         Command::SetShell { .. } => "\\setshell",

@@ -54,6 +54,11 @@ pub fn boot_time() -> Nanos {
     read_clock(ClockId::Boottime)
 }
 
+/// The clock of [`std::time::Instant`], in nanoseconds: the same in all processes of a host.
+pub fn monotonic_time() -> Nanos {
+    read_clock(ClockId::Monotonic)
+}
+
 fn read_clock(id: ClockId) -> Nanos {
     let time = rustix::time::clock_gettime(id);
     let seconds = Nanos::try_from(time.tv_sec).unwrap_or(0);

@@ -1,5 +1,6 @@
 //! What the clients of a load execute: the scripts, parsed once and shared by all threads.
 
+use crate::drawn::Drawn;
 use crate::error::LoadError;
 use crate::listing;
 use crate::result::StatementKind;
@@ -31,6 +32,8 @@ pub struct Place {
     pub statement: Option<u32>,
     /// The index among the program's prepared statements.
     pub prepared: Option<u32>,
+    /// The index among the program's values, of a `\draw`.
+    pub values: Option<u32>,
     /// Its number as pgbench counts, from 1.
     pub number: u32,
 }
@@ -66,6 +69,8 @@ pub struct Program {
     pub routines: Vec<Routine>,
     pub weights: Vec<i64>,
     pub prepared: Vec<Prepared>,
+    /// What `\draw` deals.
+    pub values: Vec<Drawn>,
     pub names: Names,
     /// TPC-C's transactions stand among the routines without commands: a terminal knows what they say.
     pub tpcc: Option<Tpcc>,
@@ -87,6 +92,7 @@ impl Program {
             routines: Vec::new(),
             weights: Vec::new(),
             prepared: Vec::new(),
+            values: Vec::new(),
             names: Names::new(),
             tpcc: None,
         };
@@ -95,7 +101,8 @@ impl Program {
         }
         for source in &spec.scripts {
             let script = Script::parse(&source.name, &source.text, language(spec.protocol), &mut program.names)?;
-            let routine = program.routine(source, script, spec.time_meta_commands);
+            let mut routine = program.routine(source, script, spec.time_meta_commands);
+            program.add_values(source, &mut routine)?;
             program.weights.push(i64::from(source.weight));
             program.routines.push(routine);
         }
@@ -109,6 +116,26 @@ impl Program {
             program.names.intern(name);
         }
         Ok(program)
+    }
+
+    /// The values of one script, and where each of its `\draw` commands finds them.
+    fn add_values(&mut self, source: &spec::Script, routine: &mut Routine) -> Result<(), LoadError> {
+        let first = self.values.len();
+        for values in &source.values {
+            self.values.push(Drawn::new(values, self.protocol, &mut self.names));
+        }
+        for (command, place) in routine.commands.iter().zip(&mut routine.places) {
+            let Command::Draw { line, values: name } = command else {
+                continue;
+            };
+            let Some(found) = source.values.iter().position(|values| values.name == *name) else {
+                let field = format!("scripts.{}", source.name);
+                let problem = format!("line {line}: \\draw {name}: the script has no values of that name");
+                return Err(LoadError::spec(field, problem));
+            };
+            place.values = u32::try_from(first + found).ok();
+        }
+        Ok(())
     }
 
     /// The five transactions as scripts, and all that they say as prepared statements.

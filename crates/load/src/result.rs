@@ -161,15 +161,53 @@ pub struct EngineResult {
     pub io: String,
 }
 
+/// One window of an interleaved load. A transaction counts where it ends, if it began in the same window.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WindowResult {
+    /// Its index among the windows of the spec.
+    pub number: usize,
+    /// When it began to count, from the start of measuring; the guard lies before.
+    pub at_s: f64,
+    pub counted_s: f64,
+    pub transactions: u64,
+    pub failed: u64,
+    pub rolled_back: u64,
+    /// Answered in its counted time.
+    pub statements: u64,
+    /// Transactions that ended in its guard.
+    pub guarded: u64,
+    /// Transactions that began in it and ended after it; the longest of these took so much longer.
+    pub overran: u64,
+    pub overrun_us_max: u64,
+}
+
+/// What became of an interleaved load.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WindowsResult {
+    /// Those that were measured.
+    pub each: Vec<WindowResult>,
+    pub guard_s: f64,
+    /// From the start of measuring to its end, with the pauses between windows.
+    pub span_s: f64,
+    /// The time of these in which transactions could begin: what counts, and guards.
+    pub loaded_s: f64,
+    /// Transactions that ended after their window, and how much later in all: work in the windows of others.
+    pub overran: u64,
+    pub overrun_us_sum: u64,
+    /// All that ended in guards or after their window.
+    pub uncounted: u64,
+}
+
 /// What one load did between the start and the end of measuring.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadResult {
     pub engine: EngineResult,
-    /// When measuring began; seconds count from here.
+    /// When measuring began; seconds count from here, and between the windows of an interleaved load they stand still.
     pub started_epoch_us: u64,
     pub connect_s: f64,
     /// How long the warm-up took; less than was asked for if the observer found it warm.
     pub warm_up_s: f64,
+    /// The counted time alone, if the load was interleaved.
     pub measured_s: f64,
     /// `time`, `transactions`, `interrupted`, `clients_lost`, `aborted` or `limit`.
     pub stopped: String,
@@ -215,5 +253,7 @@ pub struct LoadResult {
     /// machine. Pauses below 100 ms are left out.
     pub paused_s: f64,
     pub longest_pause_s: f64,
+    /// Of an interleaved load; every figure is then of its counted time.
+    pub windows: Option<WindowsResult>,
     pub format: u32,
 }

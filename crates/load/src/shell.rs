@@ -68,7 +68,7 @@ impl ShellProcess {
     pub fn run(&self, request: ShellRequest) -> ShellOutcome {
         let captures = request.captures;
         let Some(mut child) = self.spawn(request)? else {
-            return Err("the shell command was not begun: the load was over".to_owned());
+            return Err("the shell command was not started: the load had ended".to_owned());
         };
         let line = child.stdout.take().map(first_line);
         let status = self

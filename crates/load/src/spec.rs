@@ -3,6 +3,8 @@
 mod shell;
 mod tls;
 mod tpcc;
+mod values;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,6 +16,8 @@ use crate::error::LoadError;
 pub use shell::ShellAccount;
 pub use tls::{ChannelBindingPolicy, Negotiation, TlsMode, TlsSpec};
 pub use tpcc::{Convention, Isolation, TpccSpec};
+pub use values::ScriptValues;
+pub use windows::{WindowSpan, WindowsSpec};
 
 /// The newest format of the spec that this engine reads.
 pub const FORMAT: u32 = 1;
@@ -54,7 +58,7 @@ pub struct Target {
     pub tls: Option<TlsSpec>,
 }
 
-/// One pgbench script; `weight` is its share among all scripts.
+/// One pgbench script; `weight` is its share among all scripts, `values` what its `\draw` commands deal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -62,6 +66,8 @@ pub struct Script {
     pub text: String,
     #[serde(default = "default_one")]
     pub weight: u32,
+    #[serde(default)]
+    pub values: Vec<ScriptValues>,
 }
 
 /// When the next transaction is due: closed loop when `rate_tps` is none, else open loop at that total rate.
@@ -209,6 +215,9 @@ pub struct LoadSpec {
     /// TPC-C; then there are no scripts.
     #[serde(default)]
     pub tpcc: Option<TpccSpec>,
+    /// Transactions begin within these alone; `warm_up_s` and `measure_s` are then counted time of windows.
+    #[serde(default)]
+    pub windows: Option<WindowsSpec>,
     #[serde(default = "default_format")]
     pub format: u32,
 }
@@ -265,6 +274,9 @@ impl LoadSpec {
         self.validate_times()?;
         self.validate_log()?;
         self.validate_work()?;
+        if let Some(windows) = &self.windows {
+            windows.validate(self)?;
+        }
         if let Some(rate) = self.pace.rate_tps {
             if !(rate > 0.0 && rate <= 1e6) {
                 return Err(LoadError::spec(
@@ -291,6 +303,11 @@ impl LoadSpec {
                 "scripts",
                 format!("at most {SCRIPTS_MAX}, not {}", self.scripts.len()),
             ));
+        }
+        for script in &self.scripts {
+            for values in &script.values {
+                values.validate(&script.name)?;
+            }
         }
         if self.scripts.iter().all(|script| script.weight == 0) {
             return Err(LoadError::spec("scripts", "at least one needs a weight above 0"));

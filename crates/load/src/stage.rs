@@ -4,9 +4,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::clock::{nanos, nanos_from_s, Clock, Nanos, NEVER, SECOND};
+use crate::os;
 use crate::progress::Stopper;
 use crate::record::Window;
 use crate::spec::LoadSpec;
+use crate::windows::LoadWindows;
 
 /// See the module.
 #[derive(Debug)]
@@ -27,15 +29,19 @@ pub struct Stage {
     unsettled: AtomicUsize,
     /// Clients that have a session now.
     connected: AtomicUsize,
+    windows: Option<LoadWindows>,
 }
 
 impl Stage {
     /// The stage for `threads` threads; the load begins now.
     pub fn new(spec: &LoadSpec, threads: usize, stopper: Stopper) -> Self {
+        let clock = Clock::start();
+        let warm_up = nanos_from_s(spec.warm_up_s);
+        let windows = spec.windows.as_ref();
         Self {
-            clock: Clock::start(),
+            clock,
             stopper,
-            warm_up: AtomicU64::new(nanos_from_s(spec.warm_up_s)),
+            warm_up: AtomicU64::new(warm_up),
             measure: nanos(spec.measure_limit()),
             finish: spec.finish_s.map_or(0, nanos_from_s),
             started: AtomicU64::new(NEVER),
@@ -43,6 +49,7 @@ impl Stage {
             aborted: AtomicBool::new(false),
             unsettled: AtomicUsize::new(threads),
             connected: AtomicUsize::new(0),
+            windows: windows.map(|windows| LoadWindows::new(windows, warm_up, os::monotonic_time())),
         }
     }
 
@@ -54,10 +61,10 @@ impl Stage {
     }
 
     /// Ends the warm-up at a whole second to come, at least a second from now: a thread that gets a processor within
-    /// that second hears of it before.
+    /// that second hears of it before. The warm-up of an interleaved load ends with its windows.
     pub fn end_warm_up(&self, now: Nanos) {
         let started = self.started.load(Ordering::Acquire);
-        if started != NEVER {
+        if started != NEVER && self.windows.is_none() {
             let passed = now.saturating_sub(started) / SECOND;
             self.warm_up
                 .fetch_min(passed.saturating_add(2).saturating_mul(SECOND), Ordering::AcqRel);
@@ -93,8 +100,14 @@ impl Stage {
         if warm_up == NEVER {
             return Window::CLOSED;
         }
-        let start = warm_up.saturating_add(self.warm_up.load(Ordering::Acquire));
-        let over = start.saturating_add(self.measure);
+        let (start, over) = match &self.windows {
+            // Their times are fixed: a load that connects late has less of them.
+            Some(windows) => (windows.measure_from().max(warm_up), windows.end().max(warm_up)),
+            None => {
+                let start = warm_up.saturating_add(self.warm_up.load(Ordering::Acquire));
+                (start, start.saturating_add(self.measure))
+            }
+        };
         let ended_early = self.ended_early.load(Ordering::Acquire);
         Window {
             warm_up,
@@ -102,6 +115,16 @@ impl Stage {
             closing: over.min(ended_early),
             end: over.saturating_add(self.finish).min(ended_early),
         }
+    }
+
+    /// The windows of an interleaved load.
+    pub fn windows(&self) -> Option<&LoadWindows> {
+        self.windows.as_ref()
+    }
+
+    /// The phases by the time that counts: without windows the phases as they are.
+    pub fn counted_window(&self) -> Window {
+        self.window().counted(self.windows.as_ref())
     }
 
     /// A client has got a session.

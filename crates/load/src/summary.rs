@@ -5,9 +5,12 @@ use crate::clock::{micros, seconds, Nanos, NEVER};
 use crate::os::CpuTime;
 use crate::program::Program;
 use crate::pulse::Pauses;
-use crate::record::{ErrorMessages, Histogram, LogOutcome, Precision, Recorder, ScriptRecord};
+use crate::record::{
+    ErrorMessages, Histogram, LogOutcome, Precision, Recorder, ScriptRecord, WindowRecord, WindowTally,
+};
 use crate::result::{
     EngineResult, InFlightResult, LoadResult, LogResult, ScriptResult, SecondResult, StatementKind, StatementResult,
+    WindowResult, WindowsResult,
 };
 use crate::spec::{LoadSpec, FORMAT};
 use crate::stage::Stage;
@@ -37,19 +40,16 @@ pub fn summarize(
 ) -> Option<LoadResult> {
     let mut sum = add_up(outcomes)?;
     let window = stage.window();
-    let measured = sum.ended.min(window.end).saturating_sub(window.start);
-    let connected = match window.warm_up {
-        NEVER => stage.clock.now(),
-        warm_up => warm_up,
-    };
+    let end = sum.ended.min(window.end).max(window.start);
+    let tally = sum.recorder.windows.as_ref();
+    let span = |time: fn(&Stage, Nanos) -> Nanos, from, to| time(stage, to).saturating_sub(time(stage, from));
+    let measured = span(counted, window.start, end);
+    let connected = Some(window.warm_up).filter(|warm_up| *warm_up != NEVER);
     let scripts: Vec<_> = (0_u16..)
         .zip(&sum.recorder.scripts)
         .map(|(n, record)| script(program, n, record))
         .collect();
-    let mut latency = Histogram::new(Precision::Fine);
-    for record in &sum.recorder.scripts {
-        latency.add(&record.latency);
-    }
+    let latency = latency_of_all(&sum.recorder.scripts);
     let total = |count: fn(&ScriptResult) -> u64| scripts.iter().map(count).sum();
     let log = sum.recorder.logged.take().map(logged);
     let errors = sum.recorder.errors.as_ref();
@@ -57,8 +57,8 @@ pub fn summarize(
     Some(LoadResult {
         engine: engine(&sum),
         started_epoch_us: created_epoch_us.saturating_add(micros(window.start.min(stage.clock.now()))),
-        connect_s: seconds(connected),
-        warm_up_s: seconds(window.start.min(sum.ended).saturating_sub(window.warm_up)),
+        connect_s: seconds(connected.unwrap_or_else(|| stage.clock.now())),
+        warm_up_s: seconds(span(counted, window.warm_up, window.start.min(sum.ended))),
         measured_s: seconds(measured),
         stopped: stopped(spec, stage, &sum).to_owned(),
         clients: spec.clients,
@@ -84,7 +84,7 @@ pub fn summarize(
         in_flight: sum.in_flight,
         client_cpu_user_s: sum.cpu.user_s,
         client_cpu_system_s: sum.cpu.system_s,
-        occupancy: occupancy(sum.busiest, measured),
+        occupancy: occupancy(sum.busiest, span(loaded, window.start, end)),
         lag: is_open.then(|| sum.recorder.lag.to_result()),
         schedule_lag: sum.recorder.schedule_lag.as_ref().map(Histogram::to_result),
         offered: is_open.then_some(sum.recorder.offered + sum.unserved),
@@ -92,6 +92,7 @@ pub fn summarize(
         warm_up_transactions: sum.recorder.warm_up_transactions,
         paused_s: seconds(pauses.total),
         longest_pause_s: seconds(pauses.longest),
+        windows: tally.map(|tally| interleaved(spec, tally, window.start, end)),
         format: FORMAT,
         scripts,
     })
@@ -105,11 +106,61 @@ fn engine(sum: &Sum) -> EngineResult {
     }
 }
 
-fn occupancy(busiest: Nanos, measured: Nanos) -> f64 {
-    if measured == 0 {
+fn latency_of_all(scripts: &[ScriptRecord]) -> Histogram {
+    let mut latency = Histogram::new(Precision::Fine);
+    for record in scripts {
+        latency.add(&record.latency);
+    }
+    latency
+}
+
+/// The time as far as it counts.
+fn counted(stage: &Stage, now: Nanos) -> Nanos {
+    stage.windows().map_or(now, |windows| windows.counted(now))
+}
+
+/// The time as far as transactions could begin.
+fn loaded(stage: &Stage, now: Nanos) -> Nanos {
+    stage.windows().map_or(now, |windows| windows.on(now))
+}
+
+/// What became of windows between the start and the end of measuring.
+fn interleaved(spec: &LoadSpec, tally: &WindowTally, start: Nanos, end: Nanos) -> WindowsResult {
+    let windows = &tally.windows;
+    let result = |(number, record): (usize, &WindowRecord)| {
+        let window = windows.get(number)?;
+        let (from, to) = (window.counts_from.max(start), window.end.min(end));
+        (from < to).then(|| WindowResult {
+            number,
+            at_s: seconds(from - start),
+            counted_s: seconds(to - from),
+            transactions: record.transactions,
+            failed: record.failed,
+            rolled_back: record.rolled_back,
+            statements: record.statements,
+            guarded: record.guarded,
+            overran: record.overran,
+            overrun_us_max: micros(record.overrun_max),
+        })
+    };
+    let each: Vec<_> = tally.records.iter().enumerate().filter_map(result).collect();
+    let measured = || each.iter().filter_map(|window| tally.records.get(window.number));
+    WindowsResult {
+        guard_s: spec.windows.as_ref().map_or(0.0, |windows| windows.guard_s),
+        span_s: seconds(end - start),
+        loaded_s: seconds(windows.on(end).saturating_sub(windows.on(start))),
+        overran: measured().map(|record| record.overran).sum(),
+        overrun_us_sum: micros(measured().map(|record| record.overrun).sum()),
+        uncounted: measured().map(|record| record.guarded + record.overran).sum(),
+        each,
+    }
+}
+
+fn occupancy(busiest: Nanos, loaded: Nanos) -> f64 {
+    if loaded == 0 {
         return 0.0;
     }
-    (busiest as f64 / measured as f64).min(1.0)
+    (busiest as f64 / loaded as f64).min(1.0)
 }
 
 fn logged(outcome: LogOutcome) -> LogResult {

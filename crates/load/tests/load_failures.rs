@@ -333,3 +333,22 @@ fn a_client_that_is_lost_says_why() {
         assert_eq!((failure.sqlstate.as_str(), failure.count), ("connection", 1));
     }
 }
+
+#[test]
+fn a_client_that_lost_its_session_in_a_sleep_and_was_given_up_does_not_come_back() {
+    let stub = Plan::new(|statement| match statement.connection {
+        0 => vec![
+            ok(),
+            Act::Send(stub::ready(b'I')),
+            Act::Sleep(Duration::from_millis(50)),
+            Act::Cut,
+        ],
+        _ => vec![ok()],
+    })
+    .start();
+    let changes = json!({"on_error": "abort_client", "clients": 2, "transactions_per_client": null, "measure_s": 1.5});
+    let result = stub.run("SELECT 1;\n\\sleep 300 ms\n", changes);
+    assert_eq!((result.clients_lost, result.failed), (1, 1), "{:?}", result.failures);
+    assert_eq!((stub.connections(), result.reconnects), (2, 0));
+    assert_eq!(result.stopped.as_str(), "time");
+}

@@ -370,6 +370,16 @@ impl Client {
         matches!(self.session.state, State::Asleep | State::Resting)
     }
 
+    /// Its rest ends at this time, and its transaction is due then.
+    pub fn rest_longer(&mut self, at: Nanos) {
+        self.session.transaction.due = at;
+    }
+
+    /// A terminal of TPC-C between two transactions.
+    pub fn is_resting(&self) -> bool {
+        matches!(self.session.state, State::Resting)
+    }
+
     /// When the statement that the server has not answered was sent.
     pub fn waiting_since(&self) -> Option<Nanos> {
         matches!(self.session.state, State::Busy | State::Rollback).then_some(self.session.transaction.statement_began)

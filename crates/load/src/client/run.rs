@@ -153,6 +153,15 @@ impl Session {
                     following = *otherwise;
                 }
             }
+            Command::Draw { .. } => {
+                let values = self
+                    .place(work)
+                    .values
+                    .and_then(|index| work.program.values.get(index as usize));
+                if let Some(values) = values {
+                    values.draw(&mut self.variables);
+                }
+            }
             Command::Jump { target, .. } => following = *target,
             _ => return Err("this command is not supported".to_owned()),
         }

@@ -188,6 +188,7 @@ fn name(command: &Command) -> &'static str {
             None => "SQL",
         },
         Command::Set { .. } => "set",
+        Command::Draw { .. } => "draw",
         Command::If { .. } => "if",
         Command::Jump { .. } => "else",
         Command::Sleep { .. } => "sleep",

@@ -9,6 +9,6 @@ pub struct Closed;
 
 impl Closed {
     pub(super) fn take(&mut self, now: Nanos) -> Turn {
-        Turn::Begin { due: now }
+        Turn::Begin { due: now, slot: now }
     }
 }

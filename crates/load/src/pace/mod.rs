@@ -14,10 +14,11 @@ use crate::clock::Nanos;
 /// What a free client is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Begin a transaction that was due at this time.
-    Begin { due: Nanos },
+    /// Begin a transaction that was due at this time. The schedule has it at `slot`: between the two lies at most the
+    /// turn of another load.
+    Begin { due: Nanos, slot: Nanos },
     /// Pass over a slot that is later than the latency limit already; then ask again.
-    Skip { due: Nanos },
+    Skip { due: Nanos, slot: Nanos },
     /// Nothing is due before this time.
     Wait { until: Nanos },
 }

@@ -3,70 +3,89 @@
 use super::Turn;
 use crate::clock::Nanos;
 use crate::script::Prng;
+use crate::windows::{LoadWindows, Place};
 
 const NANOS_PER_MICRO: u64 = 1_000;
 /// Waiting slots beyond these are estimated from the rate: counting them must not take seconds.
 const COUNTED_MAX: u32 = 10_000_000;
 
-/// The slots of one thread.
-#[derive(Debug)]
+/// The slots of one thread. They lie on the time in which transactions may begin: between the windows of an interleaved
+/// load nothing is due, and no slot becomes later.
+#[derive(Clone, Debug)]
 pub struct Open {
     stream: Prng,
     gap_mean_us: f64,
     latency_limit: Option<Nanos>,
     due: Nanos,
+    windows: Option<LoadWindows>,
 }
 
 impl Open {
     /// A schedule of `rate_tps` transactions a second. A slot later than `latency_limit` is passed over.
-    pub fn new(stream: Prng, rate_tps: f64, latency_limit: Option<Nanos>) -> Self {
+    pub fn new(stream: Prng, rate_tps: f64, latency_limit: Option<Nanos>, windows: Option<LoadWindows>) -> Self {
         Self {
             stream,
             gap_mean_us: 1e6 / rate_tps,
             latency_limit,
             due: 0,
+            windows,
         }
     }
 
     pub(super) fn start(&mut self, now: Nanos) {
-        self.due = now;
+        self.due = self.on(now);
         self.advance();
     }
 
     pub(super) fn next_due(&self) -> Nanos {
-        self.due
+        self.time_of(self.due)
     }
 
     pub(super) fn take(&mut self, now: Nanos) -> Turn {
-        let due = self.due;
-        if due > now {
-            return Turn::Wait { until: due };
+        let (passed, slot) = (self.on(now), self.next_due());
+        if self.due > passed {
+            return Turn::Wait { until: slot };
         }
+        let late = passed - self.due;
+        let due = now - late;
         self.advance();
         match self.latency_limit {
-            Some(limit) if now - due > limit => Turn::Skip { due },
-            _ => Turn::Begin { due },
+            Some(limit) if late > limit => Turn::Skip { due, slot },
+            _ => Turn::Begin { due, slot },
         }
     }
 
     /// How many slots were due in `from..to` and are still waiting.
     pub fn unserved(&self, from: Nanos, to: Nanos) -> u64 {
-        let mut rest = Self {
-            stream: self.stream,
-            ..*self
-        };
+        let mut rest = self.clone();
         let mut count = 0;
         for _ in 0..COUNTED_MAX {
-            if rest.due >= to {
+            let slot = rest.next_due();
+            if slot >= to {
                 return count;
             }
-            if rest.due >= from {
+            if slot >= from && rest.counts(slot) {
                 count += 1;
             }
             rest.advance();
         }
-        let uncounted_us = (to - rest.due.max(from).min(to)) as f64 / NANOS_PER_MICRO as f64;
+        let uncounted_us = rest.on(to).saturating_sub(rest.due.max(rest.on(from))) as f64 / NANOS_PER_MICRO as f64;
         count + (uncounted_us / rest.gap_mean_us) as u64
+    }
+
+    /// For how long transactions could begin by now.
+    fn on(&self, now: Nanos) -> Nanos {
+        self.windows.as_ref().map_or(now, |windows| windows.on(now))
+    }
+
+    /// When they could for so long.
+    fn time_of(&self, on: Nanos) -> Nanos {
+        self.windows.as_ref().map_or(on, |windows| windows.time_of(on))
+    }
+
+    fn counts(&self, slot: Nanos) -> bool {
+        let windows = self.windows.as_ref();
+        windows.is_none_or(|windows| matches!(windows.place(slot), Place::Counted(_)))
     }
 
     fn advance(&mut self) {
@@ -82,7 +101,7 @@ mod tests {
     const SECOND: Nanos = 1_000_000_000;
 
     fn open(rate_tps: f64, latency_limit: Option<Nanos>) -> Open {
-        let mut open = Open::new(Prng::seeded(7), rate_tps, latency_limit);
+        let mut open = Open::new(Prng::seeded(7), rate_tps, latency_limit, None);
         open.start(SECOND);
         open
     }
@@ -97,7 +116,13 @@ mod tests {
         let mut open = open(10.0, None);
         let first = open.next_due();
         assert_eq!(open.take(first - 1), Turn::Wait { until: first });
-        assert_eq!(open.take(first + 5 * SECOND), Turn::Begin { due: first });
+        assert_eq!(
+            open.take(first + 5 * SECOND),
+            Turn::Begin {
+                due: first,
+                slot: first
+            }
+        );
         assert!(open.next_due() > first);
     }
 
@@ -106,7 +131,7 @@ mod tests {
         let mut open = open(1_000.0, Some(SECOND / 100));
         let now = 2 * SECOND;
         let mut skipped = 0;
-        while let Turn::Skip { due } = open.take(now) {
+        while let Turn::Skip { due, .. } = open.take(now) {
             assert!(now - due > SECOND / 100);
             skipped += 1;
         }

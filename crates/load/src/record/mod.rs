@@ -10,6 +10,7 @@ mod recorder;
 mod scripts;
 mod seconds;
 mod window;
+mod windows;
 
 pub use errors::ErrorMessages;
 pub use failures::{Code, Fault};
@@ -19,3 +20,4 @@ pub use recorder::{Recorder, RecorderPlan};
 pub use scripts::{Course, ScriptRecord};
 pub use seconds::{FoldedSecond, SecondFolder, SecondReport, SecondTotal};
 pub use window::{Phase, Window};
+pub use windows::{WindowRecord, WindowTally};

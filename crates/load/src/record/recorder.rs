@@ -9,8 +9,10 @@ use super::log::{End, LogOutcome, TransactionLog};
 use super::scripts::{Course, ScriptRecord, StatementRecord};
 use super::seconds::Seconds;
 use super::window::{Phase, Window};
+use super::windows::{WindowRecord, WindowTally};
 use crate::clock::{micros, Nanos};
 use crate::event::{EventKind, EventSender, Report};
+use crate::windows::LoadWindows;
 
 /// With more histograms than this each thread keeps statements in two digits, so that memory stays small.
 const FINE_HISTOGRAMS_MAX: usize = 64;
@@ -30,17 +32,23 @@ pub struct RecorderPlan<'a> {
     pub keeps_errors: bool,
     /// Where events go, if anybody wants them.
     pub events: Option<EventSender>,
+    /// Of an interleaved load.
+    pub windows: Option<LoadWindows>,
 }
 
 /// Counts what happens between the start and the end of measuring; the warm-up only for progress.
 pub struct Recorder {
     window: Window,
+    /// The same by the time that counts.
+    counted: Window,
     events: Option<EventSender>,
     seconds: Seconds,
     latency_limit_us: Option<u64>,
     log: Option<TransactionLog>,
     /// What came of the logs; none if there were none.
     pub logged: Option<LogOutcome>,
+    /// Of an interleaved load.
+    pub windows: Option<WindowTally>,
     /// One for each script.
     pub scripts: Vec<ScriptRecord>,
     pub failures: Failures,
@@ -73,11 +81,13 @@ impl Recorder {
         let script = |count: &usize| ScriptRecord::new(*count, precision);
         Self {
             window: Window::CLOSED,
+            counted: Window::CLOSED,
             events: plan.events,
             seconds: Seconds::new(plan.thread, statements.len(), reports),
             latency_limit_us: plan.latency_limit_us,
             log,
             logged: None,
+            windows: plan.windows.map(WindowTally::new),
             scripts: statements.iter().map(script).collect(),
             failures: Failures::default(),
             errors: plan.keeps_errors.then(ErrorMessages::default),
@@ -93,8 +103,10 @@ impl Recorder {
 
     /// Begins to count, or moves the end of warming up or of counting.
     pub fn set_window(&mut self, window: Window) {
+        let windows = self.windows.as_ref().map(|tally| &tally.windows);
+        self.counted = window.counted(windows);
         if self.window == Window::CLOSED {
-            self.seconds.open(&window);
+            self.seconds.open(&self.counted);
         }
         if let Some(log) = self.log.as_mut().filter(|_| self.window.start != window.start) {
             log.start(window.start);
@@ -104,7 +116,7 @@ impl Recorder {
 
     /// Whether what ends now is measured.
     pub fn is_measuring(&self, now: Nanos) -> bool {
-        self.window.phase(now) == Some(Phase::Measure)
+        self.phase(now) == Some(Phase::Measure)
     }
 
     /// Whether no transaction may begin any more, nor begin again.
@@ -112,17 +124,44 @@ impl Recorder {
         now >= self.window.closing
     }
 
+    /// The phase in which something counts now; none between the windows of an interleaved load.
+    fn phase(&self, now: Nanos) -> Option<Phase> {
+        let phase = self.window.phase(now);
+        phase.filter(|_| self.windows.as_ref().is_none_or(|tally| tally.counts(now)))
+    }
+
+    /// The phase for which a transaction that ends now counts. In an interleaved load it must also have begun there.
+    fn phase_of_end(&mut self, course: &Course, now: Nanos) -> Option<Phase> {
+        let phase = self.window.phase(now)?;
+        if let Some(tally) = &mut self.windows {
+            if !tally.end_counts(course.began, now) {
+                tally.leave_out(course.began, now);
+                return None;
+            }
+        }
+        Some(phase)
+    }
+
+    fn window_record(&mut self, now: Nanos) -> Option<&mut WindowRecord> {
+        self.windows.as_mut()?.record(now)
+    }
+
+    /// The time as far as it counts: it stands still between windows, and without them it is the clock.
+    fn counted_time(&self, now: Nanos) -> Nanos {
+        self.windows.as_ref().map_or(now, |tally| tally.windows.counted(now))
+    }
+
     /// Lets the seconds pass that have passed.
     pub fn roll(&mut self, now: Nanos) {
         if self.window != Window::CLOSED {
-            self.seconds.roll(now, &self.window);
+            self.seconds.roll(self.counted_time(now), &self.counted);
         }
     }
 
     /// The end: the last second is reported as it stands.
     pub fn close(&mut self, now: Nanos) {
         if self.window != Window::CLOSED {
-            self.seconds.close(now);
+            self.seconds.close(self.counted_time(now));
             if let Some(log) = &mut self.log {
                 log.close(now);
             }
@@ -156,7 +195,9 @@ impl Recorder {
     /// A transaction has succeeded.
     pub fn transaction(&mut self, course: &Course, now: Nanos) {
         self.roll(now);
-        let Some(phase) = self.window.phase(now) else { return };
+        let Some(phase) = self.phase_of_end(course, now) else {
+            return;
+        };
         let latency_us = micros(now.saturating_sub(course.due));
         let lag_us = course.lag_us();
         let late = self.latency_limit_us.is_some_and(|limit| latency_us > limit);
@@ -172,6 +213,9 @@ impl Recorder {
             return;
         }
         self.log(course, End::Succeeded, now);
+        if let Some(record) = self.window_record(now) {
+            record.transactions += 1;
+        }
         if let Some(lag) = &mut self.schedule_lag {
             lag.record(lag_us);
         }
@@ -186,7 +230,9 @@ impl Recorder {
     /// A transaction has rolled back as its inputs wanted: neither a commit nor a failure.
     pub fn rolled_back(&mut self, course: &Course, now: Nanos) {
         self.roll(now);
-        let Some(phase) = self.window.phase(now) else { return };
+        let Some(phase) = self.phase_of_end(course, now) else {
+            return;
+        };
         if let Some((second, _)) = self.seconds.script(course.script) {
             second.rolled_back += 1;
             second.count_tries(course.tries);
@@ -195,6 +241,9 @@ impl Recorder {
             return;
         }
         self.log(course, End::RolledBack, now);
+        if let Some(record) = self.window_record(now) {
+            record.rolled_back += 1;
+        }
         if let Some(record) = self.scripts.get_mut(usize::from(course.script)) {
             record.rolled_back += 1;
             record.count_end(course, self.window.start);
@@ -219,7 +268,9 @@ impl Recorder {
     pub fn transaction_failed(&mut self, course: &Course, fault: Fault, is_logged: bool, now: Nanos) {
         let script = course.script;
         self.roll(now);
-        let Some(phase) = self.window.phase(now) else { return };
+        let Some(phase) = self.phase_of_end(course, now) else {
+            return;
+        };
         if let Some((second, _)) = self.seconds.script(script) {
             second.count_failure(fault.code);
             second.count_tries(course.tries);
@@ -229,6 +280,9 @@ impl Recorder {
         }
         if is_logged {
             self.log(course, End::Failed(fault.code), now);
+        }
+        if let Some(record) = self.window_record(now) {
+            record.failed += 1;
         }
         if let Some(record) = self.scripts.get_mut(usize::from(script)) {
             record.failed += 1;
@@ -243,7 +297,7 @@ impl Recorder {
     /// A slot was passed over because it was too late.
     pub fn skipped(&mut self, client: usize, script: u16, due: Nanos, now: Nanos) {
         self.roll(now);
-        let Some(phase) = self.window.phase(now) else { return };
+        let Some(phase) = self.phase(now) else { return };
         if let Some((second, _)) = self.seconds.script(script) {
             second.skipped += 1;
         }
@@ -262,12 +316,12 @@ impl Recorder {
         }
     }
 
-    /// A slot was taken from the schedule, this late although its client was free.
-    pub fn slot(&mut self, now: Nanos, due: Nanos, lag: Option<Nanos>) {
-        if self.window.phase(due) == Some(Phase::Measure) {
+    /// A slot was taken that the schedule has at `slot`, this late although its client was free.
+    pub fn slot(&mut self, now: Nanos, slot: Nanos, lag: Option<Nanos>) {
+        if self.phase(slot) == Some(Phase::Measure) {
             self.offered += 1;
         }
-        if let (Some(lag), Some(Phase::Measure)) = (lag, self.window.phase(now)) {
+        if let (Some(lag), Some(Phase::Measure)) = (lag, self.phase(now)) {
             self.lag.record(micros(lag));
         }
     }
@@ -275,9 +329,13 @@ impl Recorder {
     /// The server has answered a statement.
     pub fn answered(&mut self, script: u16, statement: Option<u32>, now: Nanos, latency: Nanos) {
         self.roll(now);
-        if let (Some(_), Some(_), Some((second, _))) = (statement, self.window.phase(now), self.seconds.script(script))
-        {
-            second.statements += 1;
+        if let (Some(_), Some(_)) = (statement, self.phase(now)) {
+            if let Some((second, _)) = self.seconds.script(script) {
+                second.statements += 1;
+            }
+            if let Some(record) = self.window_record(now) {
+                record.statements += 1;
+            }
         }
         self.statement(script, statement, now, latency);
     }
@@ -306,7 +364,9 @@ impl Recorder {
 
     /// A client is given up because of a failure: while nothing is counted this is, so that the reason is told.
     pub fn given_up(&mut self, course: &Course, fault: Fault, now: Nanos) {
-        if self.window.phase(now) != Some(Phase::Measure) {
+        let windows = self.windows.as_ref();
+        let counts = windows.is_none_or(|tally| tally.end_counts(course.began, now));
+        if !counts || self.window.phase(now) != Some(Phase::Measure) {
             self.aborted(course, fault);
         }
     }
@@ -341,7 +401,7 @@ impl Recorder {
     }
 
     fn statement_record(&mut self, script: u16, statement: Option<u32>, now: Nanos) -> Option<&mut StatementRecord> {
-        if self.window.phase(now) != Some(Phase::Measure) {
+        if self.phase(now) != Some(Phase::Measure) {
             return None;
         }
         self.scripts
@@ -363,6 +423,9 @@ impl Recorder {
             ours.append(theirs);
         }
         self.lag.add(&other.lag);
+        if let (Some(ours), Some(theirs)) = (&mut self.windows, &other.windows) {
+            ours.add(theirs);
+        }
         if let (Some(ours), Some(theirs)) = (&mut self.schedule_lag, &other.schedule_lag) {
             ours.add(theirs);
         }

@@ -1,6 +1,7 @@
 //! When a load warms up, measures and ends.
 
 use crate::clock::{Nanos, NEVER};
+use crate::windows::LoadWindows;
 
 /// The stages of a load that has connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +40,19 @@ impl Window {
             Some(Phase::WarmUp)
         } else {
             Some(Phase::Measure)
+        }
+    }
+
+    /// The same by the time that counts, which stands still outside of `windows`.
+    pub fn counted(self, windows: Option<&LoadWindows>) -> Self {
+        let Some(windows) = windows.filter(|_| self != Self::CLOSED) else {
+            return self;
+        };
+        Self {
+            warm_up: windows.counted(self.warm_up),
+            start: windows.counted(self.start),
+            closing: windows.counted(self.closing),
+            end: windows.counted(self.end),
         }
     }
 }

@@ -22,6 +22,8 @@ pub enum Command {
     },
     /// The end of a taken branch (`\elif` or `\else` was reached from above): continue at `target`.
     Jump { line: u32, target: usize },
+    /// `\draw`: the next row of the script's values of that name.
+    Draw { line: u32, values: String },
     /// `\sleep`.
     Sleep { line: u32, sleep: Sleep },
     /// `\shell`: run and ignore the output.
@@ -44,6 +46,7 @@ impl Command {
             Self::Set { line, .. }
             | Self::If { line, .. }
             | Self::Jump { line, .. }
+            | Self::Draw { line, .. }
             | Self::Sleep { line, .. }
             | Self::Shell { line, .. }
             | Self::SetShell { line, .. }

@@ -18,6 +18,7 @@ pub(super) enum Meta {
     Elif(Expr),
     Else,
     Endif,
+    Draw(String),
     Sleep(Sleep),
     Shell(Shell),
     SetShell { slot: Slot, shell: Shell },
@@ -64,6 +65,7 @@ pub(super) fn parse(text: &str, at: usize, names: &mut Names) -> Result<(Option<
 /// The commands whose arguments are words.
 fn of_words(name: &str, command: Word<'_>, line: &mut Line<'_>, names: &mut Names) -> Result<Meta, Fault> {
     let meta = match name {
+        "draw" => Meta::Draw(line.needed("the name of values")?.text.to_owned()),
         "sleep" => Meta::Sleep(sleep(line, names)?),
         "shell" => Meta::Shell(shell(line, names)?),
         "setshell" => {

@@ -144,6 +144,7 @@ impl<'a, 'n> Assembly<'a, 'n> {
             Meta::Endif => return self.blocks.end(line),
             Meta::Capture(capture) => return self.capture(capture, after_sql),
             Meta::Set { slot, expr } => Command::Set { line, slot, expr },
+            Meta::Draw(values) => Command::Draw { line, values },
             Meta::Sleep(sleep) => Command::Sleep { line, sleep },
             Meta::Shell(shell) => Command::Shell { line, shell },
             Meta::SetShell { slot, shell } => Command::SetShell { line, slot, shell },

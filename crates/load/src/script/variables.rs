@@ -57,6 +57,11 @@ impl Variables {
         });
     }
 
+    /// Makes the variable undefined: SQL NULL as a parameter.
+    pub fn unset(&mut self, slot: Slot) {
+        self.update(slot, |variable| variable.state = State::Undefined);
+    }
+
     /// Whether the variable has a value.
     pub fn is_defined(&self, slot: Slot) -> bool {
         self.variables

@@ -13,6 +13,10 @@ impl<I: Io> Worker<'_, I> {
         if self.phase != Phase::Running {
             return;
         }
+        if !self.is_on(now) {
+            self.idle.extend(self.again.drain(..).map(|client| (client, now)));
+            return;
+        }
         for _ in 0..self.again.len() {
             let Some(client) = self.again.pop_front() else { break };
             self.begin_or_wait(client, now, None);
@@ -41,16 +45,16 @@ impl<I: Io> Worker<'_, I> {
         let script = self.chosen.take().unwrap_or_else(|| self.choose());
         loop {
             match self.pace.take(now) {
-                Turn::Begin { due } => {
+                Turn::Begin { due, slot } => {
                     if let Pace::Open(_) = self.pace {
                         // A slot that found no free client is late because of the server, not of the generator.
                         let lag = idle_since.map(|since| now.saturating_sub(due.max(since)));
-                        self.work.recorder.slot(now, due, lag);
+                        self.work.recorder.slot(now, slot, lag);
                     }
                     return Some(self.clients.get_mut(client)?.begin(script, due, now, &mut self.work));
                 }
-                Turn::Skip { due } => {
-                    self.work.recorder.slot(now, due, None);
+                Turn::Skip { due, slot } => {
+                    self.work.recorder.slot(now, slot, None);
                     let number = self.first_client + client;
                     self.work.recorder.skipped(number, script, due, now);
                     let state = self.clients.get_mut(client)?;
@@ -66,6 +70,11 @@ impl<I: Io> Worker<'_, I> {
                 }
             }
         }
+    }
+
+    /// Whether transactions may begin: between the windows of an interleaved load they may not.
+    pub(super) fn is_on(&self, now: Nanos) -> bool {
+        self.windows.as_ref().is_none_or(|windows| windows.is_on(now))
     }
 
     fn choose(&mut self) -> u16 {

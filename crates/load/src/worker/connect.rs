@@ -127,6 +127,9 @@ impl<I: Io> Worker<'_, I> {
             let Some(client) = self.connector.waiting.pop_front() else {
                 return;
             };
+            if self.is_gone(client) {
+                continue;
+            }
             let patience = self.connector.plan.patience;
             let Some(attempt) = self.connector.attempts.get_mut(client) else {
                 continue;
@@ -173,8 +176,7 @@ impl<I: Io> Worker<'_, I> {
             state.close();
         }
         if !matches!(self.phase, Phase::Connecting | Phase::Parked | Phase::Running) {
-            self.alive -= 1;
-            return;
+            return self.let_go(client);
         }
         let Some(attempt) = self.connector.attempts.get_mut(client) else {
             return;
@@ -200,7 +202,7 @@ impl<I: Io> Worker<'_, I> {
         if matches!(self.phase, Phase::Connecting | Phase::Parked | Phase::Running) {
             self.connector.waiting.push_front(client);
         } else {
-            self.alive -= 1;
+            self.let_go(client);
         }
     }
 
@@ -272,7 +274,7 @@ impl<I: Io> Worker<'_, I> {
             self.stage.abort(self.stage.clock.now());
         }
         self.connector.settle(client);
-        self.alive -= 1;
+        self.let_go(client);
     }
 }
 

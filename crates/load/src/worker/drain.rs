@@ -66,6 +66,7 @@ impl<I: Io> Worker<'_, I> {
                 self.retire(client);
             } else if !state.is_session() {
                 self.io.close(client);
+                self.let_go(client);
             }
         }
     }
@@ -80,9 +81,9 @@ impl<I: Io> Worker<'_, I> {
                 self.retire(client);
             } else if !state.is_session() {
                 self.io.close(client);
+                self.let_go(client);
             }
         }
-        self.alive = self.clients.iter().filter(|client| client.is_session()).count();
     }
 
     /// No client waits for the server.

@@ -2,7 +2,7 @@
 
 use super::{Phase, Worker};
 use crate::client::Next;
-use crate::clock::{Nanos, SECOND};
+use crate::clock::{Nanos, NEVER, SECOND};
 use crate::io::{Event, Io};
 use crate::record::Code;
 use crate::spec::OnError;
@@ -22,6 +22,10 @@ impl<I: Io> Worker<'_, I> {
             let Some((slot, event)) = self.io.next() else { return };
             if slot == bell {
                 self.serve_shells();
+                continue;
+            }
+            // Fields, since the event borrows the reader.
+            if self.gone.get(slot).copied().unwrap_or(false) {
                 continue;
             }
             let Some(client) = self.clients.get_mut(slot) else {
@@ -83,7 +87,7 @@ impl<I: Io> Worker<'_, I> {
     fn free(&mut self, client: usize, now: Nanos, begun: bool) -> Option<Next> {
         match self.phase {
             // Who is free after the time was over, but before this thread has looked, begins nothing more.
-            Phase::Running if now >= self.window.closing => self.idle.push_back((client, now)),
+            Phase::Running if now >= self.window.closing || !self.is_on(now) => self.idle.push_back((client, now)),
             Phase::Running if begun => self.again.push_back(client),
             Phase::Running => return self.begin(client, now, None),
             Phase::Connecting | Phase::Parked => self.idle.push_back((client, now)),
@@ -143,26 +147,39 @@ impl<I: Io> Worker<'_, I> {
                 true => self.work.recorder.client_lost(code, message.as_bytes()),
                 false => self.work.recorder.clients_lost += 1,
             }
-            self.alive -= 1;
+            self.let_go(client);
             if self.work.rules.on_error == OnError::AbortLoad {
                 self.stage.abort(now);
             }
         } else if done {
             self.done += 1;
-            self.alive -= 1;
+            self.let_go(client);
         } else if matches!(self.phase, Phase::Connecting | Phase::Parked | Phase::Running) {
             self.work.recorder.reconnects += 1;
             self.connector.reset(client);
             self.reconnect_later(client, now);
         } else {
-            self.alive -= 1;
+            self.let_go(client);
         }
     }
 
     /// Says good-bye and closes the session; the client does nothing more.
     pub(super) fn retire(&mut self, client: usize) {
         self.drop_session(client);
-        self.alive -= 1;
+        self.let_go(client);
+    }
+
+    /// The client does nothing more: what it has asked to be woken for is void, and what comes for it is not read.
+    pub(super) fn let_go(&mut self, client: usize) {
+        if let Some(gone) = self.gone.get_mut(client).filter(|gone| !**gone) {
+            *gone = true;
+            self.alive -= 1;
+            self.timers.clear(client);
+        }
+    }
+
+    pub(super) fn is_gone(&self, client: usize) -> bool {
+        self.gone.get(client).copied().unwrap_or(false)
     }
 
     /// Says good-bye and closes the session.
@@ -185,10 +202,15 @@ impl<I: Io> Worker<'_, I> {
     /// Wakes clients from `\sleep` and from the pause before another try to connect.
     pub(super) fn wake_due(&mut self, now: Nanos) {
         while let Some(client) = self.timers.pop(now) {
+            let is_off = self.phase == Phase::Running && !self.is_on(now);
             let Some(state) = self.clients.get_mut(client) else {
                 continue;
             };
-            if state.is_asleep() {
+            if is_off && state.is_resting() {
+                let next = self.windows.as_ref().map_or(NEVER, |windows| windows.next_begin(now));
+                state.rest_longer(next);
+                self.timers.set(client, next);
+            } else if state.is_asleep() {
                 let next = state.wake(now, &mut self.work);
                 self.settle(client, next, now, false);
             } else if !state.is_session() && matches!(self.phase, Phase::Connecting | Phase::Parked | Phase::Running) {

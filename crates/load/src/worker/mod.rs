@@ -28,6 +28,7 @@ use crate::record::{Recorder, Window};
 use crate::result::InFlightResult;
 use crate::script::Prng;
 use crate::stage::Stage;
+use crate::windows::LoadWindows;
 
 pub use connect::ConnectPlan;
 use connect::Connector;
@@ -103,6 +104,7 @@ pub struct Worker<'a, I> {
     first_client: usize,
     phase: Phase,
     window: Window,
+    windows: Option<LoadWindows>,
     connector: Connector<'a>,
     timers: Timers,
     /// Free clients without a transaction, longest first, with the time since when.
@@ -111,7 +113,9 @@ pub struct Worker<'a, I> {
     again: VecDeque<usize>,
     /// The script of the next transaction, once a slot was passed over for it.
     chosen: Option<u16>,
-    /// Clients that may still do something.
+    /// Clients that do nothing more, whatever still comes for them.
+    gone: Vec<bool>,
+    /// How many clients are not gone.
     alive: usize,
     done: usize,
     drain: Nanos,
@@ -136,6 +140,7 @@ impl<'a, I: Io> Worker<'a, I> {
         Self {
             io: parts.io,
             stage: parts.stage,
+            windows: parts.stage.windows().cloned(),
             work: parts.work,
             pace: parts.pace,
             choice: parts.choice,
@@ -148,6 +153,7 @@ impl<'a, I: Io> Worker<'a, I> {
             idle: VecDeque::with_capacity(count),
             again: VecDeque::with_capacity(count),
             chosen: None,
+            gone: vec![false; count],
             alive: count,
             done: 0,
             drain: parts.drain,
@@ -249,15 +255,18 @@ impl<'a, I: Io> Worker<'a, I> {
     }
 
     fn is_measured(&self, now: Nanos) -> bool {
-        matches!(self.phase, Phase::Running | Phase::Finishing) && now >= self.window.start && now < self.window.end
+        matches!(self.phase, Phase::Running | Phase::Finishing)
+            && now >= self.window.start
+            && now < self.window.end
+            && self.is_on(now)
     }
 
     /// How long there is nothing to do but wait.
     fn timeout(&self, turn_began: Nanos) -> Duration {
-        if !self.again.is_empty() || (self.spin && self.phase == Phase::Running) {
+        if !self.again.is_empty() || (self.spin && self.phase == Phase::Running && self.is_on(turn_began)) {
             return Duration::ZERO;
         }
-        let is_punctual = self.pace.next_due().is_some() || self.timers.next().is_some();
+        let is_punctual = self.pace.next_due().is_some() || self.timers.next().is_some() || self.windows.is_some();
         let now = if is_punctual {
             self.stage.clock.now()
         } else {
@@ -276,8 +285,10 @@ impl<'a, I: Io> Worker<'a, I> {
                 if now < self.window.start {
                     until = until.min(self.window.start);
                 }
-                if !self.idle.is_empty() {
-                    until = until.min(self.pace.next_due().unwrap_or(NEVER));
+                match self.windows.as_ref().filter(|windows| !windows.is_on(now)) {
+                    Some(windows) => until = until.min(windows.next_begin(now)),
+                    None if !self.idle.is_empty() => until = until.min(self.pace.next_due().unwrap_or(NEVER)),
+                    None => {}
                 }
             }
             Phase::Finishing => until = until.min(self.window.end),

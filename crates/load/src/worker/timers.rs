@@ -28,6 +28,13 @@ impl Timers {
         }
     }
 
+    /// Lets `client` sleep on.
+    pub(super) fn clear(&mut self, client: usize) {
+        if let Some(stamp) = self.stamps.get_mut(client) {
+            *stamp = stamp.wrapping_add(1);
+        }
+    }
+
     /// The earliest wake-up; it may be void.
     pub(super) fn next(&self) -> Option<Nanos> {
         self.heap.peek().map(|Reverse((at, _, _))| *at)
@@ -60,5 +67,8 @@ mod tests {
         assert_eq!(timers.pop(25), Some(1));
         assert_eq!(timers.pop(100), None);
         assert_eq!(timers.next(), None);
+        timers.set(2, 5);
+        timers.clear(2);
+        assert_eq!(timers.pop(100), None);
     }
 }

@@ -79,7 +79,8 @@ fn step(
         Command::Sleep { sleep, .. } => {
             sleep.microseconds(variables).map_err(|error| error.to_string())?;
         }
-        Command::Shell { .. }
+        Command::Draw { .. }
+        | Command::Shell { .. }
         | Command::SetShell { .. }
         | Command::StartPipeline { .. }
         | Command::SyncPipeline { .. }
