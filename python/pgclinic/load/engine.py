@@ -18,6 +18,8 @@ ALLOW_DEBUG_ENGINE = "PGCLINIC_ALLOW_DEBUG_ENGINE"
 Stopper = _load.Stopper
 #: The rows of one table of a new TPC-C database as blocks of a binary COPY, from (table, warehouses, seed).
 TpccRows = _load.TpccRows
+#: The rows of a twin as blocks of a COPY in text form, from a plan as JSON (model/row_plan.py).
+TwinRows = _load.TwinRows
 
 
 class BuildInfo(Record):

@@ -19,7 +19,7 @@ STATEMENT_TIMEOUT_MS = 3600 * 1000
 
 
 @dataclass(frozen=True)
-class Condition:
+class ConsistencyCondition:
     """``statement`` gives, for a major version, the query that finds the first row that breaks it."""
 
     number: int
@@ -36,28 +36,40 @@ class Violation(Record):
 
 
 CONDITIONS = (
-    Condition(1, "a warehouse took in what its districts took in", lambda major: query("tpcc_ytd_of_districts", major)),
-    Condition(2, "the next order of a district follows its newest one", lambda major: query("tpcc_next_order", major)),
-    Condition(
+    ConsistencyCondition(
+        1, "a warehouse took in what its districts took in", lambda major: query("tpcc_ytd_of_districts", major)
+    ),
+    ConsistencyCondition(
+        2, "the next order of a district follows its newest one", lambda major: query("tpcc_next_order", major)
+    ),
+    ConsistencyCondition(
         3, "new orders of a district are without a gap", lambda major: query("tpcc_new_orders_without_gap", major)
     ),
-    Condition(
+    ConsistencyCondition(
         4, "a district has the lines that its orders count", lambda major: query("tpcc_lines_of_districts", major)
     ),
-    Condition(
+    ConsistencyCondition(
         5, "an order has a carrier unless it is a new order", lambda major: query("tpcc_carrier_of_orders", major)
     ),
-    Condition(6, "an order has the lines that it counts", lambda major: query("tpcc_lines_of_orders", major)),
-    Condition(
+    ConsistencyCondition(
+        6, "an order has the lines that it counts", lambda major: query("tpcc_lines_of_orders", major)
+    ),
+    ConsistencyCondition(
         7, "a line has a delivery date if its order has a carrier", lambda major: query("tpcc_delivery_of_lines", major)
     ),
-    Condition(8, "a warehouse took in what its history says", lambda major: query("tpcc_history_of_warehouses", major)),
-    Condition(9, "a district took in what its history says", lambda major: query("tpcc_history_of_districts", major)),
-    Condition(
+    ConsistencyCondition(
+        8, "a warehouse took in what its history says", lambda major: query("tpcc_history_of_warehouses", major)
+    ),
+    ConsistencyCondition(
+        9, "a district took in what its history says", lambda major: query("tpcc_history_of_districts", major)
+    ),
+    ConsistencyCondition(
         10, "a customer owes what was delivered and not paid", lambda major: query("tpcc_balance_of_customers", major)
     ),
-    Condition(11, "every order but new ones was delivered", lambda major: query("tpcc_deliveries_of_districts", major)),
-    Condition(
+    ConsistencyCondition(
+        11, "every order but new ones was delivered", lambda major: query("tpcc_deliveries_of_districts", major)
+    ),
+    ConsistencyCondition(
         12,
         "a customer's balance and payments are what was delivered",
         lambda major: query("tpcc_payments_of_customers", major),

@@ -17,10 +17,10 @@ from pgclinic.load.crew import Task, TaskTime, Told, run_tasks
 from pgclinic.load.engine import TpccRows
 from pgclinic.load.tpcc_state import StateKind, TpccState, filled_mark, read_state
 from pgclinic.load.tpcc_tables import FOREIGN_KEYS, INDEXES, ROWS_COST_MS, TABLES, VACUUM_COST_MS, Key
+from pgclinic.model.dataset import TPCC_SEED
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.sql import query
 
-DEFAULT_SEED = 42
 SEEDS = 2**63
 WAREHOUSE_MB = 103
 STATEMENT_TIMEOUT_MS = 6 * 3600 * 1000
@@ -35,7 +35,7 @@ def fill_tpcc(
     access: Access,
     warehouses: int,
     *,
-    seed: int = DEFAULT_SEED,
+    seed: int = TPCC_SEED,
     connections: int | None = None,
     replace: bool = False,
     on_stage: Callable[[str], None] = lambda _: None,
@@ -52,7 +52,7 @@ def fill_tpcc(
     if warehouses < 1:
         raise UsageError(f"{warehouses} warehouses cannot be filled: at least 1")
     if not 0 <= seed < SEEDS:
-        raise UsageError(f"{seed} is no seed: 0 to {SEEDS - 1}")
+        raise UsageError(f"{seed} is not a valid seed: 0 to {SEEDS - 1}")
     wanted = TpccState(kind=StateKind.FILLED, warehouses=warehouses, seed=seed)
     with _explained(warehouses), _session(access) as session:
         _lock(session)
@@ -192,10 +192,10 @@ def _explanation(error: QueryError, warehouses: int) -> PgclinicError | None:
         return DiskFullError(
             f"no room on the server's disk to fill {_counted(warehouses)}: about {warehouses * WAREHOUSE_MB:,} MB "
             f"are needed ({error})",
-            hint="make room and fill again; what is half filled is dropped then",
+            hint="free disk space and fill again; incomplete tables are then dropped",
         )
     if state is None or state.startswith(SERVER_GONE):
-        return ServerLostError(f"the server was lost while filling: {error}", hint="the next filling begins anew")
+        return ServerLostError(f"the server was lost while filling: {error}", hint="the next fill starts again")
     if state == STILL_NEEDED:
         return UsageError(f"the old tables cannot be dropped: {error}")
     if state == NOT_ALLOWED:

@@ -1,4 +1,4 @@
-"""What two arms' servers did per transaction, side by side, and which of the differences explain the answer."""
+"""What servers and sessions did: of one trial, and of two arms side by side with what explains their difference."""
 
 from __future__ import annotations
 
@@ -92,3 +92,32 @@ class Cause(Record):
     plan: StatementCompared | None = None
     work: WorkCompared | None = None
     wait: WaitCompared | None = None
+
+
+class StatementShare(Record):
+    """One statement, or one of TPC-C's transactions: its time per transaction of the load, in microseconds as clients
+    waited for it, and that as a share of the time that a session has for a transaction."""
+
+    text: str
+    us: float
+    share: float
+
+
+class TrialActivity(Record):
+    """What the time of one trial went into.
+
+    ``waits`` are shares, of 1, of the time of the load's ``sessions`` by groups of wait events, most first: ``running``
+    for sessions that did not wait, ``idle`` for those that waited for their client. They rest on ``samples`` samples.
+    ``work`` is what the server did per transaction: bytes, microseconds of CPU, numbers of the rest.
+    ``session_us`` is the time that a session has for a transaction. ``checkpoints`` and ``autovacuums`` are those that
+    ended while measuring, None where the server did not show them.
+    """
+
+    sessions: int
+    session_us: float
+    samples: int
+    waits: dict[str, float] = {}
+    work: dict[Work, float] = {}
+    checkpoints: int | None = None
+    autovacuums: int | None = None
+    statements: tuple[StatementShare, ...] = ()

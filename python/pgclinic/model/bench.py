@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
+from pgclinic.model.activity import TrialActivity
+from pgclinic.model.doubt import Doubt
 from pgclinic.model.load import LoadResult, Protocol, TpccSpec
+from pgclinic.model.machine import Machine
 from pgclinic.model.record import Record
-from pgclinic.model.run import Machine, Tool
-
-
-class Condition(Record):
-    """``p99>50ms`` as it was written, and read: ``amount`` is in ms for times, in per cent for shares."""
-
-    text: str
-    metric: str
-    comparison: str
-    amount: float
-
-
-class ThresholdResult(Record):
-    """One ``--fail-if``. ``measured`` is None when nothing could be measured; that counts as crossed."""
-
-    condition: Condition
-    measured: float | None
-    crossed: bool
+from pgclinic.model.run import Tool
+from pgclinic.model.threshold import Threshold, ThresholdResult
+from pgclinic.model.trial import CpuUse
 
 
 class RateTrial(Record):
@@ -44,7 +32,7 @@ class RateSearchResult(Record):
     ``limited`` is ``target`` when a higher rate was seen to miss it, ``ceiling`` when none was tried any higher.
     """
 
-    target: Condition
+    target: Threshold
     rate_tps: float | None
     limited: str
     trials: tuple[RateTrial, ...]
@@ -147,12 +135,27 @@ class TpccFigures(Record):
     violations: tuple[TpccViolation, ...] | None = None
 
 
+class BenchObserved(Record):
+    """What ``--observe`` says of the load that is shown; the whole of it lies in the run folder as trials/1.
+
+    ``counters`` are a trial's, over the measured time. ``missing`` are the views that could not be sampled, each with
+    the server's reason. ``cpu`` includes what observing itself took.
+    """
+
+    counters: dict[str, float]
+    doubts: tuple[Doubt, ...]
+    activity: TrialActivity | None = None
+    cpu: CpuUse | None = None
+    missing: dict[str, str] = {}
+
+
 class BenchResult(Record):
     """One ``pgclinic bench``: what was asked, where it ran, what was measured. Never holds a secret.
 
     ``scale`` is what pgbench prints as the scaling factor, and TPC-C's warehouses. ``partition_method`` is None without
     partitions.
-    ``load`` is the last load that ran: with a rate search, the one at the rate that was found.
+    ``load`` is the last load that ran: with a rate search, the one at the rate that was found. ``observed`` is None
+    without ``--observe``.
     """
 
     command: tuple[str, ...]
@@ -172,4 +175,5 @@ class BenchResult(Record):
     rate_search: RateSearchResult | None = None
     stability: Stability | None = None
     tpcc: TpccFigures | None = None
+    observed: BenchObserved | None = None
     format: int = 1

@@ -5,20 +5,14 @@ from __future__ import annotations
 from enum import Enum
 
 from pgclinic.model.activity import Activity, Cause
-from pgclinic.model.prelude import Prelude
+from pgclinic.model.calibration import Calibration
+from pgclinic.model.doubt import Doubt
+from pgclinic.model.fidelity import Fidelity
+from pgclinic.model.reason import Reason
 from pgclinic.model.record import Record
-from pgclinic.model.trial import Doubt
+from pgclinic.model.threshold import ThresholdSeen
 from pgclinic.model.verdict import Interval, InvalidReason
-
-
-class CompareWord(str, Enum):
-    """What b is beside a. ``no difference`` needs an interval as much as the others do; it is not "none was seen"."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    NO_DIFFERENCE = "no difference"
-    INCONCLUSIVE = "inconclusive"
-    INVALID = "invalid"
+from pgclinic.model.verdict_word import CompareWord
 
 
 class Measure(str, Enum):
@@ -47,29 +41,6 @@ class MeasureCompared(Record):
     interval: Interval | None
 
 
-class Threshold(Record):
-    """``b.p99>1.1a`` as it was written, and read: b / a of ``measure``, which stands in ``comparison`` to ``ratio``."""
-
-    text: str
-    measure: Measure
-    comparison: str
-    ratio: float
-
-
-class ThresholdState(str, Enum):
-    """``crossed`` and ``kept`` are said of whole intervals only."""
-
-    CROSSED = "crossed"
-    KEPT = "kept"
-    UNDECIDED = "undecided"
-
-
-class ThresholdSeen(Record):
-    threshold: Threshold
-    state: ThresholdState
-    interval: Interval | None
-
-
 class ArmCompared(Record):
     """One side: what it is in words, how many trials of it could be used, and how many failed."""
 
@@ -81,9 +52,10 @@ class ArmCompared(Record):
 class Comparison(Record):
     """The answer. ``interval`` is that of b / a in TPS; ratios inside ``null_zone`` count as no difference.
 
-    ``smallest_effect`` is how much slower, as a share, b must be for so many blocks of this noise to tell.
-    ``blocks_needed`` estimates how many more would decide it, where it is inconclusive; ``how`` is the reasoning.
-    ``prelude`` is what a against itself told before, if that was run. ``invalid_because`` is set where the word is
+    ``smallest_effect`` is how much slower, as a share, b must be for this number of blocks to detect it.
+    ``blocks_needed`` estimates how many more would decide it, where it is inconclusive. ``reasons`` lead to it.
+    ``calibration`` is what a against itself told before, if that was run, ``fidelity`` how alike the twin is to its
+    original, where both ran on one. ``invalid_because`` is set where the word is
     *invalid*. ``causes`` say why the slower arm is slower, what matters most first, and are empty without a clear
     answer; ``activity`` is what the servers of both arms did.
     """
@@ -97,12 +69,13 @@ class Comparison(Record):
     measures: tuple[MeasureCompared, ...]
     thresholds: tuple[ThresholdSeen, ...]
     doubts: tuple[Doubt, ...]
-    how: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     server_version: str | None
     smallest_effect: float | None = None
     blocks_needed: int | None = None
-    prelude: Prelude | None = None
+    calibration: Calibration | None = None
     invalid_because: InvalidReason | None = None
+    fidelity: Fidelity | None = None
     causes: tuple[Cause, ...] = ()
     activity: Activity | None = None
     format: int = 1

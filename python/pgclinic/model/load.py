@@ -33,12 +33,25 @@ class Target(Record):
     tls: TlsSpec | None = None
 
 
+class ScriptValues(Record):
+    """Rows that ``\\draw name`` deals to all clients in turn; the variables ``columns`` get the values of one row.
+
+    A value is the text that PostgreSQL reads for it, None is NULL. With the simple protocol it is sent as a quoted
+    literal, else as a parameter. ``:name_number`` is a number that no other draw of the load gets.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+
 class Script(Record):
-    """One pgbench script; ``weight`` is its share among all scripts."""
+    """One pgbench script; ``weight`` is its share among all scripts, ``values`` what its ``\\draw`` commands deal."""
 
     name: str
     text: str
     weight: int = 1
+    values: tuple[ScriptValues, ...] = ()
 
 
 class Convention(str, Enum):
@@ -121,6 +134,26 @@ class LogSpec(Record):
     failures_detailed: bool = False
 
 
+class WindowSpan(Record):
+    """One window in seconds after the origin; its end is not part of it."""
+
+    begin_s: float
+    end_s: float
+
+
+class Windows(Record):
+    """When the clients of an interleaved load may begin transactions: in ``spans`` alone, in order of time.
+
+    ``origin_monotonic_us`` is time.monotonic_ns() / 1000 (CLOCK_MONOTONIC of this host): loads that are given the same
+    origin agree on the time without sharing anything. In the first ``guard_s`` of each window nothing counts; it must
+    be longer than a transaction takes, so that as many transactions are running when counting begins as when it ends.
+    """
+
+    origin_monotonic_us: int
+    spans: tuple[WindowSpan, ...]
+    guard_s: float = 0.0
+
+
 class LoadSpec(Record):
     """One load: who connects, what runs, how long.
 
@@ -135,7 +168,9 @@ class LoadSpec(Record):
     ``all_clients`` a client that gets no session ends the load before it begins. With ``prepare_at_connect`` the
     prepared protocol parses all statements right after connecting, outside of what is measured; else each with its
     first use, as pgbench. ``events`` passes on what clients and the server say when they say it. With ``tpcc`` there
-    are no ``scripts``. ``shell_account`` runs the shell commands of scripts; None is the engine's own account.
+    are no ``scripts``. ``shell_account`` runs the shell commands of scripts; None is the engine's own account. With
+    ``windows`` transactions begin in these alone; their length without guards is ``warm_up_s`` and ``measure_s``
+    together, in this order. Clients stay connected between windows and send nothing.
     """
 
     target: Target
@@ -169,6 +204,7 @@ class LoadSpec(Record):
     spin: bool = False
     shell_account: ShellAccount | None = None
     tpcc: TpccSpec | None = None
+    windows: Windows | None = None
     format: int = 1
 
 
@@ -236,7 +272,7 @@ class ScriptResult(Record):
     """What one script, or one of TPC-C's transactions, did.
 
     ``transactions`` are commits; ``rolled_back`` those that rolled back because their inputs said so (the 1 % of
-    NewOrder), which is no failure. ``begun_before`` is how many of all that ended had begun before measuring did.
+    NewOrder), which is no failure. ``begun_before`` is how many of all that ended had started before measuring did.
     """
 
     name: str
@@ -263,9 +299,9 @@ class SecondFailure(Record):
 class SecondResult(Record):
     """One second of one script. A transaction counts in the second in which it ended, from the start of measuring.
 
-    ``lag_us_sum`` is how late its transactions had begun (open loop). ``hdr`` is their histogram in two digits, if
-    ``second_histograms`` asked for it. ``statements`` were answered in that second, whatever became of their
-    transaction. ``failures`` says how the ``failed`` ones failed. ``span_s`` is less than 1 where the load ended within
+    ``lag_us_sum`` is how late its transactions started (open loop). ``hdr`` is their histogram in two digits, if
+    ``second_histograms`` asked for it. ``statements`` were answered in that second, also those of transactions that
+    fail later. ``failures`` says how the ``failed`` ones failed. ``span_s`` is less than 1 where the load ended within
     the second.
     """
 
@@ -332,6 +368,44 @@ class Engine(Record):
     io: str
 
 
+class WindowResult(Record):
+    """What one window of an interleaved load counted; ``number`` is its index in the spec.
+
+    ``at_s`` is when it began to count, in seconds from the start of measuring. ``guarded`` transactions ended in the
+    guard before that, ``overran`` ones began in the window and ended after it, the last of these ``overrun_us_max``
+    later.
+    """
+
+    number: int
+    at_s: float
+    counted_s: float
+    transactions: int
+    failed: int
+    rolled_back: int
+    statements: int
+    guarded: int
+    overran: int
+    overrun_us_max: int
+
+
+class WindowsResult(Record):
+    """How an interleaved load ran. ``each`` are the measured windows, without those of the warm-up.
+
+    A transaction counts where it ends: in the counted part of the window in which it began. ``span_s`` is the time from
+    the start of measuring to its end, ``loaded_s`` the part of it in which transactions could begin. ``overran`` ended
+    after their window, ``overrun_us_sum`` later in all; ``uncounted`` are these and those that ended in a guard. What
+    was running at the end of the last window is in ``LoadResult.in_flight``.
+    """
+
+    each: tuple[WindowResult, ...]
+    guard_s: float
+    span_s: float
+    loaded_s: float
+    overran: int
+    overrun_us_sum: int
+    uncounted: int
+
+
 class LoadResult(Record):
     """What one load did between the start and the end of measuring.
 
@@ -342,13 +416,16 @@ class LoadResult(Record):
     later than
     ``latency_limit_us`` already, ``late`` ones took longer than that. ``occupancy`` is the share of the time that the
     engine's busiest thread did not wait. Open loop only: ``lag`` is how late the engine itself began transactions that
-    were due, ``schedule_lag`` how late transactions that succeeded had begun for any reason, ``offered`` how many were
-    due while measuring, ``unserved`` how many of these had not begun at its end. ``reconnect_s`` is the time that all
+    were due, ``schedule_lag`` how late transactions that succeeded started for any reason, ``offered`` how many were
+    due while measuring, ``unserved`` how many of these had not started at its end. ``reconnect_s`` is the time that all
     connections took with ``reconnect``. ``messages`` are the errors one by one if ``verbose_errors`` asked for them, a
     thousand a thread; ``messages_dropped`` is how many more there were. ``statements`` is how many were answered while
-    measuring, whatever became of their transactions: what still moves on a server that hardly commits. ``paused_s`` is
+    measuring, also of transactions that failed: what still moves on a server that hardly commits. ``paused_s`` is
     for how long the engine was stopped while measuring, by a signal or with the whole machine, ``longest_pause_s`` the
     longest of these pauses; waiting for a processor is none.
+
+    With ``windows`` the load was interleaved: ``measured_s`` is then the counted time of all windows, every figure is
+    of that time, and ``seconds`` are seconds of it: between windows they stand still.
     """
 
     engine: Engine
@@ -387,9 +464,25 @@ class LoadResult(Record):
     statements: int = 0
     paused_s: float = 0.0
     longest_pause_s: float = 0.0
+    windows: WindowsResult | None = None
     format: int = 1
 
     @property
     def tps(self) -> float:
         """Transactions committed per second of measuring."""
         return self.transactions / self.measured_s if self.measured_s > 0 else 0.0
+
+    @property
+    def span_s(self) -> float:
+        """Seconds from the start of measuring to its end, with the pauses between windows."""
+        return self.windows.span_s if self.windows is not None else self.measured_s
+
+    @property
+    def loaded_s(self) -> float:
+        """Seconds of ``span_s`` in which transactions could begin."""
+        return self.windows.loaded_s if self.windows is not None else self.measured_s
+
+    @property
+    def served(self) -> int:
+        """Transactions that ended within ``span_s``, counted or not: what the server's own counters have seen."""
+        return self.transactions + (self.windows.uncounted if self.windows is not None else 0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.record import Record
+from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
 
 
@@ -24,3 +26,33 @@ class CompareOutput(Record):
     run: str
     report: str | None
     comparison: Comparison
+
+
+class CheckupOutput(Record):
+    """``checkup --json``; ``run`` and ``report`` are null where nothing is kept, ``changes`` without ``--since``."""
+
+    run: str | None
+    report: str | None
+    checkup: Checkup
+    changes: Changes | None = None
+
+
+class AssayOutput(Assay, kw_only=True):
+    """``assay --json``: the assay with its run and its report, as above."""
+
+    run: str
+    report: str | None
+
+
+class SearchOutput(Search, kw_only=True):
+    """``search --json``: the search with its run and its report."""
+
+    run: str
+    report: str | None
+
+
+class BisectOutput(Bisect, kw_only=True):
+    """``bisect --json``: the bisection with its run and its report."""
+
+    run: str
+    report: str | None

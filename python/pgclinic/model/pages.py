@@ -71,7 +71,7 @@ class SpaceFacts(Record):
 
 
 class PageFacts(Record):
-    """Everything that was found out within the time limit. A part that is None is told of in ``missing``.
+    """Everything that was found out within the time limit. ``missing`` says why a part is None.
 
     ``table_pages`` and ``index_pages`` are all pages of the two; ``probe_pages`` those that one run of the probe
     statement visited.

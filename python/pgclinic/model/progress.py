@@ -13,7 +13,8 @@ class Progress(Record):
     """One moment of a run. ``stage`` is what the trial is doing: starting, filling, warming up, measuring, probing.
 
     ``blocks`` stays the same for the whole run: with ``at_most`` it is the number that the run cannot exceed, else the
-    number that it runs. In an A/A calibration ``block`` and ``blocks`` count its trials.
+    number that it runs, and 0 where what comes depends on what came. In an A/A calibration ``block`` and ``blocks``
+    count its trials.
 
     ``tps`` holds the trial's full seconds so far, the newest last. ``left_s`` is the time until the last block that
     may still run would end, None while that is not known.

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
+from pgclinic.model.machine import Machine
 from pgclinic.model.record import Record
 from pgclinic.model.trial import ServerSpec
-
-
-class Machine(Record):
-    """The machine a run was made on. ``memory_bytes`` is all memory; unknown values are None."""
-
-    cpu_model: str
-    cores: int
-    memory_bytes: int
-    kernel: str
-    governor: str | None
-    autogroup: bool | None
-    architecture: str
 
 
 class Tool(Record):
@@ -27,18 +18,32 @@ class Tool(Record):
     python: str
 
 
+class RunKind(str, Enum):
+    """Which command made the run; it decides what its folder holds."""
+
+    STUDY = "study"
+    COMPARE = "compare"
+    BENCH = "bench"
+    CHECKUP = "checkup"
+    ASSAY = "assay"
+    SEARCH = "search"
+    BISECT = "bisect"
+
+
 class RunInfo(Record):
     """run.json: what was asked, with which seed, on which machine, by which tool.
 
     ``profile`` names the study's profile, ``server`` the server wanted in words without secrets; ``wanted`` is the same
-    for a machine, and ``settings`` are those that every arm was given. With them and the seed a run that was cut off
-    is taken up again, at ``resumed_epoch_us``; ``other_machines`` are those it was then gone on with. ``prelude_s`` is
-    how long its prelude measures, 0 for none. ``blocks_max`` is the number of blocks to which the run was extended,
-    None where it still is the profile's; ``blocks_fixed`` the number that was fixed beforehand, where that was raised.
+    for a machine, and ``settings`` are those that every arm was given. With them and the seed an interrupted run
+    is taken up again, at ``resumed_epoch_us``; ``other_machines`` are those on which it was resumed. ``calibration_s``
+    is how long its calibration measures, 0 for none. ``blocks_max`` is the number of blocks to which the run was
+    extended, None where it still is the profile's; ``blocks_fixed`` the number that was fixed beforehand, where that
+    was raised.
+    ``fail_if`` and ``strict`` are a comparison's thresholds, so that judging it again gives the same answer.
     """
 
     command: tuple[str, ...]
-    kind: str
+    kind: RunKind
     name: str
     seed: int
     profile: str
@@ -49,16 +54,18 @@ class RunInfo(Record):
     tool: Tool
     wanted: ServerSpec | None = None
     settings: dict[str, str] = {}
-    prelude_s: float = 0.0
+    calibration_s: float = 0.0
     resumed_epoch_us: tuple[int, ...] = ()
     other_machines: tuple[Machine, ...] = ()
     blocks_max: int | None = None
     blocks_fixed: int | None = None
-    format: int = 1
+    fail_if: tuple[str, ...] = ()
+    strict: bool = False
+    format: int = 2
 
 
 class Second(Record):
-    """One line of seconds.jsonl: one second of one trial, as it happened.
+    """One second of one trial, as it happened.
 
     ``buffer_hits_per_transaction`` is None for seconds in which the server's counters could not be read.
     """

@@ -32,3 +32,11 @@ class Server(Record):
     def major(self) -> int:
         """18 for 18.6, 9 for 9.6."""
         return self.version_num // 10000
+
+
+def server_words(version: str, source: str, database: str | None = None) -> str:
+    """How every command names a server: PostgreSQL 18.6 (embedded), PostgreSQL 16.4 (attached, database shop).
+
+    ``source`` as in Server, or the directory of an installed one.
+    """
+    return f"PostgreSQL {version} ({source if database is None else f'{source}, database {database}'})"

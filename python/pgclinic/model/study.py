@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from enum import Enum
 
+from pgclinic.model.dataset import TwinDataset
+from pgclinic.model.horizon import ReplayedHold
 from pgclinic.model.load import Convention, Isolation, Protocol, Script
 from pgclinic.model.record import Record
 
@@ -27,7 +30,7 @@ class Holder(str, Enum):
 
 
 class Step(Record):
-    """SQL that a session of its own runs ``at_s`` seconds after the load was begun, then every ``every_s``."""
+    """SQL that a session of its own runs ``at_s`` seconds after the load was started, then every ``every_s``."""
 
     at_s: float
     sql: str
@@ -37,9 +40,14 @@ class Step(Record):
 class Condition(Record):
     """What else goes on beside the load; everything unset means: nothing.
 
-    ``release_at_s`` is when the holder lets go of the horizon, in seconds after the load was begun. With ``time_outs``
-    the server's time-outs apply to the session that holds it, and may end it. ``idle_sessions`` are connections that do
-    nothing at all. ``checkpoint_every_s`` is how often a session asks for a checkpoint.
+    ``release_at_s`` is when the holder lets go of the horizon, in seconds after the load was started. With
+    ``time_outs`` the server's time-outs apply to the session that holds it, and may end it. ``idle_sessions`` are
+    connections that do nothing at all. ``checkpoint_every_s`` is how often a session asks for a checkpoint.
+
+    ``replay_horizon`` names the file of a recorded horizon, which sessions hold as long and as often as it was held: in
+    the recorded time, or with the whole recording in ``replay_s`` seconds. No hold lasts longer than
+    ``replay_hold_s_max`` seconds of the recording, as a timeout would have ended it. ``holds`` are what
+    follows from these.
     """
 
     horizon_held_by: Holder | None = None
@@ -48,6 +56,10 @@ class Condition(Record):
     idle_sessions: int = 0
     checkpoint_every_s: float | None = None
     steps: tuple[Step, ...] = ()
+    replay_horizon: str | None = None
+    replay_s: float | None = None
+    replay_hold_s_max: float | None = None
+    holds: tuple[ReplayedHold, ...] = ()
 
 
 class TpccWorkload(Record):
@@ -68,19 +80,23 @@ class PagesWanted(Record):
 class Workload(Record):
     """What the data are and what clients do. ``fill`` is SQL, run once; its result is kept as a template.
 
+    ``twin`` is a live database rebuilt, in place of ``fill``; ``changes`` are SQL as well, run on the data of either.
+
     ``probe`` is one statement whose pages are counted by EXPLAIN (ANALYZE, BUFFERS) at the end of each trial.
-    ``gauges`` are statements of our own that give one number each, read after the load while the condition lasts;
+    ``custom_metrics`` are statements that return one number each, read after the load while the condition lasts;
     claims and mechanisms name them as they name counters. ``pages`` are looked into then as well.
     """
 
     fill: str = ""
+    changes: str = ""
+    twin: TwinDataset | None = None
     scripts: tuple[Script, ...] = ()
     tpcc: TpccWorkload | None = None
     clients: int = 1
     threads: int = 1
     protocol: Protocol = Protocol.SIMPLE
     probe: str | None = None
-    gauges: dict[str, str] = {}
+    custom_metrics: dict[str, str] = {}
     pages: PagesWanted | None = None
 
 
@@ -88,6 +104,7 @@ class WorkloadChange(Record):
     """What one arm does otherwise than the study's workload; everything unset stays as it is."""
 
     fill: str | None = None
+    changes: str | None = None
     scripts: tuple[Script, ...] | None = None
     clients: int | None = None
     probe: str | None = None
@@ -129,14 +146,15 @@ class Profile(Record):
 
     Only the arms that ``measure_s`` names are run, and only claims about these are judged; with ``claims``, names of
     them, no others.
-    A budget in seconds counts from the start of the first trial; a block that cannot be finished in it is not begun,
+    A budget in seconds counts from the start of the first trial; a block that cannot be finished in it is not started,
     but for the last of ``blocks_min``, without which there is no verdict: it may overrun the budget by a quarter.
     With ``blocks_min`` equal to ``blocks_max`` nobody stops on what was seen, and the interval is the narrower one of
     a fixed number of blocks. ``warehouses`` is TPC-C's size, ``isolation`` overrides its workload's.
     ``clients`` and ``threads`` override the workload's; ``settings``, by arm, those of the arm and of whatever builds
-    on it, unless set there again. With ``prelude_s`` so many seconds of one arm are measured before the blocks, to
-    learn what this machine can tell; they do not count in the budget. With ``warm_up_ends`` steady, ``warm_up_s`` is
-    the longest warm-up: it ends as soon as TPS and the share of pages missed agree in two bins of 5 s.
+    on it, unless set there again. With ``calibration_s`` one arm is measured for that long before the blocks, to
+    learn the minimum detectable effect, outside of the budget. With ``warm_up_ends`` steady, ``warm_up_s`` is
+    the longest warm-up: it ends as soon as TPS and the share of pages missed agree in two bins of 5 s. With
+    ``interleaved`` the arms of a block run together and take turns in short windows, where that is safe.
     """
 
     warm_up_s: float
@@ -149,9 +167,15 @@ class Profile(Record):
     clients: int | None = None
     threads: int | None = None
     settings: dict[str, dict[str, str]] = {}
-    prelude_s: float = 0.0
+    calibration_s: float = 0.0
     warm_up_ends: WarmUpEnd = WarmUpEnd.TIME
     claims: tuple[str, ...] = ()
+    interleaved: bool = False
+
+    @property
+    def blocks_fixed(self) -> int | None:
+        """The number of blocks where it is fixed beforehand, so that nobody stops on what was seen; else None."""
+        return self.blocks_max if self.blocks_min == self.blocks_max else None
 
 
 class Counter(str, Enum):
@@ -196,7 +220,7 @@ class Counter(str, Enum):
 
 
 class Mechanism(Record):
-    """The counter, one of ours or a gauge of the study, that must differ between the arms for the cause to be believed.
+    """The counter, or custom metric of the study, that must differ between the arms for the cause to be believed.
 
     Its value in the claim's arm must be at least ``ratio_min`` times that in the control; a ``ratio_min`` below 1
     claims that it fell, to that many times or less.
@@ -277,43 +301,84 @@ class Revision(Record):
     results_seen: bool
 
 
-class Claim(Record):
+class Question(Record):
     """The measure of ``arm`` against that of ``control``, TPS in the last ``tail_s`` seconds of each trial.
 
-    It has either ``published``, what the source prints, or ``expected``, what should follow; an ``open`` one has
-    neither: it is a question. ``measure`` is what is compared in place of the TPS: a counter, a gauge, or ``decline``,
-    how far the TPS came from begin to end of a trial, as a ratio. A claim with ``levels``, three to nine arms in the
-    order of their level, is a sweep from ``control``, the first, to ``arm``, the last: it is judged by the trend over
-    all of them, and with ``every_step`` also by each step from one level to the next. Without ``tail_s`` whole trials
-    are compared. ``region`` overrides the claimed region of the ratio and needs a ``region_reason``; without it, it is
-    half to twice the published log effect, or all beyond the equivalence margin where only a direction is known. With
-    ``reference_value`` the measure is held against that figure in place of the control's. ``published_others`` are the
-    figures by which the source contradicts itself. ``revisions`` are all changes of the claim since it was first run.
+    Nothing is claimed about the answer: what a comparison asks. ``measure`` is what is compared in place of the TPS: a
+    counter, custom metric, or ``decline``, how far the TPS came from begin to end of a trial, as a ratio. One with
+    ``levels``, three to nine arms in the order of their level, is a sweep from ``control``, the first, to ``arm``, the
+    last: it is judged by the trend over all of them, and with ``every_step`` also by each step from one level to the
+    next. Without ``tail_s`` whole trials are compared. ``region`` overrides the region of the ratio that counts as
+    yes. With ``reference_value`` the measure is held against that figure in place of the control's.
     """
 
     name: str
     text: str
     arm: str
     control: str
-    published: Published | None = None
-    expected: Expected | None = None
     measure: str = "tps"
     levels: tuple[str, ...] = ()
     every_step: bool = False
     reference_value: float | None = None
     tail_s: float | None = None
-    region: tuple[float, float] | None = None
+    region: tuple[float, float | None] | None = None
     region_reason: str | None = None
     mechanisms: tuple[Mechanism, ...] = ()
-    published_windows: PublishedWindow | None = None
-    published_others: tuple[PublishedRatio, ...] = ()
-    revisions: tuple[Revision, ...] = ()
-    open: bool = False
+
+    @property
+    def region_edges(self) -> tuple[float, float] | None:
+        """Both ends of ``region``; without an upper limit (``inf`` in a file, null in JSON) it ends at infinity."""
+        if self.region is None:
+            return None
+        low, high = self.region
+        return low, math.inf if high is None else high
+
+    @property
+    def is_open(self) -> bool:
+        """Nothing is claimed, neither by a source nor by an expectation."""
+        return self.published is None and self.expected is None
 
     @property
     def published_ratio(self) -> float | None:
-        """The ratio that the source prints; None where it prints none."""
+        """The ratio that a source prints; None where none does."""
         return self.published.ratio if self.published is not None else None
+
+    # What only a claim has: a question has none of it.
+
+    @property
+    def published(self) -> Published | None:
+        return None
+
+    @property
+    def expected(self) -> Expected | None:
+        return None
+
+    @property
+    def published_windows(self) -> PublishedWindow | None:
+        return None
+
+    @property
+    def published_others(self) -> tuple[PublishedRatio, ...]:
+        return ()
+
+    @property
+    def revisions(self) -> tuple[Revision, ...]:
+        return ()
+
+
+class Claim(Question):
+    """A question with an answer: ``published``, what a source prints, or ``expected``, what should follow.
+
+    Without ``region``, which needs a ``region_reason``, the claimed region is half to twice the published log effect,
+    or all beyond the equivalence margin where only a direction is known. ``published_others`` are the figures by which
+    the source contradicts itself. ``revisions`` are all changes of the claim since it was first run.
+    """
+
+    published: Published | None = None
+    expected: Expected | None = None
+    published_windows: PublishedWindow | None = None
+    published_others: tuple[PublishedRatio, ...] = ()
+    revisions: tuple[Revision, ...] = ()
 
 
 class Since(Record):
@@ -351,7 +416,8 @@ class Source(Record):
 class Study(Record):
     """A whole study file. ``version`` is the PostgreSQL it runs on unless the user names another.
 
-    ``since`` is by setting. ``revisions`` are changes of the protocol, which concern every claim.
+    ``since`` is by setting. ``revisions`` are changes of the protocol, which concern every claim. ``question`` is what
+    a comparison asks in place of claims; no study file has one.
     """
 
     format: int
@@ -367,3 +433,9 @@ class Study(Record):
     since: dict[str, Since] = {}
     scale: tuple[Scale, ...] = ()
     revisions: tuple[Revision, ...] = ()
+    question: Question | None = None
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """All that is asked of the trials: the claims, or the question of a comparison."""
+        return (self.question,) if self.question is not None else self.claims

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pgclinic.model.dataset import Dataset
+from pgclinic.model.doubt import Doubt
 from pgclinic.model.load import LoadResult, LoadSpec
+from pgclinic.model.machine import Machine
 from pgclinic.model.pages import PageFacts
 from pgclinic.model.processes import ProcessSample
 from pgclinic.model.record import Record
+from pgclinic.model.resting import RestingUse
 from pgclinic.model.sample import Samples
 from pgclinic.model.study import Condition, PagesWanted, WarmUpEnd
+from pgclinic.model.traffic import Traffic
 from pgclinic.model.trial_events import TrialEvents
 
 
@@ -28,11 +33,26 @@ class ServerSpec(Record):
     allow_writes: bool = False
 
 
+class StopRule(Record):
+    """When a trial may end before its time, because what it would still measure changes nothing.
+
+    With ``reference`` as soon as its statements per second lie on one side of that for sure: ``variation`` is the
+    coefficient of variation of such a load's seconds. With ``transactions`` as soon as so many are committed.
+    """
+
+    reference: float | None = None
+    variation: float = 0.0
+    transactions: int | None = None
+
+
 class TrialSpec(Record):
-    """Everything one trial needs, every value a literal. ``load.target`` is filled in once the server is up.
+    """Everything one trial needs, every value a literal.
+
+    ``load`` has neither an address nor scripts: the trial adds the server's and the traffic's once the server is up.
 
     ``block`` and ``position`` say where it stands in the counterbalanced order; ``number`` counts all trials from 1.
     With ``wants_plans`` the server logs the plans of the load's statements when the load is over.
+    ``stop`` is when it may end before its time.
     """
 
     number: int
@@ -41,59 +61,23 @@ class TrialSpec(Record):
     arm: str
     server: ServerSpec
     settings: dict[str, str]
-    fill: str
+    dataset: Dataset
+    traffic: Traffic
     condition: Condition
     load: LoadSpec
     probe: str | None = None
-    gauges: dict[str, str] = {}
+    custom_metrics: dict[str, str] = {}
     pages: PagesWanted | None = None
     warm_up_ends: WarmUpEnd = WarmUpEnd.TIME
     wants_plans: bool = False
-
-
-class DoubtKind(str, Enum):
-    """A typed reason to distrust a trial."""
-
-    STARVED_CPU = "starved_cpu"
-    CLIENT_BOUND = "client_bound"
-    FAILED_TRANSACTIONS = "failed_transactions"
-    CLOCK_JUMP = "clock_jump"
-    NO_COUNTERS = "no_counters"
-    SHORT_TRIAL = "short_trial"
-    SERVER_NOT_VISIBLE = "server_not_visible"
-    SETTING_LEFT_OUT = "setting_left_out"
-    ARM_LEFT_OUT = "arm_left_out"
-    NO_STEADY_STATE = "no_steady_state"
-    CHECKPOINT_IN_ONE_ARM = "checkpoint_in_one_arm"
-    THROTTLING = "throttling"
-    OBSERVERS_COST = "observers_cost"
-    TOO_FEW_EVENTS = "too_few_events"
-    DIFFERENT_MACHINE = "different_machine"
-    PRELUDE_REFUSED = "prelude_refused"
-    CALIBRATION_FAILED = "calibration_failed"
-    STALLED_TRIAL = "stalled_trial"
-    ORDER_EFFECT = "order_effect"
-    TRIALS_LOST = "trials_lost"
-    AUTOVACUUM_IN_ONE_ARM = "autovacuum_in_one_arm"
-    PLANS_DIFFER = "plans_differ"
-    MEMORY_PRESSURE = "memory_pressure"
-    IO_PRESSURE = "io_pressure"
-    UNEQUAL_CPU = "unequal_cpu"
-    UNEVEN_BLOCKS = "uneven_blocks"
-    STOPPED_LOAD = "stopped_load"
-
-
-class Doubt(Record):
-    """``share`` is how much of it there was (of 1); ``advice`` what the reader can do about it."""
-
-    kind: DoubtKind
-    text: str
-    advice: str
-    share: float | None = None
+    stop: StopRule | None = None
 
 
 class CpuUse(Record):
-    """CPU over the measured time. ``others_s`` is what everything but this trial took, steal included.
+    """CPU over the measured time, of an interleaved trial over its own windows alone.
+
+    ``others_s`` is what other programs took, steal included; ``kernel_s`` what the
+    kernel's own threads did, for whom is not known.
 
     ``server_s`` is None for a server whose processes cannot be seen from this machine; if it runs here, in a container
     or under another user, its CPU is part of ``others_s``.
@@ -113,6 +97,7 @@ class CpuUse(Record):
     client_s: float
     observer_s: float
     others_s: float
+    kernel_s: float = 0.0
     pressure_share: float | None = None
     clock_jump_s: float = 0.0
     megahertz_early: float | None = None
@@ -145,17 +130,42 @@ class Observed(Record):
     events: TrialEvents = TrialEvents()
 
 
+class Pruned(Record):
+    """The bound at which a trial was stopped: statements a second, between limits, against its ``reference``."""
+
+    statements_per_s: float
+    low: float
+    high: float
+    reference: float
+
+
 class TrialOutcome(str, Enum):
+    """``pruned`` is a trial that was stopped early because it could no longer matter; ``pruned_at`` says by which
+    bound."""
+
     DONE = "done"
     FAILED = "failed"
+    PRUNED = "pruned"
+
+
+class TrialStage(str, Enum):
+    """Where a trial failed. ``settings``: the server refused a value. ``start``: it did not start. ``load``: it did,
+    and what was to be measured did not come about."""
+
+    SETTINGS = "settings"
+    START = "start"
+    LOAD = "load"
 
 
 class TrialRecord(Record):
-    """What one trial gave. A failed one has ``failure`` in words and no load.
+    """What one trial gave. A failed one has ``failure`` in words, where it ``failed_in``, and no load.
+
+    ``host`` is the host of a fleet that ran it, None for the machine of the command; ``machine`` describes it.
 
     ``settings`` are those the server itself reported for what the arm set; ``counters`` the mechanism counters over
-    the whole measured time, and the study's gauges at its end. ``samples``, ``processes`` and ``events``
-    are at seconds since measuring began; on disk they lie beside the record.
+    the whole measured time, and the study's custom metrics at its end. ``samples``, ``processes`` and ``events``
+    are at seconds since measuring began; on disk they lie beside the record. ``resting`` is what the server of an
+    interleaved trial used in the windows of the others; then ``load.windows`` has its own.
     """
 
     spec: TrialSpec
@@ -172,6 +182,11 @@ class TrialRecord(Record):
     probe: Probe | None = None
     pages: PageFacts | None = None
     cpu: CpuUse | None = None
+    resting: RestingUse | None = None
     doubts: tuple[Doubt, ...] = ()
     failure: str | None = None
-    format: int = 1
+    failed_in: TrialStage | None = None
+    pruned_at: Pruned | None = None
+    host: str | None = None
+    machine: Machine | None = None
+    format: int = 2

@@ -5,31 +5,23 @@ from __future__ import annotations
 import math
 from enum import Enum
 
+from pgclinic.model.doubt import Doubt
 from pgclinic.model.load import SecondFailure
+from pgclinic.model.reason import Reason
 from pgclinic.model.record import Record
-from pgclinic.model.trial import Doubt
-
-
-class VerdictWord(str, Enum):
-    """The word of a claim; an expectation is *confirmed* where a published claim is *replicated*."""
-
-    REPLICATED = "replicated"
-    CONFIRMED = "confirmed"
-    REPLICATED_IN_DIRECTION = "replicated in direction"
-    NO_EFFECT = "no effect"
-    CONTRADICTED = "contradicted"
-    INCONCLUSIVE = "inconclusive"
-    INVALID = "invalid"
+from pgclinic.model.verdict_word import VerdictWord
 
 
 class InvalidReason(str, Enum):
     """Why there is no answer: others took the CPU, a counter did not change as the claimed cause demands, an arm never
-    had a running server, the A/A calibration advised against the run, or no block can be used."""
+    had a running server, the A/A calibration advised against the run, a twin is not alike enough to its original, or no
+    block can be used."""
 
     STARVED_CPU = "starved_cpu"
     CAUSE_NOT_SHOWN = "cause_not_shown"
     NEVER_STARTED = "never_started"
     CALIBRATION_REFUSED = "calibration_refused"
+    TWIN_UNLIKE = "twin_unlike"
     NO_BLOCK = "no_block"
 
 
@@ -158,7 +150,7 @@ class ClaimVerdict(Record):
     None where the source prints none, and ``expected`` says that the claim is an expectation of the study. ``steps``
     are those of a sweep that claims every step from one level to the next.
 
-    ``how`` is the reasoning in words, one step an entry, as the report prints it. ``upheld_together`` is whether it
+    ``reasons`` are the steps of the reasoning, in order. ``upheld_together`` is whether it
     is upheld among all claims of the study at a false discovery rate of 5 % (e-BH on the claim's own region, or on its
     direction where that is all that is replicated); None where it is the only one. ``invalid_because`` is set where the
     word is *invalid*, and in no other verdict.
@@ -172,7 +164,7 @@ class ClaimVerdict(Record):
     blocks: tuple[BlockRatio, ...]
     mechanisms: tuple[MechanismSeen, ...]
     windows: tuple[WindowSeen, ...]
-    how: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     qualifier: str | None = None
     blocks_needed: int | None = None
     published_others: tuple[PublishedSeen, ...] = ()

@@ -16,6 +16,7 @@ from pgclinic.pg.dsn import dsn_of
 Connection = psycopg.Connection[tuple[Any, ...]]
 APPLICATION_NAME = "pgclinic"
 CONNECT_TIMEOUT_S = 5
+SET_CONFIG = "select pg_catalog.set_config(%s, %s, false)"
 
 
 def connect(
@@ -68,13 +69,17 @@ def _open(dsn: str, keywords: dict[str, Any], application_name: str, *, attached
         raise ServerLostError(f"the server does not answer: {reason}") from error
 
 
-def _limit(connection: Connection, statement_ms: int | None, lock_ms: int | None, read_only: bool) -> None:
-    """Set limits by statements: a connection pooler refuses them as start-up options."""
+def session_limits(statement_ms: int | None, lock_ms: int | None, read_only: bool) -> dict[str, str]:
+    """The settings that a session of ours begins with."""
     wanted = {
         "statement_timeout": None if statement_ms is None else f"{statement_ms}ms",
         "lock_timeout": None if lock_ms is None else f"{lock_ms}ms",
         "default_transaction_read_only": "on" if read_only else None,
     }
-    for name, value in wanted.items():
-        if value is not None:
-            connection.execute("select pg_catalog.set_config(%s, %s, false)", (name, value))
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _limit(connection: Connection, statement_ms: int | None, lock_ms: int | None, read_only: bool) -> None:
+    """Set limits by statements: a connection pooler refuses them as start-up options."""
+    for name, value in session_limits(statement_ms, lock_ms, read_only).items():
+        connection.execute(SET_CONFIG, (name, value))

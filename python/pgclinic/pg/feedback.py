@@ -51,7 +51,7 @@ def _wait_until_taken(access: Access) -> None:
             if session.rows(query("slot_horizon", access.major)):
                 return
             time.sleep(0.05)
-    raise RunFailedError("the server did not take the feedback of the standby")
+    raise RunFailedError("the server did not accept the feedback of the standby")
 
 
 def _value(connection: pq.abc.PGconn, command: bytes, column: int = 0) -> bytes:

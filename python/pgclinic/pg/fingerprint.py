@@ -1,6 +1,6 @@
 """What a statement is, whatever its constants are: a fingerprint of its text.
 
-PostgreSQL's own parser tells where pglast is installed (the extra ``sql``); else the words of the text do.
+PostgreSQL's own parser tells where pglast can be loaded; else the words of the text do.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ _BEFORE_VALUE = frozenset(
         *("select", "set", "then", "to", "values", "when", "where"),
     )
 )
+_PARAMETER = re.compile(r"\$\d+")
+#: Alone they are the start of a constant that has no end.
+_OPENS_CONSTANT = ("'", "$")
 _IN_LIST = re.compile(r"\bin \( \?(?: , \?)+ \)")
 
 
@@ -73,6 +76,26 @@ def normalised(text: str) -> str:
     while tokens and tokens[-1] == ";":
         tokens.pop()
     return _IN_LIST.sub(f"in ( {_PLACE} )", " ".join(tokens))
+
+
+def without_constants(text: str) -> str:
+    """The same statement with a question mark for each constant, without comments; ``$1`` stays.
+
+    A text that was cut off inside a constant or a comment ends there.
+    """
+    shown: list[str] = []
+    for match in _TOKEN.finditer(text):
+        kind, token = match.lastgroup, match[0]
+        if kind == "space":
+            shown.append(token if token.isspace() else " ")
+        elif kind == "constant" and not _PARAMETER.fullmatch(token):
+            shown.append(_PLACE)
+        elif token in _OPENS_CONSTANT or text.startswith("/*", match.start()):
+            shown.append(_PLACE)
+            break
+        else:
+            shown.append(token)
+    return "".join(shown)
 
 
 def _is_sign(before: list[str]) -> bool:

@@ -50,11 +50,11 @@ def _refuse_what_the_engine_cannot(access: Access) -> None:
     if access.encrypted_by == "GSSAPI":
         raise UsageError(
             "the server was reached by GSSAPI encryption, which the load engine does not speak",
-            hint="add gssencmode=disable where the server allows it",
+            hint="add gssencmode=disable if the server allows it",
         )
     if access.server.host.startswith("@"):
         raise UsageError("the load engine does not connect to abstract sockets", hint="name a socket directory")
     if keywords.get("load_balance_hosts", "disable") != "disable":
-        raise UsageError("load_balance_hosts is not supported: all clients use the host that was reached first")
+        raise UsageError("load_balance_hosts is not supported: all clients use the host that was connected first")
     if keywords.get("require_auth"):
         raise UsageError("require_auth is not supported by the load engine")

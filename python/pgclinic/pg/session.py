@@ -66,11 +66,20 @@ class Session:
     """An autocommit session with a statement_timeout. Close it, or use it in a ``with``."""
 
     def __init__(
-        self, access: Access, *, statement_timeout_ms: int, application_name: str, database: str | None = None
+        self,
+        access: Access,
+        *,
+        statement_timeout_ms: int,
+        application_name: str,
+        database: str | None = None,
+        lock_timeout_ms: int | None = None,
+        read_only: bool = False,
     ) -> None:
         self._connection = connect(
             access.server,
             statement_timeout_ms=statement_timeout_ms,
+            lock_timeout_ms=lock_timeout_ms,
+            read_only=read_only,
             application_name=application_name,
             database=database,
             secrets=access.secrets,
@@ -91,7 +100,7 @@ class Session:
         """The first row of the result. Raises QueryError, also when there is none."""
         rows = self.rows(sql, values)
         if not rows:
-            raise QueryError("the query gave no row", sqlstate=None)
+            raise QueryError("the query returned no row", sqlstate=None)
         return rows[0]
 
     def rows(self, sql: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
@@ -99,6 +108,23 @@ class Session:
         cursor = self._run(sql, values)
         try:
             return cursor.fetchall()
+        except psycopg.Error as error:
+            raise _translated(error) from error
+
+    def document(self, sql: str) -> bytes:
+        """The only value of the only row as it was sent, such as a large JSON text. Raises QueryError."""
+        result = self._run(sql).pgresult
+        value = result.get_value(0, 0) if result is not None and result.ntuples else None
+        if value is None:
+            raise QueryError("the query returned no value", sqlstate=None)
+        return value
+
+    def records(self, sql: str, values: Mapping[str, object] | None = None) -> list[dict[str, Any]]:
+        """All rows of the last statement's result, each by the names of its columns. Raises QueryError."""
+        cursor = self._run(sql, values)
+        names = [column.name for column in cursor.description or ()]
+        try:
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
         except psycopg.Error as error:
             raise _translated(error) from error
 

@@ -43,7 +43,7 @@ def check_session_settings(access: Access, settings: Mapping[str, str]) -> None:
         if setting is not None and setting.context in _NEEDS:
             raise SettingError(
                 f"{name} cannot be set for a session: it needs {_NEEDS[setting.context]}",
-                hint="leave --dsn out, and the lab starts a server with it",
+                hint="omit --dsn: the lab then starts a server with this setting",
             )
     try:
         # Only the server knows what this user may set.

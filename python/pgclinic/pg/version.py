@@ -68,5 +68,7 @@ def parse_version(text: str) -> Version:
     if head >= 10:
         return Version(family=head * 10000, minor=second, stage=stage)
     if second is None:
-        raise UsageError(f"PostgreSQL {text} needs its second number", hint="before 10 a branch is written as 9.6")
+        raise UsageError(
+            f"PostgreSQL {text} needs its minor version", hint="before 10 a major version has two numbers, such as 9.6"
+        )
     return Version(family=head * 10000 + second * 100, minor=third, stage=stage)

@@ -1,9 +1,9 @@
 """How long a slice should be on this machine, and how small an effect can be told in a budget.
 
-Both are read off an A/A prelude: TPS by the second while nothing differs. A pair of slices of length L costs 2L and the
-switch between the arms, and its log ratio has the variance v(L). Blocks are averaged, so a budget B leaves the variance
-v(L) (2L + switch) / B: the best length has the least v(L) (2L + switch). Independent seconds would ask for the longest
-slice, a drifting machine for the shortest; real ones lie between.
+Both are read off an A/A calibration: TPS by the second while nothing differs. A pair of slices of length L costs 2L and
+the switch between the arms, and its log ratio has the variance v(L). Blocks are averaged, so a budget B leaves the
+variance v(L) (2L + switch) / B: the best length has the least v(L) (2L + switch). Independent seconds would ask for the
+longest slice, a drifting machine for the shortest; real ones lie between.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from statistics import NormalDist
 
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.confidence_sequence import half_width
@@ -26,7 +27,7 @@ AS_GOOD = 1.1
 PAIRS_MIN = 3
 
 #: The 70 % point of the normal distribution.
-_NORMAL_70 = 0.5244005
+_NORMAL_70 = NormalDist().inv_cdf(0.7)
 
 #: How likely an effect of the size called resolvable is resolved.
 POWER = 0.8
@@ -59,7 +60,7 @@ def caution(pairs: int) -> float:
     """By what factor a deviation read off ``pairs`` pairs may be too small: exceeded in three cases of ten.
 
     The variance over the truth is distributed as chi-square over its degrees of freedom; its lower 30 % point by Wilson
-    and Hilferty (1931). In simulations this lets four of five studies tell the effect that their prelude had promised;
+    and Hilferty (1931). In simulations this lets four of five studies detect what their calibration had promised;
     without it two of three do.
     """
     part = 2.0 / (9.0 * pairs)
@@ -107,7 +108,7 @@ def longest_length(series: Sequence[Sequence[float]], gap_s: int = 0) -> int:
 def pair_deviation(series: Sequence[Sequence[float]], length_s: int, gap_s: int = 0) -> float:
     """Root mean square of the log ratios of neighbours, over all series in which two slices fit.
 
-    About zero and not about their mean: in an A/A prelude the true ratio is 1.
+    About zero and not about their mean: in an A/A calibration the true ratio is 1.
     """
     squares = [value**2 for tps in series for value in neighbour_log_ratios(tps, length_s, gap_s)]
     if not squares:
@@ -162,6 +163,62 @@ def best_slice(noises: Sequence[SliceNoise], budget_s: float, blocks_min: int) -
         return None
     limit = AS_GOOD * min(noise.score for noise in affordable)
     return next(noise for noise in affordable if noise.score <= limit)
+
+
+#: Longer windows than this are no interleaving: noise of a shared machine changes within some seconds.
+WINDOW_S_MAX = 10
+
+
+@dataclass(frozen=True)
+class WindowNoise:
+    """What windows of ``window_s`` are worth in an interleaved block, guard included.
+
+    ``deviation`` is the standard deviation of the log ratio of two windows that follow each other; ``counted_share``
+    the part of a window that counts.
+    """
+
+    window_s: int
+    deviation: float
+    counted_share: float
+
+    @property
+    def score(self) -> float:
+        """The variance that a block of a given length leaves; less is better.
+
+        A block of T seconds holds T / 2L pairs of windows, so its variance is v(L) 2L / T; a guard takes away from what
+        counts, which makes it larger by as much.
+        """
+        return self.deviation**2 * 2.0 * self.window_s / self.counted_share
+
+
+def window_noises(series: Sequence[Sequence[float]], guard_s: float) -> tuple[WindowNoise, ...]:
+    """The noise of every window length that the series can show, shortest first.
+
+    Windows follow each other without a gap, unlike the slices of sequential blocks: nothing is started in between.
+    """
+    longest = min(WINDOW_S_MAX, longest_length(series))
+    return tuple(
+        WindowNoise(
+            window_s=length,
+            deviation=pair_deviation(series, length),
+            counted_share=(length - guard_s) / length,
+        )
+        for length in range(1, longest + 1)
+        # A window without a transaction has no log ratio, so nothing can be said of windows as short as that.
+        if length > guard_s and not any(_has_empty_run(tps, length) for tps in series)
+    )
+
+
+def _has_empty_run(tps: Sequence[float], length: int) -> bool:
+    return any(not any(tps[at : at + length]) for at in range(len(tps) - length + 1))
+
+
+def best_window(noises: Sequence[WindowNoise]) -> WindowNoise | None:
+    """The shortest window whose score is as good as the best; None where the series showed none."""
+    if not noises:
+        return None
+    limit = AS_GOOD * min(noise.score for noise in noises)
+    return next(noise for noise in noises if noise.score <= limit)
 
 
 def blocks_in_budget(block_s: float, budget_s: float) -> int:

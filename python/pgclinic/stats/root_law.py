@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import linear_regression
 
-from pgclinic.stats.slope import least_squares_slope
 from pgclinic.stats.summary import mean
 
 #: By how much more a hit costs that memory must serve than one that a cache serves: benches/price_of_a_hit.py.
@@ -78,8 +78,7 @@ class RootLaw:
 
 def fit_line(x: Sequence[float], y: Sequence[float]) -> Line:
     """Least squares. Raises ValueError without two different x."""
-    slope = least_squares_slope(x, y)
-    at_zero = mean(y) - slope * mean(x)
+    slope, at_zero = linear_regression(x, y)
     centre = mean(y)
     total = math.fsum((value - centre) ** 2 for value in y)
     rest = math.fsum((value - at_zero - slope * place) ** 2 for place, value in zip(x, y, strict=True))

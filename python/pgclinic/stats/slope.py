@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pgclinic.stats.summary import mean, median
+from pgclinic.stats.summary import median
 
 
 def theil_sen(x: Sequence[float], y: Sequence[float]) -> float:
@@ -34,15 +34,6 @@ def log_slope_per_s(tps: Sequence[float]) -> float:
     """
     seen = [(float(second), math.log(value)) for second, value in enumerate(tps) if value > 0]
     return theil_sen([second for second, _ in seen], [value for _, value in seen])
-
-
-def least_squares_slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """The slope of the straight line with the least squares."""
-    centre_x, centre_y = mean(x), mean(y)
-    below = math.fsum((value - centre_x) ** 2 for value in x)
-    if below == 0.0:
-        raise ValueError("a slope needs two different values of x")
-    return math.fsum((a - centre_x) * (b - centre_y) for a, b in zip(x, y, strict=True)) / below
 
 
 def monotone(counter: Sequence[float], direction: int) -> bool:

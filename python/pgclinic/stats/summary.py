@@ -1,32 +1,21 @@
-"""Simple summaries of a few numbers."""
+"""Simple summaries of a few numbers. Mean and median are the standard library's; its mean is of an exact sum."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import fmean as mean
+from statistics import median
 
-
-def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean; the sum is exact, so it does not depend on the order."""
-    if not values:
-        raise ValueError("the mean of no values is not defined")
-    return math.fsum(values) / len(values)
+__all__ = ["mean", "median", "standard_deviation"]
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """Sample standard deviation, with n - 1 below the line."""
+    """Sample standard deviation, with n - 1 below the line.
+
+    ``statistics.stdev`` calculates with fractions, which takes thirty times as long, and simulations call this often.
+    """
     if len(values) < 2:
         raise ValueError("a standard deviation needs two values or more")
     centre = mean(values)
     return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
-
-
-def median(values: Sequence[float]) -> float:
-    """The middle value, or the mean of the two middle ones."""
-    if not values:
-        raise ValueError("the median of no values is not defined")
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[half]
-    return (ordered[half - 1] + ordered[half]) / 2

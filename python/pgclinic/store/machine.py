@@ -6,7 +6,7 @@ import os
 import platform
 from pathlib import Path
 
-from pgclinic.model.run import Machine
+from pgclinic.model.machine import Machine
 
 
 def read_machine() -> Machine:

@@ -1,12 +1,15 @@
 """A run folder: written record by record while a command runs, read back by judge and report.
 
 run.json                    what was asked, on which machine, by which tool
-study.toml                  the study file as it was read
+plan.json                   the arms as they were resolved, every value a literal, and what is asked of them
+study.toml                  the study file as it was read; only where there was one
 trials/<n>/record.json      one trial, written whole as soon as it ends
 trials/<n>/observed.json    what was sampled while it ran
-seconds.jsonl               one line a second of every trial, appended live
-prelude.json                what the trials of block 0, the prelude, told of the machine; only where there was one
-verdict.json, report.html   (and comparison.json) made from the above, and made again by ``study judge``
+events.jsonl                stages, seconds, ends of trials, verdicts, appended live (seconds.jsonl in format 1)
+calibration.json            what the A/A calibration, block 0, says of the machine (prelude.json in format 1)
+levels.json                 the values that a search may try
+verdict.json, report.html   (and comparison.json, assay.json, search.json, bisect.json) made from the above, and made
+                            again by ``study judge``
 """
 
 from __future__ import annotations
@@ -20,45 +23,51 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from pgclinic.errors import DiskFullError, RunFailedError, UsageError
+from pgclinic.model.bench import BenchResult
+from pgclinic.model.calibration import Calibration
 from pgclinic.model.compare import Comparison
+from pgclinic.model.event import BlockRepeated, Event, SecondMeasured
 from pgclinic.model.load import LoadResult
-from pgclinic.model.prelude import Prelude
-from pgclinic.model.run import RunInfo, Second
+from pgclinic.model.plan import ExperimentPlan
+from pgclinic.model.run import RunInfo, RunKind, Second
 from pgclinic.model.sample import Samples
 from pgclinic.model.trial import Observed, TrialRecord
 from pgclinic.model.trial_events import TrialEvents
+from pgclinic.model.tuning import Assay, Bisect, Levels, Search
 from pgclinic.model.verdict import Verdict
+from pgclinic.store.earlier_formats import decode_info, decode_trial
 
-FORMAT = 1
+FORMAT = 2
 _DIGITS_MAX = 19
 # 115 days, which is also the most that a study may ask for.
 _LONGEST_S = 1e7
 _MANY_DIGITS = re.compile(rb"[0-9]{20}")
 _TRIAL = re.compile(r"[1-9][0-9]{0,17}")
-_Stored = TypeVar("_Stored", RunInfo, TrialRecord, Observed, Prelude)
+_Stored = TypeVar("_Stored", ExperimentPlan, Observed, Calibration, BenchResult, Levels, Assay, Search, Bisect)
 
 
 @dataclass(frozen=True)
 class StoredRun:
     """All that a run folder holds, read back. ``trials`` are in the order in which they ran.
 
-    Those of the prelude, block 0, and their seconds are kept apart: they compare nothing. ``strange`` are entries among
-    the trials that are none.
+    ``plan`` is None for runs of format 1, which have a study file instead. Trials of the A/A calibration, block 0, and
+    their seconds are kept apart: they compare nothing. ``strange`` are entries among the trials that are none.
     """
 
     path: Path
     info: RunInfo
-    study_toml: str
+    plan: ExperimentPlan | None
+    study_toml: str | None
     trials: tuple[TrialRecord, ...]
     seconds: tuple[Second, ...]
-    prelude_trials: tuple[TrialRecord, ...] = ()
-    prelude: Prelude | None = None
+    calibration_trials: tuple[TrialRecord, ...] = ()
+    calibration: Calibration | None = None
     strange: tuple[Path, ...] = ()
 
 
@@ -69,14 +78,18 @@ class RunFolder:
         self.path = path
 
     @classmethod
-    def create(cls, parent: Path, name: str, info: RunInfo, study_toml: str) -> RunFolder:
+    def create(
+        cls, parent: Path, name: str, info: RunInfo, plan: ExperimentPlan, study_toml: str | None = None
+    ) -> RunFolder:
         """Make ``parent/name``, or ``name-2`` and so on where that exists: nothing is ever overwritten."""
         with disk_errors(parent):
             parent.mkdir(parents=True, exist_ok=True)
             path = new_folder(parent, name)
             folder = cls(path)
             write_whole(path / "run.json", _json(info))
-            write_whole(path / "study.toml", study_toml.encode())
+            write_whole(path / "plan.json", _json(plan))
+            if study_toml is not None:
+                write_whole(path / "study.toml", study_toml.encode())
             (path / "trials").mkdir()
         return folder
 
@@ -89,17 +102,17 @@ class RunFolder:
             # The record comes last: with it the trial is complete.
             write_whole(folder / "record.json", _json(_without_observed(record)))
 
-    def add_second(self, second: Second) -> None:
-        with disk_errors(self.path), (self.path / "seconds.jsonl").open("ab") as out:
-            out.write(msgspec.json.encode(second) + b"\n")
+    def add_event(self, event: Event) -> None:
+        with disk_errors(self.path), (self.path / "events.jsonl").open("ab") as out:
+            out.write(msgspec.json.encode(event) + b"\n")
 
     def write_info(self, info: RunInfo) -> None:
         with disk_errors(self.path):
             write_whole(self.path / "run.json", _json(info))
 
-    def write_prelude(self, prelude: Prelude) -> None:
+    def write_calibration(self, calibration: Calibration) -> None:
         with disk_errors(self.path):
-            write_whole(self.path / "prelude.json", _json(prelude))
+            write_whole(self.path / "calibration.json", _json(calibration))
 
     def last_number(self) -> int:
         """The greatest number that any trial has, also one that was cut off; 0 before the first."""
@@ -107,13 +120,13 @@ class RunFolder:
             return max((int(folder.name) for folder in _entries(self.path)[0]), default=0)
 
     def finished(self) -> int:
-        """How many trials, those of a prelude included, are complete."""
+        """How many trials, those of a calibration included, are complete."""
         with disk_errors(self.path):
             return len(_trial_folders(self.path))
 
-    def cut_torn_second(self) -> None:
+    def cut_torn_event(self) -> None:
         """Drop a last line that a kill or a full disk has cut off, so that the next one begins a line of its own."""
-        file = self.path / "seconds.jsonl"
+        file = self.path / "events.jsonl"
         with disk_errors(self.path):
             if file.is_file():
                 os.truncate(file, file.read_bytes().rfind(b"\n") + 1)
@@ -125,6 +138,19 @@ class RunFolder:
     def write_comparison(self, comparison: Comparison) -> None:
         with disk_errors(self.path):
             write_whole(self.path / "comparison.json", _json(comparison))
+
+    def write_levels(self, levels: Levels) -> None:
+        with disk_errors(self.path):
+            write_whole(self.path / "levels.json", _json(levels))
+
+    def read_levels(self) -> Levels:
+        """Raises RunFailedError: damaged, or not there."""
+        return decoded(self.path / "levels.json", Levels)
+
+    def write_tuning(self, found: Assay | Search | Bisect) -> None:
+        """assay.json, search.json or bisect.json."""
+        with disk_errors(self.path):
+            write_whole(self.path / f"{type(found).__name__.lower()}.json", _json(found))
 
     def write_report(self, html: str) -> Path:
         with disk_errors(self.path):
@@ -140,28 +166,57 @@ def read_run(path: Path) -> StoredRun:
         RunFailedError: a file in it is damaged.
     """
     if not (path / "run.json").is_file():
-        raise UsageError(f"{path} is no run folder: it has no run.json", hint="name the folder that a run printed")
+        raise UsageError(f"{path} is not a run folder: it has no run.json", hint="name the folder that a run printed")
     _refuse_newer(path / "run.json")
-    info = _decoded(path / "run.json", RunInfo)
+    info = _read_info(path / "run.json")
+    if info.kind is RunKind.BENCH:
+        return _read_bench(path, info)
+    if info.kind is RunKind.CHECKUP:
+        raise UsageError(
+            f"{path} is a checkup: it has no trials", hint=f"examine it again: pgclinic checkup --from {path}"
+        )
     with _naming(path / "trials"):
         folders, strange = _trial_folders(path), _entries(path)[1]
     trials = tuple(_read_trial(folder) for folder in folders)
-    with _naming(path / "study.toml"):
-        study_toml = (path / "study.toml").read_text(encoding="utf-8")
+    plan = decoded(path / "plan.json", ExperimentPlan) if (path / "plan.json").is_file() else None
+    study_toml = None
+    if plan is None or (path / "study.toml").is_file():
+        with _naming(path / "study.toml"):
+            study_toml = (path / "study.toml").read_text(encoding="utf-8")
     return StoredRun(
         path=path,
         info=info,
+        plan=plan,
         study_toml=study_toml,
         trials=tuple(trial for trial in trials if trial.spec.block > 0),
-        seconds=tuple(second for second in _read_seconds(path / "seconds.jsonl") if second.block > 0),
-        prelude_trials=tuple(trial for trial in trials if trial.spec.block == 0),
-        prelude=_decoded(path / "prelude.json", Prelude) if (path / "prelude.json").is_file() else None,
+        seconds=tuple(second for second in _read_seconds(path) if second.block > 0),
+        calibration_trials=tuple(trial for trial in trials if trial.spec.block == 0),
+        calibration=_read_calibration(path),
         strange=strange,
     )
 
 
+def _read_calibration(path: Path) -> Calibration | None:
+    files = (path / "calibration.json", path / "prelude.json")
+    return next((decoded(file, Calibration) for file in files if file.is_file()), None)
+
+
+def _read_bench(path: Path, info: RunInfo) -> StoredRun:
+    """A run of ``bench`` has one trial where its load was observed, else none; its result is ``bench.json``."""
+    trial = path / "trials" / "1"
+    observed = (trial / "record.json").is_file()
+    return StoredRun(
+        path=path,
+        info=info,
+        plan=None,
+        study_toml=None,
+        trials=(_read_trial(trial),) if observed else (),
+        seconds=tuple(_read_seconds(path)) if observed else (),
+    )
+
+
 def _read_trial(folder: Path) -> TrialRecord:
-    record = _decoded(folder / "record.json", TrialRecord)
+    record = _decoded_trial(folder / "record.json")
     problem = _impossible(record.load) if record.load is not None else None
     if problem is not None:
         file = folder / "record.json"
@@ -169,7 +224,7 @@ def _read_trial(folder: Path) -> TrialRecord:
     beside = folder / "observed.json"
     if not beside.is_file():
         return record
-    observed = _decoded(beside, Observed)
+    observed = decoded(beside, Observed)
     return replace(record, samples=observed.samples, processes=observed.processes, events=observed.events)
 
 
@@ -182,12 +237,27 @@ def _impossible(load: LoadResult) -> str | None:
     return next((f"{what} are {count}" for what, count in counts if count < 0), None)
 
 
-def _decoded(file: Path, kind: type[_Stored]) -> _Stored:
+def _read_info(file: Path) -> RunInfo:
+    with _naming(file):
+        content = file.read_bytes()
+        _refuse_endless_numbers(content)
+        return decode_info(content)
+
+
+def decoded(file: Path, kind: type[_Stored]) -> _Stored:
     """What a file holds. Raises RunFailedError that names the file."""
     with _naming(file):
         content = file.read_bytes()
         _refuse_endless_numbers(content)
         return msgspec.json.decode(content, type=kind)
+
+
+def _decoded_trial(file: Path) -> TrialRecord:
+    """A record of any format. Raises RunFailedError that names the file."""
+    with _naming(file):
+        content = file.read_bytes()
+        _refuse_endless_numbers(content)
+        return decode_trial(content)
 
 
 def _refuse_endless_numbers(content: bytes) -> None:
@@ -239,14 +309,28 @@ def _entries(path: Path) -> tuple[list[Path], tuple[Path, ...]]:
 
 
 def _read_seconds(path: Path) -> Iterator[Second]:
-    if not path.is_file():
-        return
-    decoder = msgspec.json.Decoder(Second)
-    with _naming(path):
+    """The seconds among the events; a run of format 1 has a file of them alone."""
+    events = path / "events.jsonl"
+    if events.is_file():
+        seconds: list[Second] = []
+        for event in read_lines(events, Event):
+            if isinstance(event, SecondMeasured):
+                seconds.append(event.second)
+            elif isinstance(event, BlockRepeated):
+                seconds = [second for second in seconds if second.block != event.block]
+        yield from seconds
+    elif (path / "seconds.jsonl").is_file():
+        yield from read_lines(path / "seconds.jsonl", Second)
+
+
+def read_lines(file: Path, kind: Any) -> Iterator[Any]:
+    """The records of a file with one on each line. Raises RunFailedError that names file and line."""
+    decoder = msgspec.json.Decoder(kind)
+    with _naming(file):
         # What stands behind the last line break was cut off by a kill; all before it are whole.
-        whole = path.read_bytes().split(b"\n")[:-1]
+        whole = file.read_bytes().split(b"\n")[:-1]
     for number, line in enumerate(whole, start=1):
-        with _naming(path):
+        with _naming(file):
             try:
                 if line:
                     yield decoder.decode(line)

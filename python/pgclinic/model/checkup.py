@@ -1,0 +1,72 @@
+"""A checkup: what was found on a server, ranked, and how much of its time that explains."""
+
+from __future__ import annotations
+
+from pgclinic.model.fidelity import Fidelity
+from pgclinic.model.finding import Finding, Health
+from pgclinic.model.record import Record
+from pgclinic.model.twin import Gap
+
+
+class Unchecked(Record):
+    """A pathology that could not be looked for, and why: a part of the snapshot that is missing, or a failure."""
+
+    pathology: str
+    reason: str
+
+
+class Checkup(Record):
+    """``explained_share`` of ``active_sessions`` (their number on average) is accounted for by the findings.
+
+    Findings are in the order in which they are shown: causes by severity, then by the time they account for; what
+    others explain comes after them. ``pathologies`` is how many were looked for. ``fidelity`` is how alike the twin is
+    that proofs were made on.
+    """
+
+    pgclinic: str
+    health: Health
+    server: str
+    version: str
+    database: str
+    taken_epoch_s: float
+    took_s: float
+    observed_s: float
+    statements: int
+    pathologies: int
+    findings: tuple[Finding, ...]
+    active_sessions: float | None = None
+    explained_share: float | None = None
+    gaps: tuple[Gap, ...] = ()
+    unchecked: tuple[Unchecked, ...] = ()
+    fidelity: Fidelity | None = None
+    format: int = 1
+
+    @property
+    def causes(self) -> tuple[Finding, ...]:
+        """Those that no other finding explains."""
+        return tuple(one for one in self.findings if not one.explained_by)
+
+
+class Change(Record):
+    """One finding of two checkups; None where it was not found."""
+
+    key: str
+    before: Finding | None
+    after: Finding | None
+
+
+class Changes(Record):
+    """What became of the findings of an earlier checkup.
+
+    ``unknown`` were found before, and their pathology could not be looked for now. ``same`` is how many neither got
+    better nor worse.
+    """
+
+    since_epoch_s: float
+    health_before: Health
+    new: tuple[Change, ...] = ()
+    worse: tuple[Change, ...] = ()
+    better: tuple[Change, ...] = ()
+    gone: tuple[Change, ...] = ()
+    unknown: tuple[Change, ...] = ()
+    same: int = 0

@@ -1,0 +1,240 @@
+"""Findings of a checkup: a known illness, seen on a server, with what shows it, what it costs and what cures it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pgclinic.model.record import Record
+
+
+class Severity(str, Enum):
+    """``notice`` costs little or may cost later, ``warning`` costs now, ``critical`` is or will soon be an outage."""
+
+    NOTICE = "notice"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """0 for the least."""
+        return tuple(Severity).index(self)
+
+
+class Health(str, Enum):
+    """The verdict of a checkup: that of its worst finding."""
+
+    OK = "ok"
+    WATCH = "watch"
+    SICK = "sick"
+    CRITICAL = "critical"
+
+
+class Confidence(str, Enum):
+    """``certain``: what was read leaves no other explanation; ``likely``; ``possible``: a hint that needs a proof."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+class Role(str, Enum):
+    """Whether a pathology makes others, or is usually made by one."""
+
+    CAUSE = "cause"
+    SYMPTOM = "symptom"
+
+
+class Area(str, Enum):
+    """What part of a server a pathology is of."""
+
+    SETTINGS = "settings"
+    SESSIONS = "sessions and horizon"
+    VACUUM = "vacuum and bloat"
+    SCHEMA = "indexes and schema"
+    PLANNER = "planner and statistics"
+    STATEMENTS = "statements"
+    LOCKS = "transactions and locks"
+    WAL = "WAL and checkpoints"
+    CONNECTIONS = "connections and memory"
+    IO = "I/O"
+    LOGGING = "logging and monitoring"
+    REPLICATION = "replication and slots"
+    WRAPAROUND = "sequences and wraparound"
+    PARTITIONS = "partitions"
+    EXTENSIONS = "extensions"
+    MACHINE = "the machine"
+
+
+class Unit(str, Enum):
+    """What a number is of; the report gives it its sign and as many digits as it is worth."""
+
+    TEXT = ""
+    COUNT = "count"
+    SHARE = "share"
+    RATIO = "ratio"
+    BYTES = "bytes"
+    BYTES_PER_S = "bytes/s"
+    PER_S = "1/s"
+    SECONDS = "s"
+    MILLISECONDS = "ms"
+    DAYS = "days"
+    ROWS = "rows"
+    BUFFERS = "buffers"
+    TRANSACTIONS = "transactions"
+
+
+class Fact(Record):
+    """One figure or word of an evidence. ``name`` is a term as people read it: ``dead rows``, ``last autovacuum``."""
+
+    name: str
+    value: int | float | str
+    unit: Unit = Unit.TEXT
+
+
+class SubjectKind(str, Enum):
+    """What an evidence is about."""
+
+    SETTING = "setting"
+    SESSION = "session"
+    STATEMENT = "statement"
+    TABLE = "table"
+    INDEX = "index"
+    SEQUENCE = "sequence"
+    SLOT = "slot"
+    STANDBY = "standby"
+    PREPARED = "prepared transaction"
+    DATABASE = "database"
+    ROLE = "role"
+    EXTENSION = "extension"
+    FUNCTION = "function"
+    LOG = "log"
+    MACHINE = "machine"
+    SERVER = "server"
+
+
+class Evidence(Record):
+    """One thing that was seen. ``name`` is what it is called: a qualified table, a setting, the text of a statement.
+
+    ``pid`` is that of a session, ``query_id`` that of a statement, ``file`` and ``line`` are where a setting is set.
+    """
+
+    kind: SubjectKind
+    name: str
+    facts: tuple[Fact, ...] = ()
+    pid: int | None = None
+    query_id: int | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+class TimeClaim(Record):
+    """Which part of the time of active sessions a finding accounts for. What fits any of these is of it.
+
+    ``waits`` are TYPE:EVENT, or TYPE: for all of a type; ``query_ids`` are statements, ``backend_types`` kinds of
+    processes. ``fraction`` is the part of what fits that is of the finding, 0 to 1.
+    """
+
+    waits: tuple[str, ...] = ()
+    query_ids: tuple[int, ...] = ()
+    backend_types: tuple[str, ...] = ()
+    fraction: float = 1.0
+
+
+class CostKind(str, Enum):
+    """What a finding costs, in a unit that a person cares about."""
+
+    TIME_SHARE = "share of the time of active sessions"
+    WAIT_S_PER_S = "seconds of waiting in each second"
+    SPACE_BYTES = "bytes on disk"
+    MEMORY_BYTES = "bytes of memory"
+    WAL_BYTES_PER_S = "bytes of WAL a second"
+    IO_BYTES_PER_S = "bytes of I/O a second"
+    DAYS_LEFT = "days until it stops"
+    SECONDS_LEFT = "seconds until throughput halves"
+    BUFFERS_PER_LOOKUP = "buffers a lookup visits"
+    FAILURES_PER_S = "failures a second"
+    COMMITS_LOST_S = "seconds of commits that a crash loses"
+    CPU_SHARE = "share of all CPU"
+
+
+class Cost(Record):
+    """``value`` in the unit of ``kind``; ``basis`` are the figures it was computed from."""
+
+    kind: CostKind
+    value: float
+    basis: tuple[Fact, ...] = ()
+
+
+class Applies(str, Enum):
+    """How a treatment is given."""
+
+    STATEMENT = "statement"
+    RELOAD = "reload"
+    RESTART = "restart"
+    APPLICATION = "application"
+    MACHINE = "machine"
+
+
+class Treatment(Record):
+    """What to do: statements, settings, or for what no command can change, words.
+
+    ``lock`` is the lock that the statements take, ``undo`` the statements that take them back, ``undo_settings`` the
+    values from before (None removes a line). ``prevents`` marks what keeps the illness from coming again.
+    """
+
+    title: str
+    applies: Applies
+    sql: tuple[str, ...] = ()
+    settings: dict[str, str] = {}
+    lock: str | None = None
+    risk: str = ""
+    undo: tuple[str, ...] = ()
+    undo_settings: dict[str, str | None] = {}
+    prevents: bool = False
+
+
+class Proof(Record):
+    """What an experiment on a treatment gave. ``run`` is the folder of its run; the ratio is treated / as it is.
+
+    Without a verdict ``reason`` says why there is none.
+    """
+
+    treatment: int
+    word: str | None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    measure: str = ""
+    on: str = ""
+    run: str | None = None
+    reason: str | None = None
+    mechanism: tuple[Fact, ...] = ()
+    elsewhere: tuple[Fact, ...] = ()
+
+
+class Finding(Record):
+    """A pathology that was seen. ``key`` is the pathology and its subject; it is the same in the next checkup.
+
+    ``tables`` are the qualified names of those that it hurts. ``time_share`` is the part of the time of active sessions
+    that it accounts for, ``explained_by`` are keys of the findings that cause it.
+    """
+
+    key: str
+    pathology: str
+    title: str
+    area: Area
+    role: Role
+    subject: str
+    severity: Severity
+    confidence: Confidence
+    mechanism: str
+    evidence: tuple[Evidence, ...]
+    tables: tuple[str, ...] = ()
+    cost: Cost | None = None
+    claim: TimeClaim | None = None
+    time_share: float | None = None
+    treatments: tuple[Treatment, ...] = ()
+    explained_by: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    no_proof: str | None = None

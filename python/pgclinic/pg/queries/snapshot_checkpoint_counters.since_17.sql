@@ -1,0 +1,4 @@
+-- Checkpoints. Times in ms.
+select num_timed as timed, num_requested as requested, null::int8 as done, write_time as write_ms, sync_time as sync_ms,
+       buffers_written, extract(epoch from stats_reset)::float8 as reset_epoch_s
+  from pg_stat_checkpointer

@@ -1,0 +1,25 @@
+-- The server, the database and the role that asks. Times are seconds of the epoch.
+select current_setting('server_version') as version,
+       current_setting('server_version_num')::int as version_num,
+       extract(epoch from clock_timestamp())::float8 as clock_epoch_s,
+       extract(epoch from pg_postmaster_start_time())::float8 as started_epoch_s,
+       extract(epoch from pg_conf_load_time())::float8 as configured_epoch_s,
+       pg_is_in_recovery() as in_recovery,
+       d.datname as database,
+       current_user as "user",
+       quote_ident(current_user) as user_identifier,
+       coalesce((select rolsuper from pg_roles where rolname = current_user), false) as is_superuser,
+       pg_has_role('pg_read_all_stats', 'usage') as reads_all_statistics,
+       pg_has_role('pg_read_all_settings', 'usage') as reads_all_settings,
+       current_setting('block_size')::int as block_bytes,
+       pg_size_bytes(current_setting('wal_segment_size')) as wal_segment_bytes,
+       current_setting('data_checksums') = 'on' as data_checksums,
+       pg_encoding_to_char(d.encoding) as encoding,
+       d.datcollate as "collate",
+       d.datctype as ctype,
+       txid_snapshot_xmax(txid_current_snapshot()) as next_transaction,
+       pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end,
+                       '0/0')::int8 as wal_position,
+       (select system_identifier from pg_control_system()) as system_identifier
+  from pg_database d
+ where d.datname = current_database()

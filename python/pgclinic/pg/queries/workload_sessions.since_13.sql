@@ -1,0 +1,6 @@
+-- Client sessions of the current database, with the statement that each runs or ran last. Epochs in seconds.
+select extract(epoch from clock_timestamp())::float8 as at_s, pid, state, extract(epoch from xact_start)::float8 as transaction_s,
+       extract(epoch from query_start)::float8 as query_s, null::int8 as query_id, query
+  from pg_catalog.pg_stat_activity
+ where datname = pg_catalog.current_database() and backend_type = 'client backend'
+   and pid <> pg_catalog.pg_backend_pid()

@@ -1,0 +1,99 @@
+"""What a statement wants values for: one record for each place, and for each mention of a table."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pgclinic.model.record import Record
+
+
+class PlaceUse(str, Enum):
+    """How a value is used. ``E`` is an expression with columns, ``$`` the value.
+
+    equal: E = $. unequal: E <> $. low: E > $. high: E < $. pattern: E LIKE $. one_of: E IN ($, ...).
+    array: E = ANY ($). element: $ = ANY (E). contains: E @> $. within: E <@ $. overlaps: E && $. key: E -> $, E ? $.
+    search: E @@ $. delta: E + $. insert, assign: the value of a column. limit, offset. unit: of a function such as
+    date_trunc. other: nothing is known of it.
+    """
+
+    EQUAL = "equal"
+    UNEQUAL = "unequal"
+    LOW = "low"
+    HIGH = "high"
+    PATTERN = "pattern"
+    ONE_OF = "one_of"
+    ARRAY = "array"
+    ELEMENT = "element"
+    CONTAINS = "contains"
+    WITHIN = "within"
+    OVERLAPS = "overlaps"
+    KEY = "key"
+    SEARCH = "search"
+    DELTA = "delta"
+    INSERT = "insert"
+    ASSIGN = "assign"
+    LIMIT = "limit"
+    OFFSET = "offset"
+    UNIT = "unit"
+    OTHER = "other"
+
+
+class Place(Record):
+    """One place, ``$number`` in the text. ``type`` is what stands in its cast, None if the server has to find it out.
+
+    ``source`` is the mention of ``table`` that ``expression`` speaks of, by that mention's alias; ``column`` is
+    its name where the expression is a column alone. ``function`` and ``argument`` are the call in which it stands.
+    ``row`` is which row of VALUES, ``is_list`` that the server put one constant in place of a longer list.
+    """
+
+    number: int
+    use: PlaceUse
+    type: str | None = None
+    source: int | None = None
+    expression: str | None = None
+    table: str | None = None
+    column: str | None = None
+    element: str | None = None
+    function: str | None = None
+    argument: int = 0
+    row: int = 0
+    is_list: bool = False
+
+
+class Source(Record):
+    """One mention of a table. ``filters`` are conditions on it alone that need no value.
+
+    ``ordered`` are its columns that the rows are sorted by, if no other table's are.
+    """
+
+    number: int
+    table: str
+    alias: str
+    filters: tuple[str, ...] = ()
+    ordered: tuple[str, ...] = ()
+
+
+class JoinedBy(Record):
+    """A condition without a value that joins two mentions of tables; ``columns`` where it is an equality of columns."""
+
+    sources: tuple[int, int]
+    condition: str
+    columns: tuple[str, str] | None = None
+
+
+class TypedStatement(Record):
+    """A statement with typed places. ``verb`` is select, insert, update, delete or merge; ``target`` what it changes.
+
+    ``tables`` are all tables it mentions; ``unknown_relations`` those that the schema does not have.
+    """
+
+    text: str
+    verb: str
+    target: str | None
+    places: tuple[Place, ...]
+    sources: tuple[Source, ...]
+    joins: tuple[JoinedBy, ...] = ()
+    tables: tuple[str, ...] = ()
+    unknown_relations: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    locks_rows: bool = False

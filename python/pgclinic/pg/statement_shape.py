@@ -1,0 +1,308 @@
+"""What a statement asks of which tables, as its text alone says it: columns compared, rows wanted, tables joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from pglast import ast, parser
+from pglast.enums import A_Expr_Kind, BoolExprType
+from pglast.stream import RawStream
+
+from pgclinic.model.record import Record
+from pgclinic.pg.statement_kind import nodes_within
+
+_AGGREGATES = frozenset(
+    (
+        *("count", "sum", "min", "max", "avg", "bool_and", "bool_or", "every", "stddev", "variance"),
+        *("array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"),
+        *("percentile_cont", "percentile_disc", "mode", "stddev_pop", "stddev_samp", "var_pop", "var_samp"),
+        *("bit_and", "bit_or", "corr", "xmlagg", "range_agg", "any_value"),
+    )
+)
+_BETWEEN = frozenset((A_Expr_Kind.AEXPR_BETWEEN, A_Expr_Kind.AEXPR_BETWEEN_SYM))
+_LIKE = frozenset((A_Expr_Kind.AEXPR_LIKE, A_Expr_Kind.AEXPR_ILIKE, A_Expr_Kind.AEXPR_SIMILAR))
+_VERBS = {
+    "SelectStmt": "select",
+    "InsertStmt": "insert",
+    "UpdateStmt": "update",
+    "DeleteStmt": "delete",
+    "MergeStmt": "merge",
+}
+
+
+class Mention(Record):
+    """A table in a FROM clause, or the one that is changed. Names of WITH queries are left out."""
+
+    schema: str | None
+    name: str
+    alias: str
+
+
+class Comparison(Record):
+    """One condition that all rows of a level must fulfil, of which one side has exactly one column.
+
+    ``mentions`` are the tables that the column may be of: one, if it is qualified or there is one table alone.
+    ``wrapped`` is None for the column itself, else how it is used: cast, function or expression. ``other`` is what it
+    is compared with: value (no column), column (of another table) or anything. ``operator`` is that of the text, or
+    in, any, between, like.
+    """
+
+    column: str
+    mentions: tuple[Mention, ...]
+    operator: str
+    expression: str
+    wrapped: str | None = None
+    other: str = "value"
+
+
+class Level(Record):
+    """One SELECT, UPDATE or DELETE, without those inside it. ``sources`` counts everything its FROM joins.
+
+    ``ordered_by`` are the plain columns of ORDER BY; ``aggregates`` is whether rows are put together before they are
+    returned.
+    """
+
+    mentions: tuple[Mention, ...]
+    comparisons: tuple[Comparison, ...]
+    sources: int
+    aggregates: bool
+    ordered_by: tuple[str, ...]
+    has_order: bool
+    has_limit: bool
+    has_offset: bool
+    has_conditions: bool
+
+
+class StatementShape(Record):
+    """``verb`` is select, insert, update, delete or merge. The first level is the outermost."""
+
+    verb: str
+    levels: tuple[Level, ...]
+    mentions: tuple[Mention, ...]
+
+    @property
+    def top(self) -> Level:
+        return self.levels[0]
+
+    @property
+    def returns_what_it_reads(self) -> bool:
+        """Whether each row that is found is returned or changed: nothing counts, groups or limits them."""
+        return self.verb in ("select", "update", "delete") and not any(
+            level.aggregates or level.has_limit for level in self.levels
+        )
+
+
+@lru_cache(maxsize=4096)
+def statement_shape(text: str) -> StatementShape | None:
+    """None for what is no single statement with a plan, such as a utility command or a text that was truncated."""
+    try:
+        statements = parser.parse_sql(text)
+    except (parser.ParseError, UnicodeError, RecursionError):
+        return None
+    if len(statements) != 1:
+        return None
+    node: Any = statements[0].stmt
+    if isinstance(node, ast.PrepareStmt):
+        node = node.query
+    verb = _VERBS.get(type(node).__name__)
+    if verb is None:
+        return None
+    named = {str(one.ctename) for one in nodes_within(node) if isinstance(one, ast.CommonTableExpr)}
+    levels = tuple(_level(one, named) for one in _queries(node))
+    if not levels:
+        return None
+    mentions = tuple(
+        _mention(one)
+        for one in sorted(_relations(node), key=lambda one: one.location or 0)
+        if one.schemaname or one.relname not in named
+    )
+    return StatementShape(verb=verb, levels=levels, mentions=tuple(dict.fromkeys(mentions)))
+
+
+def _relations(node: Any) -> Iterator[Any]:
+    yield from (one for one in nodes_within(node) if isinstance(one, ast.RangeVar))
+
+
+def _queries(node: Any) -> Iterator[Any]:
+    """The statement itself, then every query inside it."""
+    if not isinstance(node, ast.InsertStmt):
+        yield node
+    for one in nodes_within(node):
+        if one is not node and isinstance(one, ast.SelectStmt) and not one.valuesLists:
+            yield one
+
+
+def _level(node: Any, named: set[str]) -> Level:
+    items = list(getattr(node, "fromClause", None) or ())
+    if getattr(node, "relation", None) is not None:
+        items = [node.relation, *items, *(getattr(node, "usingClause", None) or ())]
+        if getattr(node, "sourceRelation", None) is not None:
+            items.append(node.sourceRelation)
+    sources = [one for item in items for one in _sources(item)]
+    mentions = tuple(
+        _mention(one)
+        for one in sources
+        if isinstance(one, ast.RangeVar) and (one.schemaname or one.relname not in named)
+    )
+    conditions = [getattr(node, "whereClause", None), getattr(node, "joinCondition", None)]
+    conditions += [one for item in items for one in _join_conditions(item)]
+    known = [one for one in conditions if one is not None]
+    sort = getattr(node, "sortClause", None) or ()
+    return Level(
+        mentions=mentions,
+        comparisons=tuple(
+            one
+            for condition in known
+            for part in _conjuncts(condition)
+            for one in _comparisons(part, mentions, len(sources))
+        ),
+        sources=len(sources),
+        aggregates=_aggregates(node),
+        ordered_by=tuple(one.node.fields[-1].sval for one in sort if _is_column(one.node)),
+        has_order=bool(sort),
+        has_limit=getattr(node, "limitCount", None) is not None,
+        has_offset=getattr(node, "limitOffset", None) is not None,
+        has_conditions=bool(known),
+    )
+
+
+def _sources(item: Any) -> Iterator[Any]:
+    if isinstance(item, ast.JoinExpr):
+        yield from _sources(item.larg)
+        yield from _sources(item.rarg)
+    else:
+        yield item
+
+
+def _join_conditions(item: Any) -> Iterator[Any]:
+    """ON and USING. A column of USING is of both sides, and stands for a comparison of two columns."""
+    if not isinstance(item, ast.JoinExpr):
+        return
+    yield from _join_conditions(item.larg)
+    yield from _join_conditions(item.rarg)
+    if item.quals is not None:
+        yield item.quals
+    for name in item.usingClause or ():
+        sides = [_last_named(item.larg), _last_named(item.rarg)]
+        if all(side is not None for side in sides):
+            left, right = (ast.ColumnRef(fields=(ast.String(sval=side), name)) for side in sides)
+            yield ast.A_Expr(kind=A_Expr_Kind.AEXPR_OP, name=(ast.String(sval="="),), lexpr=left, rexpr=right)
+
+
+def _last_named(item: Any) -> str | None:
+    last = list(_sources(item))[-1]
+    if not isinstance(last, ast.RangeVar):
+        return None
+    return str(last.alias.aliasname if last.alias is not None else last.relname)
+
+
+def _mention(one: Any) -> Mention:
+    alias = one.alias.aliasname if one.alias is not None else one.relname
+    return Mention(schema=one.schemaname, name=one.relname, alias=alias)
+
+
+def _aggregates(node: Any) -> bool:
+    if getattr(node, "groupClause", None) or getattr(node, "distinctClause", None):
+        return True
+    return any(
+        isinstance(one, ast.FuncCall) and not one.over and str((one.funcname or ())[-1].sval) in _AGGREGATES
+        for target in getattr(node, "targetList", None) or ()
+        for one in _outside_of_queries(target)
+    )
+
+
+def _outside_of_queries(node: Any) -> Iterator[Any]:
+    """Nodes below this one, but for those of queries inside it."""
+    waiting: list[Any] = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, tuple):
+            waiting.extend(one)
+        elif isinstance(one, ast.Node) and not isinstance(one, ast.SelectStmt):
+            yield one
+            waiting.extend(getattr(one, name) for name in one)
+
+
+def _conjuncts(node: Any) -> Iterator[Any]:
+    if isinstance(node, ast.BoolExpr) and node.boolop == BoolExprType.AND_EXPR:
+        for one in node.args or ():
+            yield from _conjuncts(one)
+    else:
+        yield node
+
+
+def _comparisons(node: Any, mentions: tuple[Mention, ...], sources: int) -> Iterator[Comparison]:
+    if not isinstance(node, ast.A_Expr) or node.lexpr is None or node.rexpr is None:
+        return
+    left, right = node.lexpr, node.rexpr
+    if isinstance(left, ast.RowExpr) and isinstance(right, ast.RowExpr):
+        for one, other in zip(left.args or (), right.args or (), strict=False):
+            pair = ast.A_Expr(kind=node.kind, name=node.name, lexpr=one, rexpr=other)
+            yield from _comparisons(pair, mentions, sources)
+        return
+    operator = _operator(node)
+    for side, other in ((left, right), (right, left)):
+        columns: list[Any] = [one for one in _outside_of_queries(side) if isinstance(one, ast.ColumnRef)]
+        if len(columns) != 1 or any(isinstance(one, ast.SubLink) for one in _outside_of_queries(side)):
+            continue
+        found = _mentions_of(columns[0], mentions, sources)
+        if not found or not isinstance(columns[0].fields[-1], ast.String):
+            continue
+        yield Comparison(
+            column=str(columns[0].fields[-1].sval),
+            mentions=found,
+            operator=operator,
+            expression=_printed(side),
+            wrapped=_wrapped(side),
+            other=_kind_of(other),
+        )
+
+
+def _operator(node: Any) -> str:
+    if node.kind == A_Expr_Kind.AEXPR_IN:
+        return "in"
+    if node.kind == A_Expr_Kind.AEXPR_OP_ANY:
+        return "any"
+    if node.kind in _BETWEEN:
+        return "between"
+    if node.kind in _LIKE:
+        return "like"
+    return str(node.name[-1].sval) if node.name and node.kind == A_Expr_Kind.AEXPR_OP else ""
+
+
+def _mentions_of(column: Any, mentions: tuple[Mention, ...], sources: int) -> tuple[Mention, ...]:
+    names = [str(one.sval) for one in column.fields if isinstance(one, ast.String)]
+    if len(names) > 1:
+        return tuple(one for one in mentions if one.alias == names[-2])
+    # With a subquery or a function among the sources the column may be of that as well.
+    return mentions if len(mentions) == sources else ()
+
+
+def _wrapped(side: Any) -> str | None:
+    if isinstance(side, ast.ColumnRef):
+        return None
+    if isinstance(side, ast.TypeCast) and isinstance(side.arg, ast.ColumnRef):
+        return "cast"
+    return "function" if isinstance(side, ast.FuncCall) else "expression"
+
+
+def _kind_of(other: Any) -> str:
+    if _is_column(other):
+        return "column"
+    below = list(_outside_of_queries(other))
+    if any(isinstance(one, ast.ColumnRef | ast.SubLink) for one in below):
+        return "anything"
+    return "value"
+
+
+def _is_column(node: Any) -> bool:
+    return isinstance(node, ast.ColumnRef) and isinstance((node.fields or (None,))[-1], ast.String)
+
+
+def _printed(node: Any) -> str:
+    try:
+        return str(RawStream()(node))
+    except (AttributeError, RuntimeError):
+        return ""

@@ -1,0 +1,699 @@
+"""A statement of pg_stat_statements as one that can run: its constants become typed places for values.
+
+The texts that the server keeps can often not even be prepared: ``interval $1``, ``$1 + $2``. Here every expression
+without a column that is compared, inserted or assigned becomes one place with the type of the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from msgspec.structs import replace
+from pglast import ast, parser
+from pglast.enums import A_Expr_Kind, BoolExprType, SetOperation, SortByDir, SortByNulls
+from pglast.stream import RawStream
+
+from pgclinic.errors import UsageError
+from pgclinic.pg.scope import Entry, KnownColumn, KnownSchema, KnownTable, Origin, Scope
+from pgclinic.pg.statement_kind import nodes_within
+from pgclinic.pg.statement_places import JoinedBy, Place, PlaceUse, Source, TypedStatement
+
+_COMPARED = {
+    "=": PlaceUse.EQUAL,
+    "<>": PlaceUse.UNEQUAL,
+    "!=": PlaceUse.UNEQUAL,
+    ">": PlaceUse.LOW,
+    ">=": PlaceUse.LOW,
+    "<": PlaceUse.HIGH,
+    "<=": PlaceUse.HIGH,
+    "~~": PlaceUse.PATTERN,
+    "~~*": PlaceUse.PATTERN,
+    "@>": PlaceUse.CONTAINS,
+    "<@": PlaceUse.WITHIN,
+    "&&": PlaceUse.OVERLAPS,
+    "@@": PlaceUse.SEARCH,
+}
+_MIRRORED = {
+    PlaceUse.LOW: PlaceUse.HIGH,
+    PlaceUse.HIGH: PlaceUse.LOW,
+    PlaceUse.CONTAINS: PlaceUse.WITHIN,
+    PlaceUse.WITHIN: PlaceUse.CONTAINS,
+}
+#: The value has another type than the expression beside it.
+_KEYS = frozenset(("->", "->>", "#>", "#>>", "?", "?|", "?&"))
+_SUMS = frozenset(("+", "-", "*", "/", "%", "||"))
+_BETWEEN = frozenset(
+    (
+        A_Expr_Kind.AEXPR_BETWEEN,
+        A_Expr_Kind.AEXPR_NOT_BETWEEN,
+        A_Expr_Kind.AEXPR_BETWEEN_SYM,
+        A_Expr_Kind.AEXPR_NOT_BETWEEN_SYM,
+    )
+)
+_LIKE = frozenset((A_Expr_Kind.AEXPR_LIKE, A_Expr_Kind.AEXPR_ILIKE, A_Expr_Kind.AEXPR_SIMILAR))
+#: Arithmetic with these takes a value of the column's own type; with dates and times it takes another.
+_ARITHMETIC = frozenset(("smallint", "integer", "bigint", "numeric", "real", "double precision", "money", "interval"))
+_DELTA_TYPES = {
+    "date": "integer",
+    "timestamp with time zone": "interval",
+    "timestamp without time zone": "interval",
+    "text": "text",
+    "character varying": "text",
+    "jsonb": "jsonb",
+}
+#: The comment by which PostgreSQL 18 says that a list was longer.
+_SQUASHED = "/*, ... */"
+
+
+def typed_statement(text: str, schema: KnownSchema) -> TypedStatement:
+    """``text`` with typed places instead of its ``$n``. Raises UsageError for a text that is no single statement."""
+    try:
+        (statement,) = parser.parse_sql(text)
+    except (parser.ParseError, UnicodeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the statement cannot be parsed: {error}") from error
+    rewriter = _Rewriter(schema, is_squashed=_SQUASHED in text)
+    rewriter.statement(statement.stmt, Scope())
+    try:
+        printed = _printed(statement.stmt)
+    except (AttributeError, RuntimeError) as error:
+        raise UsageError(f"the statement cannot be printed: {error}") from error
+    return rewriter.result(printed, statement.stmt)
+
+
+class _Rewriter:
+    """Goes through one tree, puts places into it, and remembers what each is."""
+
+    def __init__(self, schema: KnownSchema, *, is_squashed: bool) -> None:
+        self._schema = schema
+        self._is_squashed = is_squashed
+        self._places: list[Place] = []
+        self._by_original: dict[int, int] = {}
+        self._sources: list[Source] = []
+        self._joins: list[JoinedBy] = []
+        self._unknown: list[str] = []
+        self._row = 0
+
+    def result(self, text: str, node: Any) -> TypedStatement:
+        verb = type(node).__name__.removesuffix("Stmt").lower()
+        relation = getattr(node, "relation", None)
+        target = self._schema.find(relation.schemaname, relation.relname) if relation is not None else None
+        below = nodes_within(node)
+        return TypedStatement(
+            text=text,
+            verb=verb,
+            target=target.name if target is not None else None,
+            places=tuple(self._places),
+            sources=tuple(self._sources),
+            joins=tuple(self._joins),
+            tables=tuple(dict.fromkeys(source.table for source in self._sources)),
+            unknown_relations=tuple(dict.fromkeys(self._unknown)),
+            functions=tuple(dict.fromkeys(_function_name(one) for one in below if isinstance(one, ast.FuncCall))),
+            locks_rows=any(isinstance(one, ast.LockingClause) for one in below),
+        )
+
+    # Statements
+
+    def statement(self, node: Any, outer: Scope) -> dict[str, Origin | None]:
+        """Rewrite a statement; the columns that it returns."""
+        scope = Scope(outer)
+        if getattr(node, "withClause", None) is not None:
+            for query in node.withClause.ctes:
+                columns = self.statement(query.ctequery, scope)
+                names = [name.sval for name in query.aliascolnames or ()]
+                scope.queries[query.ctename] = _renamed(columns, names)
+        match node:
+            case ast.SelectStmt():
+                return self._select(node, scope)
+            case ast.InsertStmt():
+                self._insert(node, scope)
+            case ast.UpdateStmt():
+                self._from((node.relation, *(node.fromClause or ())), scope)
+                self._assignments(node.targetList, scope)
+            case ast.DeleteStmt():
+                self._from((node.relation, *(node.usingClause or ())), scope)
+            case ast.MergeStmt():
+                self._merge(node, scope)
+            case _:
+                raise UsageError(f"{type(node).__name__} is not a statement with a plan")
+        if getattr(node, "whereClause", None) is not None:
+            self._condition(node, "whereClause", scope)
+        return self._targets(getattr(node, "returningList", None) or self._returned(node), scope)
+
+    @staticmethod
+    def _returned(node: Any) -> Iterable[Any]:
+        clause = getattr(node, "returningClause", None)
+        return (clause.exprs or ()) if clause is not None else ()
+
+    def _select(self, node: Any, scope: Scope) -> dict[str, Origin | None]:
+        if node.op is not None and node.op != SetOperation.SETOP_NONE:
+            columns = self.statement(node.larg, scope)
+            self.statement(node.rarg, scope)
+            columns = dict.fromkeys(columns)
+        else:
+            self._from(node.fromClause or (), scope)
+            columns = self._targets(node.targetList or (), scope)
+            if node.whereClause is not None:
+                self._condition(node, "whereClause", scope)
+            for name in ("groupClause", "havingClause", "windowClause", "distinctClause"):
+                self._below(node, name, scope)
+            for row, values in enumerate(node.valuesLists or ()):
+                self._row = row
+                self._each(values, scope)
+        self._note_order(node.sortClause or (), scope)
+        self._below(node, "sortClause", scope)
+        for name, use in (("limitCount", PlaceUse.LIMIT), ("limitOffset", PlaceUse.OFFSET)):
+            value = getattr(node, name)
+            if value is not None and _has_parameter(value):
+                setattr(node, name, self._place(value, use, type_="bigint"))
+        return columns
+
+    def _insert(self, node: Any, scope: Scope) -> None:
+        table = self._table(node.relation)
+        names = [target.name for target in node.cols or ()]
+        if table is not None and not names:
+            names = list(table.columns)
+        if table is not None:
+            self._add(table, node.relation, scope)
+        number = len(self._sources) - 1 if table is not None else None
+        columns = [table.columns.get(name) if table is not None else None for name in names]
+        select = node.selectStmt
+        if select is not None and select.valuesLists:
+            select.valuesLists = tuple(
+                tuple(self._inserted(value, column, number, row, scope) for value, column in _paired(values, columns))
+                for row, values in enumerate(select.valuesLists)
+            )
+        elif select is not None:
+            for target, column in _paired(select.targetList or (), columns):
+                if column is not None and column_free(target.val) and _has_parameter(target.val):
+                    target.val = self._inserted(target.val, column, number, 0, scope)
+            self.statement(select, scope)
+        conflict = node.onConflictClause
+        if conflict is not None and table is not None:
+            inner = Scope(scope)
+            self._add(table, node.relation, inner, alias="excluded")
+            self._assignments(conflict.targetList, inner)
+            if conflict.whereClause is not None:
+                self._condition(conflict, "whereClause", inner)
+
+    def _inserted(self, value: Any, column: KnownColumn | None, source: int | None, row: int, scope: Scope) -> Any:
+        self._row = row
+        if column is None or not (column_free(value) and _has_parameter(value)):
+            return self._expression(value, scope)
+        return self._place(
+            value, PlaceUse.INSERT, type_=column.type, source=source, column=column.name, element=column.element
+        )
+
+    def _assignments(self, targets: Any, scope: Scope) -> None:
+        for target in targets or ():
+            value = target.val
+            entry = scope.entries[0] if scope.entries else None
+            origin = entry.columns.get(target.name) if entry is not None else None
+            if isinstance(value, ast.MultiAssignRef):
+                self._below(value, "source", scope)
+            elif origin is not None and not target.indirection and column_free(value) and _has_parameter(value):
+                target.val = self._place(value, PlaceUse.ASSIGN, origin=origin)
+            else:
+                target.val = self._expression(value, scope)
+
+    def _merge(self, node: Any, scope: Scope) -> None:
+        self._from((node.relation, node.sourceRelation), scope)
+        self._condition(node, "joinCondition", scope)
+        for clause in node.mergeWhenClauses or ():
+            if clause.condition is not None:
+                clause.condition = self._expression(clause.condition, scope)
+            if clause.values:
+                table = self._schema.find(node.relation.schemaname, node.relation.relname)
+                names = [target.name for target in clause.targetList or ()] or list(table.columns if table else ())
+                columns = [table.columns.get(name) if table is not None else None for name in names]
+                clause.values = tuple(
+                    self._inserted(value, column, 0, 0, scope) for value, column in _paired(clause.values, columns)
+                )
+            else:
+                self._assignments(clause.targetList, scope)
+
+    # FROM
+
+    def _from(self, items: Iterable[Any], scope: Scope) -> None:
+        for item in items:
+            self._from_item(item, scope)
+
+    def _from_item(self, item: Any, scope: Scope) -> None:
+        match item:
+            case ast.RangeVar():
+                self._range(item, scope)
+            case ast.JoinExpr():
+                before = len(scope.entries)
+                self._from_item(item.larg, scope)
+                self._from_item(item.rarg, scope)
+                self._joined_using(item, scope.entries[before:])
+                if item.quals is not None:
+                    self._condition(item, "quals", scope)
+            case ast.RangeSubselect():
+                columns = self.statement(item.subquery, scope)
+                self._offer(item.alias, columns, scope)
+            case ast.RangeFunction():
+                self._below(item, "functions", scope)
+                self._offer(item.alias, {}, scope)
+            case _:
+                self._generic(item, scope)
+
+    def _range(self, item: Any, scope: Scope) -> None:
+        query = scope.query_named(item.relname) if item.schemaname is None else None
+        alias = item.alias.aliasname if item.alias is not None else item.relname
+        if query is not None:
+            scope.entries.append(Entry(alias, dict(query)))
+            return
+        table = self._table(item)
+        if table is not None:
+            self._add(table, item, scope)
+
+    def _table(self, item: Any) -> KnownTable | None:
+        table = self._schema.find(item.schemaname, item.relname)
+        if table is None:
+            self._unknown.append(f"{item.schemaname}.{item.relname}" if item.schemaname else str(item.relname))
+        return table
+
+    def _add(self, table: KnownTable, item: Any, scope: Scope, *, alias: str | None = None) -> None:
+        named = alias or (item.alias.aliasname if item.alias is not None else item.relname)
+        number = len(self._sources)
+        self._sources.append(Source(number=number, table=table.name, alias=named))
+        columns = {name: Origin(number, named, table, column) for name, column in table.columns.items()}
+        scope.entries.append(Entry(named, dict(columns)))
+
+    @staticmethod
+    def _offer(alias: Any, columns: dict[str, Origin | None], scope: Scope) -> None:
+        names = [name.sval for name in alias.colnames or ()] if alias is not None else []
+        scope.entries.append(Entry(alias.aliasname if alias is not None else "", _renamed(columns, names)))
+
+    def _joined_using(self, item: Any, entries: list[Entry]) -> None:
+        for name in item.usingClause or ():
+            sides = [entry.columns[name.sval] for entry in entries if entry.columns.get(name.sval) is not None]
+            if len(sides) == 2 and sides[0] is not None and sides[1] is not None:
+                condition = " = ".join(f"{_quoted(side.alias)}.{_quoted(name.sval)}" for side in sides if side)
+                self._joins.append(
+                    JoinedBy(
+                        sources=(sides[0].source, sides[1].source),
+                        condition=condition,
+                        columns=(name.sval, name.sval),
+                    )
+                )
+
+    # Expressions
+
+    def _condition(self, node: Any, name: str, scope: Scope) -> None:
+        """A WHERE or ON clause: its parts that need no value say which rows are meant."""
+        for part in _conjuncts(getattr(node, name)):
+            if not _has_parameter(part) and not _has_query(part):
+                self._keep_filter(part, scope)
+        setattr(node, name, self._expression(getattr(node, name), scope))
+
+    def _keep_filter(self, part: Any, scope: Scope) -> None:
+        origins = [scope.find(one) for one in nodes_within(part) if isinstance(one, ast.ColumnRef)]
+        sources = sorted({origin.source for origin in origins if origin is not None})
+        if not origins or None in origins:
+            return
+        text = _qualified_text(part, scope)
+        if len(sources) == 1:
+            source = self._sources[sources[0]]
+            self._sources[sources[0]] = replace(source, filters=(*source.filters, text))
+        elif len(sources) == 2:
+            first, second = sources
+            columns = _joined_columns(part, scope, first)
+            self._joins.append(JoinedBy(sources=(first, second), condition=text, columns=columns))
+
+    def _note_order(self, items: Iterable[Any], scope: Scope) -> None:
+        """ORDER BY columns of one table, all in one direction: an index on them gives the rows in this order."""
+        found = [scope.find(one.node) if isinstance(one.node, ast.ColumnRef) else None for one in items]
+        origins = [origin for origin in found if origin is not None]
+        directions = {one.sortby_dir == SortByDir.SORTBY_DESC for one in items}
+        is_plain = all(one.sortby_nulls in (None, SortByNulls.SORTBY_NULLS_DEFAULT) for one in items)
+        if len(origins) < len(found) or len({one.source for one in origins}) != 1 or len(directions) != 1:
+            return
+        if is_plain:
+            number = origins[0].source
+            ordered = tuple(one.column.name for one in origins)
+            self._sources[number] = replace(self._sources[number], ordered=ordered)
+
+    def _targets(self, targets: Iterable[Any], scope: Scope) -> dict[str, Origin | None]:
+        columns: dict[str, Origin | None] = {}
+        for target in targets:
+            value = target.val
+            fields = value.fields if isinstance(value, ast.ColumnRef) else None
+            if fields and isinstance(fields[-1], ast.A_Star):
+                for entry in scope.entries:
+                    if len(fields) == 1 or entry.alias == fields[0].sval:
+                        columns |= entry.columns
+                continue
+            origin = scope.find(value) if isinstance(value, ast.ColumnRef) else None
+            name = target.name or (fields[-1].sval if fields else "")
+            columns[name] = origin
+            target.val = self._expression(value, scope)
+        return columns
+
+    def _expression(self, node: Any, scope: Scope) -> Any:
+        """The same expression with places in it."""
+        match node:
+            case ast.A_Expr():
+                return self._operation(node, scope)
+            case ast.ParamRef():
+                return self._place(node, PlaceUse.OTHER)
+            case ast.TypeCast() if isinstance(node.arg, ast.ParamRef):
+                return self._place(node, PlaceUse.OTHER, type_=_printed(node.typeName))
+            case ast.FuncCall():
+                return self._call(node, scope)
+            case ast.CoalesceExpr():
+                self._like_first_column(node, scope)
+            case ast.MinMaxExpr():
+                node.args = tuple(self._bound(one, scope) for one in node.args or ())
+            case ast.SubLink():
+                self._sublink(node, scope)
+            case _:
+                self._generic(node, scope)
+        return node
+
+    def _operation(self, node: Any, scope: Scope) -> Any:
+        name = node.name[-1].sval if node.name else "="
+        left, right = node.lexpr, node.rexpr
+        if isinstance(left, ast.RowExpr):
+            self._rows(node, name, scope)
+        elif node.kind in _BETWEEN:
+            node.lexpr = self._expression(left, scope)
+            node.rexpr = tuple(
+                self._compared(bound, node.lexpr, use, scope)
+                for bound, use in zip(right, (PlaceUse.LOW, PlaceUse.HIGH), strict=True)
+            )
+        elif node.kind == A_Expr_Kind.AEXPR_IN:
+            node.lexpr = self._expression(left, scope)
+            values = right if isinstance(right, tuple) else (right,)
+            is_list = self._is_squashed and len(values) == 1
+            node.rexpr = tuple(
+                self._compared(value, node.lexpr, PlaceUse.ONE_OF, scope, is_list=is_list) for value in values
+            )
+        elif node.kind in (A_Expr_Kind.AEXPR_OP_ANY, A_Expr_Kind.AEXPR_OP_ALL):
+            if column_free(right):
+                node.lexpr = self._expression(left, scope)
+                node.rexpr = self._compared(right, node.lexpr, PlaceUse.ARRAY, scope)
+            else:
+                node.rexpr = self._expression(right, scope)
+                node.lexpr = self._compared(left, node.rexpr, PlaceUse.ELEMENT, scope)
+        else:
+            self._two_sides(node, name, scope)
+        return node
+
+    def _two_sides(self, node: Any, name: str, scope: Scope) -> None:
+        left, right = node.lexpr, node.rexpr
+        if node.kind in _LIKE:
+            use: PlaceUse | None = PlaceUse.PATTERN
+        elif name in _KEYS:
+            use = PlaceUse.KEY
+        elif name in _SUMS:
+            use = PlaceUse.DELTA
+        else:
+            use = _COMPARED.get(name)
+        if use is None or left is None or column_free(left) == column_free(right):
+            node.lexpr, node.rexpr = self._expression(left, scope), self._expression(right, scope)
+        elif column_free(right):
+            node.lexpr = self._expression(left, scope)
+            node.rexpr = self._compared(right, node.lexpr, use, scope, name=name)
+        else:
+            node.rexpr = self._expression(right, scope)
+            mirrored = PlaceUse.OTHER if use in (PlaceUse.KEY, PlaceUse.PATTERN) else _MIRRORED.get(use, use)
+            node.lexpr = self._compared(left, node.rexpr, mirrored, scope, name=name)
+
+    def _compared(
+        self, value: Any, other: Any, use: PlaceUse, scope: Scope, *, is_list: bool = False, name: str = ""
+    ) -> Any:
+        """``value`` as a place if it has no column and ``other`` has one."""
+        if value is None or not (column_free(value) and _has_parameter(value)) or column_free(other):
+            return self._expression(value, scope)
+        origins = [scope.find(one) for one in nodes_within(other) if isinstance(one, ast.ColumnRef)]
+        sources = {origin.source if origin is not None else None for origin in origins}
+        source = sources.pop() if len(sources) == 1 else None
+        origin = scope.find(other) if isinstance(other, ast.ColumnRef) else None
+        is_evaluable = source is not None and not _has_query(other)
+        return self._place(
+            value,
+            use,
+            type_=_type_of_value(use, origin) if name != "||" else _joined_type(origin),
+            source=source,
+            expression=_qualified_text(other, scope) if is_evaluable else None,
+            column=origin.column.name if origin is not None else None,
+            element=origin.column.element if origin is not None else None,
+            is_list=is_list,
+        )
+
+    def _rows(self, node: Any, name: str, scope: Scope) -> None:
+        """(a, b) = ($, $), (a, b) > ($, $) and (a, b) IN (($, $), ...)."""
+        use = PlaceUse.ONE_OF if node.kind == A_Expr_Kind.AEXPR_IN else _COMPARED.get(name, PlaceUse.OTHER)
+        left = node.lexpr.args or ()
+        rows = node.rexpr if isinstance(node.rexpr, tuple) else (node.rexpr,)
+        for row in rows:
+            values = (row.args or ()) if isinstance(row, ast.RowExpr) else ()
+            if len(values) == len(left):
+                row.args = tuple(
+                    self._compared(value, other, use, scope) for value, other in zip(values, left, strict=True)
+                )
+            else:
+                self._generic(row, scope)
+        self._each_in(node.lexpr, "args", scope)
+
+    def _call(self, node: Any, scope: Scope) -> Any:
+        name = _function_name(node)
+        arguments = []
+        for position, argument in enumerate(node.args or ()):
+            if column_free(argument) and _has_parameter(argument):
+                use = PlaceUse.UNIT if (name, position) in UNITS else PlaceUse.OTHER
+                type_ = _printed(argument.typeName) if isinstance(argument, ast.TypeCast) else None
+                arguments.append(self._place(argument, use, type_=type_, function=name, argument=position))
+            else:
+                arguments.append(self._expression(argument, scope))
+        node.args = tuple(arguments) or None
+        for part in ("agg_filter", "agg_order", "over"):
+            self._below(node, part, scope)
+        return node
+
+    def _bound(self, argument: Any, scope: Scope) -> Any:
+        """An argument of GREATEST or LEAST."""
+        if column_free(argument) and _has_parameter(argument):
+            return self._place(argument, PlaceUse.OTHER, function="greatest")
+        return self._expression(argument, scope)
+
+    def _like_first_column(self, node: Any, scope: Scope) -> None:
+        """COALESCE(column, $): the value has the type of the column."""
+        columns = [one for one in node.args or () if isinstance(one, ast.ColumnRef)]
+        first = columns[0] if columns else None
+        node.args = tuple(
+            self._expression(one, scope) if first is None else self._compared(one, first, PlaceUse.ASSIGN, scope)
+            for one in node.args or ()
+        )
+
+    def _sublink(self, node: Any, scope: Scope) -> None:
+        columns = self.statement(node.subselect, scope)
+        if node.testexpr is None:
+            return
+        origin = next(iter(columns.values()), None) if len(columns) == 1 else None
+        if origin is not None and column_free(node.testexpr) and _has_parameter(node.testexpr):
+            node.testexpr = self._place(node.testexpr, PlaceUse.EQUAL, origin=origin)
+        else:
+            node.testexpr = self._expression(node.testexpr, scope)
+
+    def _generic(self, node: Any, scope: Scope) -> None:
+        """Whatever stands below a node of which nothing special is known."""
+        if not isinstance(node, ast.Node):
+            return
+        if isinstance(node, ast.SelectStmt):
+            self.statement(node, scope)
+            return
+        for name in node:
+            self._below(node, name, scope)
+
+    def _below(self, node: Any, name: str, scope: Scope) -> None:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            setattr(node, name, self._each(value, scope))
+        elif isinstance(value, ast.SelectStmt):
+            self.statement(value, scope)
+        elif isinstance(value, ast.Node):
+            setattr(node, name, self._expression(value, scope))
+
+    def _each(self, values: tuple[Any, ...], scope: Scope) -> tuple[Any, ...]:
+        return tuple(
+            self._each(value, scope)
+            if isinstance(value, tuple)
+            else self._expression(value, scope)
+            if isinstance(value, ast.Node)
+            else value
+            for value in values
+        )
+
+    def _each_in(self, node: Any, name: str, scope: Scope) -> None:
+        setattr(node, name, self._each(getattr(node, name) or (), scope))
+
+    # Places
+
+    def _place(
+        self, node: Any, use: PlaceUse, *, type_: str | None = None, origin: Origin | None = None, **known: Any
+    ) -> Any:
+        """A typed parameter instead of ``node``, which has no column. The same parameter is the same place."""
+        if origin is not None:
+            type_ = origin.column.type
+            known |= {
+                "source": origin.source,
+                "column": origin.column.name,
+                "element": origin.column.element,
+                "expression": f"{_quoted(origin.alias)}.{_quoted(origin.column.name)}",
+            }
+        inner = node.arg if isinstance(node, ast.TypeCast) else node
+        original = inner.number if isinstance(inner, ast.ParamRef) else None
+        number = self._by_original.get(original, 0) if original is not None else 0
+        source = known.get("source")
+        table = self._sources[source].table if source is not None else None
+        new = number or len(self._places) + 1
+        place = Place(number=new, use=use, type=type_, table=table, row=self._row, **known)
+        if not number:
+            self._places.append(place)
+            if original is not None:
+                self._by_original[original] = place.number
+        elif self._places[number - 1].use is PlaceUse.OTHER:
+            self._places[number - 1] = place
+        reference = ast.ParamRef(number=place.number)
+        if type_ is None or place.is_list:
+            return reference
+        return ast.TypeCast(arg=reference, typeName=_type_name(type_))
+
+
+#: A value here bounds others, as 0 does those that must not be negative.
+BOUNDS = frozenset(("greatest", "least"))
+#: Arguments that name a unit or a form, and would be refused otherwise.
+UNITS = {
+    ("date_trunc", 0): "day",
+    ("date_part", 0): "day",
+    ("extract", 0): "day",
+    ("to_char", 1): "YYYY-MM-DD",
+    ("to_timestamp", 1): "YYYY-MM-DD",
+    ("to_date", 1): "YYYY-MM-DD",
+    ("timezone", 0): "UTC",
+    ("string_agg", 1): ", ",
+    ("split_part", 1): "-",
+    ("round", 1): "2",
+    ("percentile_cont", 0): "0.5",
+    ("percentile_disc", 0): "0.5",
+}
+
+
+def column_free(node: Any) -> bool:
+    """Whether an expression needs no row: neither a column nor a query is in it."""
+    return not any(isinstance(one, ast.ColumnRef | ast.SubLink | ast.CurrentOfExpr) for one in nodes_within(node))
+
+
+def _has_parameter(node: Any) -> bool:
+    return any(isinstance(one, ast.ParamRef) for one in nodes_within(node))
+
+
+def _has_query(node: Any) -> bool:
+    return any(isinstance(one, ast.SubLink) for one in nodes_within(node))
+
+
+def _function_name(node: Any) -> str:
+    """Without pg_catalog, which the parser puts before functions that have a syntax of their own."""
+    names = [part.sval for part in node.funcname]
+    return ".".join(names[1:] if names[0] == "pg_catalog" else names)
+
+
+def _printed(node: Any) -> str:
+    return str(RawStream()(node))
+
+
+def _selected(text: str) -> Any:
+    """The tree of one expression."""
+    statement: Any = parser.parse_sql(f"SELECT {text}")[0].stmt
+    return statement.targetList[0].val
+
+
+def _conjuncts(node: Any) -> list[Any]:
+    if isinstance(node, ast.BoolExpr) and node.boolop == BoolExprType.AND_EXPR:
+        return [part for one in node.args or () for part in _conjuncts(one)]
+    return [node]
+
+
+def _type_of_value(use: PlaceUse, origin: Origin | None) -> str | None:
+    """None where the server finds the type by the operator."""
+    if origin is None:
+        return None
+    column = origin.column
+    found: str | None = column.type
+    match use:
+        case PlaceUse.ARRAY:
+            found = f"{column.type}[]"
+        case PlaceUse.ELEMENT:
+            found = column.element
+        case PlaceUse.DELTA if column.type not in _ARITHMETIC:
+            found = _DELTA_TYPES.get(column.type)
+        case PlaceUse.KEY | PlaceUse.SEARCH | PlaceUse.CONTAINS | PlaceUse.WITHIN | PlaceUse.OVERLAPS:
+            found = None
+        case PlaceUse.PATTERN:
+            found = "text"
+    return found
+
+
+def _joined_type(origin: Origin | None) -> str | None:
+    """What || puts together: arrays and documents with their like, anything else as text."""
+    if origin is not None and (origin.column.type.endswith("[]") or origin.column.type == "jsonb"):
+        return origin.column.type
+    return "text"
+
+
+def _paired(values: Iterable[Any], columns: list[KnownColumn | None]) -> Iterable[tuple[Any, KnownColumn | None]]:
+    values = tuple(values)
+    return zip(values, [*columns, *([None] * len(values))][: len(values)], strict=True)
+
+
+def _renamed(columns: dict[str, Origin | None], names: list[str]) -> dict[str, Origin | None]:
+    """Columns under the names that an alias gives to the first of them."""
+    found = list(columns.items())
+    return dict(
+        [(names[at] if at < len(names) else name, origin) for at, (name, origin) in enumerate(found)]
+        + [(name, None) for name in names[len(found) :]]
+    )
+
+
+def _joined_columns(part: Any, scope: Scope, first: int) -> tuple[str, str] | None:
+    """The columns of an equality of two columns, that of the mention ``first`` first; None for anything else."""
+    if not isinstance(part, ast.A_Expr) or part.kind != A_Expr_Kind.AEXPR_OP or _operator(part) != "=":
+        return None
+    sides = [scope.find(one) for one in (part.lexpr, part.rexpr) if isinstance(one, ast.ColumnRef)]
+    origins = [one for one in sides if one is not None]
+    if len(origins) != 2:
+        return None
+    one, other = origins if origins[0].source == first else reversed(origins)
+    return one.column.name, other.column.name
+
+
+def _operator(node: Any) -> str:
+    return str(node.name[-1].sval) if node.name else ""
+
+
+def _qualified_text(node: Any, scope: Scope) -> str:
+    """An expression as text in which every column has its alias."""
+    copy = _selected(_printed(node))
+    for one in [copy, *nodes_within(copy)]:
+        if isinstance(one, ast.ColumnRef):
+            origin = scope.find(one)
+            if origin is not None:
+                one.fields = (ast.String(sval=origin.alias), ast.String(sval=origin.column.name))
+    return _printed(copy)
+
+
+@lru_cache(maxsize=512)
+def _parsed_type(text: str) -> Any:
+    return _selected(f"NULL::{text}").typeName
+
+
+def _type_name(text: str) -> Any:
+    return _parsed_type(text)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,92 @@
+"""The run folder of ``pgclinic checkup``.
+
+run.json        what was asked, on which machine, by which tool
+snapshot.json   what was read of the server
+host.json       what was read of its machine; only where the server runs on this machine
+log.json        what its log says; only where one was named
+checkup.json    the findings
+report.html     made from the above
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from pgclinic.errors import UsageError
+from pgclinic.model.checkup import Checkup
+from pgclinic.model.host import HostState
+from pgclinic.model.run import RunInfo
+from pgclinic.model.server_log import ServerLog
+from pgclinic.model.snapshot import Snapshot
+from pgclinic.store.document import read_document
+from pgclinic.store.run_folder import disk_errors, new_folder, write_whole
+
+_CHECKUP, _SNAPSHOT, _HOST, _LOG = "checkup.json", "snapshot.json", "host.json", "log.json"
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What a checkup is made from, as it was read."""
+
+    snapshot: Snapshot
+    host: HostState | None = None
+    log: ServerLog | None = None
+
+
+def write_checkup_folder(parent: Path, info: RunInfo, examined: Examined) -> Path:
+    """Make a new folder below ``parent``; the checkup itself is written when it is done.
+
+    Raises DiskFullError, RunFailedError.
+    """
+    with disk_errors(parent):
+        parent.mkdir(parents=True, exist_ok=True)
+        path = new_folder(parent, f"{time.strftime('%Y-%m-%d')}-checkup-{_plain(examined.snapshot.server.database)}")
+        write_whole(path / "run.json", msgspec.json.format(msgspec.json.encode(info), indent=1) + b"\n")
+        write_whole(path / _SNAPSHOT, msgspec.json.encode(examined.snapshot) + b"\n")
+        for name, record in ((_HOST, examined.host), (_LOG, examined.log)):
+            if record is not None:
+                write_whole(path / name, msgspec.json.encode(record) + b"\n")
+    return path
+
+
+def write_checkup(path: Path, checkup: Checkup) -> None:
+    """Write the findings into a folder. Raises DiskFullError, RunFailedError."""
+    with disk_errors(path):
+        write_whole(path / _CHECKUP, msgspec.json.format(msgspec.json.encode(checkup), indent=1) + b"\n")
+
+
+def write_checkup_report(path: Path, html: str) -> Path:
+    """Write the page into a folder. Raises DiskFullError, RunFailedError."""
+    with disk_errors(path):
+        write_whole(path / "report.html", html.encode())
+    return path / "report.html"
+
+
+def read_checkup(path: Path) -> Checkup:
+    """The checkup in a run folder, or in a file. Raises UsageError."""
+    file = path / _CHECKUP if path.is_dir() else path
+    if path.is_dir() and not file.is_file():
+        raise UsageError(f"{path} is not the run folder of a checkup", hint="name the folder that a checkup printed")
+    return read_document(file, Checkup, "a checkup")
+
+
+def read_examined(path: Path) -> Examined:
+    """A snapshot from its file, or from a run folder with what was read beside it. Raises UsageError."""
+    if not path.is_dir():
+        return Examined(read_document(path, Snapshot, "a snapshot"))
+    if not (path / _SNAPSHOT).is_file():
+        raise UsageError(f"{path} is not the run folder of a checkup", hint="name a folder that a checkup printed")
+    return Examined(
+        snapshot=read_document(path / _SNAPSHOT, Snapshot, "a snapshot"),
+        host=read_document(path / _HOST, HostState, "a machine") if (path / _HOST).is_file() else None,
+        log=read_document(path / _LOG, ServerLog, "a log") if (path / _LOG).is_file() else None,
+    )
+
+
+def _plain(name: str) -> str:
+    """A database's name as it can stand in that of a folder."""
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name).strip("-") or "database"
