@@ -14,7 +14,7 @@ def session_waits(trial: TrialRecord) -> dict[str, float]:
     """How many sessions at a time, on average over the samples of the measured time; empty without a sample."""
     if trial.load is None:
         return {}
-    taken = [one for one in trial.samples.of("activity") if 0 <= one.at_s <= trial.load.measured_s]
+    taken = [one for one in trial.samples.of("activity") if 0 <= one.at_s <= trial.load.span_s]
     sums: Counter[str] = Counter()
     for sample in taken:
         sums.update(waits_of(row for row in sample.rows if row.get("backend_type") in _OF_LOAD))

@@ -1,20 +1,8 @@
-"""The scripts that pgbench brings along, as the engine knows them."""
+"""How the scripts that pgbench brings along are listed and shown."""
 
 from __future__ import annotations
 
-from pgclinic.errors import UsageError
 from pgclinic.load.engine import BuiltinScript, builtin_scripts
-
-
-def find_builtin(prefix: str) -> BuiltinScript:
-    """The only builtin whose name begins so. Raises UsageError."""
-    matches = [builtin for builtin in builtin_scripts() if builtin.name.startswith(prefix)]
-    if not matches:
-        names = ", ".join(builtin.name for builtin in builtin_scripts())
-        raise UsageError(f'no builtin script found for name "{prefix}"', hint=f"known: {names}")
-    if len(matches) > 1:
-        raise UsageError(f'ambiguous builtin name: {len(matches)} builtin scripts found for prefix "{prefix}"')
-    return matches[0]
 
 
 def list_text() -> str:

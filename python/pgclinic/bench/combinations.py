@@ -24,7 +24,7 @@ def check_initialize(names: AbstractSet[str], numbers: Mapping[str, int]) -> Non
 def check_benchmark(
     names: AbstractSet[str], numbers: Mapping[str, int], *, weights: Sequence[int], address_given: bool
 ) -> None:
-    """Raises UsageError when the options of a run exclude each other."""
+    """Raises UsageError when the options of a run are mutually exclusive."""
     if sum(weights) == 0:
         raise UsageError("total script weight must not be zero")
     wrong = sorted(names & ONLY_INITIALIZE)
@@ -73,15 +73,22 @@ def _check_log(names: AbstractSet[str], numbers: Mapping[str, int]) -> None:
 def _check_own(names: AbstractSet[str], *, address_given: bool) -> None:
     """Our own options among each other."""
     if "lab" in names and address_given:
-        raise UsageError("--lab starts a server of its own: leave out host, port, user and database")
-    if "set" in names and "lab" not in names:
-        raise UsageError("--set needs --lab", hint="the settings of a server that is not ours stay as they are")
+        raise UsageError("--lab starts a server of its own: omit host, port, user and database")
+    if "twin" in names and address_given:
+        raise UsageError("--twin is built in the lab: omit host, port, user and database")
+    if "twin-scale" in names and "twin" not in names:
+        raise UsageError("--twin-scale needs --twin")
+    of_tables = sorted({"tpcc", "builtin", "select-only", "skip-some-updates", "scale"} & names)
+    if "twin" in names and of_tables:
+        raise UsageError(f"--twin and --{of_tables[0]} are mutually exclusive: the data are those of the twin")
+    if "set" in names and not {"lab", "twin"} & names:
+        raise UsageError("--set needs --lab", hint="the settings of an existing server are not changed")
     if {"find-rate", "log"} <= names:
         raise UsageError("--find-rate runs many loads: it cannot write one log (-l)")
     for name in ("find-rate", "until-stable"):
         if name in names and "transactions" in names:
-            raise UsageError(f"--{name} runs for a time: give -T, not -t")
+            raise UsageError(f"--{name} is limited by time: give -T, not -t")
     if {"find-rate", "until-stable"} <= names:
-        raise UsageError("--find-rate and --until-stable exclude each other")
+        raise UsageError("--find-rate and --until-stable are mutually exclusive")
     if {"find-rate", "rate"} <= names:
-        raise UsageError("--find-rate looks for the rate that -R would give: leave out -R")
+        raise UsageError("--find-rate searches the rate that -R would set: omit -R")

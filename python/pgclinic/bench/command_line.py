@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgclinic import __version__
-from pgclinic.bench.builtin_scripts import find_builtin, list_text, script_text
+from pgclinic.bench.builtin_scripts import list_text, script_text
 from pgclinic.bench.combinations import check_benchmark, check_initialize
 from pgclinic.bench.getopt_long import Given, read_words
 from pgclinic.bench.option_values import (
@@ -21,10 +21,9 @@ from pgclinic.bench.option_values import (
     parse_integer,
     parse_percentiles,
     parse_seed,
-    split_weight,
 )
 from pgclinic.bench.options import ALL_OPTIONS, help_text
-from pgclinic.bench.own_options import find_rate_target, lab_wanted, warm_up_s
+from pgclinic.bench.own_options import find_rate_target, lab_wanted, twin_wanted, warm_up_s
 from pgclinic.bench.request import (
     DEFAULT_PERCENTILES,
     Address,
@@ -36,8 +35,6 @@ from pgclinic.bench.request import (
     TpccInitRequest,
     seed_words,
 )
-from pgclinic.bench.script_text import client_encoding, read_script
-from pgclinic.bench.thresholds import parse_condition
 from pgclinic.bench.tpcc_options import (
     DURATION_S,
     TERMINALS_PER_WAREHOUSE,
@@ -47,7 +44,10 @@ from pgclinic.bench.tpcc_options import (
     tpcc_wanted,
 )
 from pgclinic.errors import UnknownNameError, UsageError
+from pgclinic.judge.thresholds import parse_threshold
 from pgclinic.load.engine import BuiltinScript
+from pgclinic.load.pgbench_tables import PgbenchTables
+from pgclinic.load.script_argument import client_encoding, find_builtin, read_script, split_weight
 from pgclinic.model.load import LogSpec, Protocol, Script
 
 SEED_VARIABLE = "PGBENCH_RANDOM_SEED"
@@ -278,33 +278,33 @@ def _init_request(reading: Reading, address: Address) -> InitRequest:
     if "foreign-keys" in reading.names and "f" not in steps:
         steps += "f"
     partitions = reading.numbers.get("partitions", 0)
-    return InitRequest(
-        address=address,
+    tables = PgbenchTables(
         steps=steps.replace(" ", ""),
         scale=reading.numbers.get("scale", 1),
         fillfactor=reading.numbers.get("fillfactor", 100),
-        quiet="quiet" in reading.names,
         unlogged="unlogged-tables" in reading.names,
         tablespace=reading.values.get("tablespace"),
         index_tablespace=reading.values.get("index-tablespace"),
         partition_method=reading.values.get("partition-method", "range") if partitions else None,
         partitions=partitions,
-        debug="debug" in reading.names,
     )
+    return InitRequest(address=address, tables=tables, quiet="quiet" in reading.names, debug="debug" in reading.names)
 
 
 def _bench_request(reading: Reading, address: Address) -> BenchRequest:
     tpcc = tpcc_wanted(reading.names, reading.values, reading.numbers)
-    if not reading.scripts and tpcc is None:
+    twin = twin_wanted(reading.values.get("twin"), reading.values.get("twin-scale"))
+    if not reading.scripts and tpcc is None and twin is None:
         _add_builtin(find_builtin("tpcb-like"), 1, reading)
     check_benchmark(
         reading.names,
         reading.numbers,
-        weights=[chosen.script.weight for chosen in reading.scripts] if tpcc is None else [1],
+        weights=[chosen.script.weight for chosen in reading.scripts] if tpcc is None and reading.scripts else [1],
         address_given=address.is_given,
     )
     names, numbers, values = reading.names, reading.numbers, reading.values
-    clients = numbers.get("client", 1)
+    # 0: as many as the workload of a twin has.
+    clients = numbers.get("client", 1 if twin is None else 0)
     if tpcc is not None:
         clients = tpcc.terminals or TERMINALS_PER_WAREHOUSE * (tpcc.warehouses or 1)
     duration_s, transactions = _end(reading)
@@ -313,10 +313,10 @@ def _bench_request(reading: Reading, address: Address) -> BenchRequest:
         is_converted=client_encoding(reading.environment) != "UTF8",
         tpcc=tpcc,
         address=address,
-        lab=lab_wanted(values.get("lab", ""), reading.settings) if "lab" in names else None,
+        lab=lab_wanted(values.get("lab", ""), reading.settings, twin) if {"lab", "twin"} & names else None,
         clients=clients,
         # How many terminals there are may only be known when the data have been seen.
-        threads=min(numbers.get("jobs", 1), clients) if tpcc is None else numbers.get("jobs", 1),
+        threads=min(numbers.get("jobs", 1), clients) if tpcc is None and clients else numbers.get("jobs", 1),
         protocol=Protocol(values.get("protocol", "simple" if tpcc is None else "prepared")),
         transactions=transactions,
         duration_s=duration_s,
@@ -328,7 +328,7 @@ def _bench_request(reading: Reading, address: Address) -> BenchRequest:
         max_tries=numbers.get("max-tries", default_tries(tpcc)),
         reconnect="connect" in names,
         exit_on_abort="exit-on-abort" in names,
-        vacuum="no-vacuum" not in names,
+        vacuum="no-vacuum" not in names and twin is None,
         vacuum_all="vacuum-all" in names,
         report_per_command="report-per-command" in names or "report-latencies" in names,
         failures_detailed="failures-detailed" in names,
@@ -340,15 +340,18 @@ def _bench_request(reading: Reading, address: Address) -> BenchRequest:
         debug="debug" in names,
         percentiles=parse_percentiles(values["percentiles"]) if "percentiles" in values else DEFAULT_PERCENTILES,
         latency_percentiles="latency-percentiles" in names,
-        fail_if=tuple(parse_condition(text, "--fail-if") for text in reading.fail_if),
+        fail_if=tuple(parse_threshold(text, "--fail-if") for text in reading.fail_if),
         find_rate=find_rate_target(values.get("find-rate")),
         until_stable="until-stable" in names,
+        observe=bool({"observe", "report"} & names),
         spin="spin" in names,
         outputs=Outputs(
             as_json="json" in names,
             seconds=tuple(reading.seconds),
             hdr=Path(values["hdr"]) if "hdr" in values else None,
             runs=Path(values["runs"]) if "runs" in values else None,
+            wants_report="report" in names,
+            report=Path(values["report"]) if values.get("report") else None,
         ),
     )
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from pgclinic.model.bench import Condition, RateSearchResult, RateTrial
+from pgclinic.model.bench import RateSearchResult, RateTrial
+from pgclinic.model.threshold import Threshold
 
 #: Rates closer than this are not told apart by trials of seconds.
 GAP = 1.05
@@ -25,16 +26,16 @@ TRIALS_LIKELY = 3 + math.ceil(math.log2(math.log(2) / math.log(GAP)))
 class RateSearch:
     """Ask ``next_rate``, run it, ``tell`` what came; until ``next_rate`` is None.
 
-    ``first_tps`` is where to begin, ``ceiling_tps`` what is never exceeded, ``lowest_tps`` what is never gone below:
-    with too few transactions a trial says nothing. All per second.
+    ``stage`` is that of the rate that was given last. ``first_tps`` is where to begin, ``ceiling_tps`` what is never
+    exceeded, ``lowest_tps`` what is never gone below: with too few transactions a trial says nothing. All per second.
     """
 
-    target: Condition
+    target: Threshold
     first_tps: float
     ceiling_tps: float
     lowest_tps: float = RATE_MIN_TPS
     trials: list[RateTrial] = field(default_factory=list)
-    _stage: str = "bracket"
+    stage: str = field(default="bracket", init=False)
     _kept: float | None = None
     _missed: float | None = None
     _confirmed: float | None = None
@@ -43,11 +44,11 @@ class RateSearch:
         """The rate to try, None when the search has ended."""
         if self._confirmed is not None or len(self.trials) >= TRIALS_MAX:
             return None
-        if self._stage == "bracket":
+        if self.stage == "bracket":
             self._leave_bracket()
-        if self._stage == "narrow" and self._is_narrow():
-            self._stage = "confirm"
-        match self._stage:
+        if self.stage == "narrow" and self._is_narrow():
+            self.stage = "confirm"
+        match self.stage:
             case "bracket":
                 return self._bracket_rate()
             case "narrow":
@@ -62,11 +63,9 @@ class RateSearch:
         """What the trial at ``rate_tps`` gave; ``why`` names what was missed, empty when the target was kept."""
         kept = not why
         self.trials.append(
-            RateTrial(
-                stage=self._stage, rate_tps=rate_tps, served_tps=served_tps, measured=measured, kept=kept, why=why
-            )
+            RateTrial(stage=self.stage, rate_tps=rate_tps, served_tps=served_tps, measured=measured, kept=kept, why=why)
         )
-        if self._stage == "confirm":
+        if self.stage == "confirm":
             self._confirm(rate_tps, kept=kept)
         elif kept:
             self._kept = max(rate_tps, self._kept or 0.0)
@@ -100,9 +99,9 @@ class RateSearch:
 
     def _leave_bracket(self) -> None:
         if self._kept is not None and self._missed is not None:
-            self._stage = "narrow"
+            self.stage = "narrow"
         elif self._kept is not None and self._kept >= _rounded(self.ceiling_tps):
-            self._stage = "confirm"
+            self.stage = "confirm"
 
     def _is_narrow(self) -> bool:
         assert self._kept is not None and self._missed is not None

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from pgclinic.bench.prepare import Tables
 from pgclinic.bench.request import BenchRequest, TpccWanted
-from pgclinic.bench.target import Patient
+from pgclinic.bench.server_connection import ServerConnection
 from pgclinic.model.bench import BenchOptions, ScriptAsked
 from pgclinic.model.load import LoadSpec, OnError, Pace, ShellOutput, Target, TpccSpec
 
@@ -16,11 +16,11 @@ LIMIT_S = 365 * 86_400.0
 FINISH_S = 3600.0
 
 
-def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSpec:
+def load_spec(request: BenchRequest, tables: Tables, connection: ServerConnection) -> LoadSpec:
     """What the engine is to do."""
     limit_us = None if request.latency_limit_ms is None else int(request.latency_limit_ms * 1000)
     return LoadSpec(
-        target=_target(request, patient.target),
+        target=_target(request, connection.target),
         scripts=tuple(chosen.script for chosen in request.scripts),
         clients=request.clients,
         threads=request.threads,
@@ -37,7 +37,7 @@ def load_spec(request: BenchRequest, tables: Tables, patient: Patient) -> LoadSp
         max_tries=request.max_tries,
         on_error=_on_error(request),
         reconnect=request.reconnect,
-        connect_timeout_s=patient.connect_timeout_s,
+        connect_timeout_s=connection.connect_timeout_s,
         # Terminals connect again; and with -C a client has no session before its first transaction.
         all_clients=request.tpcc is None and not request.reconnect,
         prepare_at_connect=request.tpcc is not None,
@@ -69,10 +69,14 @@ def _finishes(request: BenchRequest) -> bool:
 
 
 def _on_error(request: BenchRequest) -> OnError:
-    """A script's client ends with its first error, as pgbench's does; a terminal goes on, as BenchBase's does."""
+    """A script's client ends with its first error, as pgbench's does; a terminal goes on, as BenchBase's does.
+
+    So does a client on a twin, some of whose transactions meet rows that others have made.
+    """
     if request.exit_on_abort:
         return OnError.ABORT_LOAD
-    return OnError.ABORT_CLIENT if request.tpcc is None else OnError.CONTINUE
+    on_twin = request.lab is not None and request.lab.twin is not None
+    return OnError.CONTINUE if on_twin or request.tpcc is not None else OnError.ABORT_CLIENT
 
 
 def _tpcc_spec(wanted: TpccWanted | None) -> TpccSpec | None:

@@ -42,19 +42,6 @@ def leading_float(text: str) -> float:
     return value if math.isfinite(value) else 0.0
 
 
-def split_weight(text: str) -> tuple[str, int]:
-    """``file@3`` -> file and 3; without a weight 1. Raises UsageError."""
-    name, at, weight = text.rpartition("@")
-    if not at:
-        return text, 1
-    if re.fullmatch(rf"{_SPACE}[+-]?[0-9]+", weight) is None:
-        raise UsageError(f"invalid weight specification: @{weight}")
-    value = int(weight)
-    if not 0 <= value <= INT_MAX:
-        raise UsageError(f"weight specification out of range (0 .. {INT_MAX}): {value}")
-    return name, value
-
-
 def parse_seed(text: str, origin: str) -> int:
     """``time``, ``rand`` or an unsigned number of 64 bits. Raises UsageError that names ``origin``."""
     if text == "time":
@@ -76,6 +63,6 @@ def parse_percentiles(text: str) -> tuple[float, ...]:
     for part in text.split(","):
         word = part.strip().lower().removeprefix("p")
         if re.fullmatch(r"[0-9]+(\.[0-9]+)?", word) is None or not 0 < float(word) <= 100:
-            raise UsageError(f"--percentiles: {word!r} is no percentile", hint="write --percentiles 50,99,99.9")
+            raise UsageError(f"--percentiles: {word!r} is not a percentile", hint="write --percentiles 50,99,99.9")
         found.add(float(word))
     return tuple(sorted(found))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pgclinic.bench.getopt_long import Option
 
 INITIALIZE = (
-    Option("initialize", "make and fill the standard tables", "i"),
+    Option("initialize", "create and fill the standard tables", "i"),
     Option("init-steps", 'steps to run, in this order (default "dtgvp")', "I", "[dtgGvpf]+"),
     Option("fillfactor", "fill factor of the tables, 10 to 100", "F", "NUM"),
     Option("quiet", "one progress message every 5 seconds", "q"),
-    Option("foreign-keys", "make foreign keys between the tables"),
-    Option("index-tablespace", "make indexes there", metavar="TABLESPACE"),
+    Option("foreign-keys", "create foreign keys between the tables"),
+    Option("index-tablespace", "tablespace for the indexes", metavar="TABLESPACE"),
     Option("partition-method", "range (default) or hash", metavar="METHOD"),
     Option("partitions", "partition pgbench_accounts into NUM parts (default 0)", metavar="NUM"),
-    Option("tablespace", "make tables there", metavar="TABLESPACE"),
-    Option("unlogged-tables", "make unlogged tables"),
+    Option("tablespace", "tablespace for the tables", metavar="TABLESPACE"),
+    Option("unlogged-tables", "create unlogged tables"),
 )
 WHAT_RUNS = (
     Option("builtin", 'add a builtin script ("-b list" lists them)', "b", "NAME[@W]"),
@@ -42,7 +42,7 @@ BENCHMARK = (
     Option("aggregate-interval", "log sums over NUM seconds", metavar="NUM"),
     Option("exit-on-abort", "end the run when any client is aborted"),
     Option("failures-detailed", "failures by type"),
-    Option("log-prefix", 'begin of the log files\' names (default "pgbench_log")', metavar="PREFIX"),
+    Option("log-prefix", 'prefix of the log files (default "pgbench_log")', metavar="PREFIX"),
     Option("max-tries", "tries for a transaction that fails to serialize (default 1)", metavar="NUM"),
     Option("progress-timestamp", "Unix time in progress lines"),
     Option("random-seed", '"time", "rand" or a number', metavar="SEED"),
@@ -51,7 +51,7 @@ BENCHMARK = (
     Option("verbose-errors", "print the message of every kind of error"),
 )
 COMMON = (
-    Option("debug", "say how the command line was understood"),
+    Option("debug", "print how the command line was parsed"),
     Option("dbname", "database, connection string or URI", "d", "DBNAME"),
     Option("host", "host name or socket directory", "h", "HOST"),
     Option("port", "port", "p", "PORT"),
@@ -66,28 +66,38 @@ OWN = (
         optional=r"\d+(\.\d+)*",
     ),
     Option("set", "a setting of the lab's server", metavar="NAME=VALUE", own=True),
+    Option("twin", "build a captured database in the lab; without -f run its workload", metavar="FILE", own=True),
+    Option("twin-scale", "rows of the twin per row of the original (default 1)", metavar="NUM", own=True),
     Option("warm-up", "run this long before measuring, such as 5s", metavar="TIME", own=True),
     Option("percentiles", "percentiles to print (default 50,90,95,99,99.9,99.99)", metavar="LIST", own=True),
-    Option("latency-percentiles", "print them for every script and command too", own=True),
-    Option("seconds", "write a row a second; .jsonl or .parquet; may be repeated", metavar="FILE", own=True),
-    Option("hdr", "write histograms in the HDR interchange form", metavar="FILE", own=True),
-    Option("find-rate", 'the highest rate that keeps a target, such as "p99<20ms"', metavar="TARGET", own=True),
+    Option("latency-percentiles", "print the percentiles of every script and command too", own=True),
+    Option("seconds", "write a row per second; .jsonl or .parquet; may be repeated", metavar="FILE", own=True),
+    Option("hdr", "write histograms in the HDR interchange format", metavar="FILE", own=True),
+    Option("find-rate", 'find the highest rate that meets a target, such as "p99<20ms"', metavar="TARGET", own=True),
     Option("until-stable", "end as soon as the TPS are stable; -T is the limit (default 300)", own=True),
     Option("fail-if", 'exit with 3 when this holds, such as "p99>50ms"; may be repeated', metavar="TEST", own=True),
-    Option("spin", "never wait for the kernel: for the latency of single sessions; takes a core a thread", own=True),
-    Option("runs", "keep the run in a folder below DIR", metavar="DIR", own=True),
+    Option("spin", "never wait for the kernel: for the latency of single sessions; uses one core per thread", own=True),
+    Option("observe", "also show why: waits, CPU, work of the server; one more connection", own=True),
+    Option(
+        "report",
+        "observe, and write it all as one HTML file (default DATE-bench-SEED.html)",
+        metavar="FILE",
+        own=True,
+        optional=r".+\.html?",
+    ),
+    Option("runs", "store the run in a folder below DIR", metavar="DIR", own=True),
     Option("json", "print the result as JSON", own=True),
 )
 TPCC = (
     Option("tpcc", "run TPC-C instead of scripts; with -i fill its tables", own=True),
-    Option("warehouses", "warehouses to fill; in a run what must be there (default 1)", metavar="NUM", own=True),
-    Option("terminals", "the same as -c (default 10 a warehouse)", metavar="NUM", own=True),
-    Option("convention", "benchbase (default) or spec: whose reading of TPC-C", metavar="NAME", own=True),
+    Option("warehouses", "number of warehouses to fill, or that a run expects (default 1)", metavar="NUM", own=True),
+    Option("terminals", "the same as -c (default 10 per warehouse)", metavar="NUM", own=True),
+    Option("convention", "interpretation of TPC-C: benchbase (default) or spec", metavar="NAME", own=True),
     Option("isolation", "read-committed, repeatable-read or serializable (default)", metavar="LEVEL", own=True),
     Option("waits", "key and think times, with --convention spec", own=True),
     Option("check-consistency", "check TPC-C's conditions after the run (with --lab always done)", own=True),
-    Option("no-check-consistency", "do not, where it is done by itself: with --lab and -i", own=True),
-    Option("replace", "with -i: drop the TPC-C tables that are there, and fill anew", own=True),
+    Option("no-check-consistency", "omit this check with --lab and -i", own=True),
+    Option("replace", "with -i: drop existing TPC-C tables and fill them again", own=True),
     Option("seed", "the same as --random-seed", metavar="SEED", own=True, hidden=True),
 )
 ALL_OPTIONS = (*INITIALIZE, *WHAT_RUNS, *BENCHMARK, *COMMON, *TPCC, *OWN)
@@ -102,11 +112,11 @@ ONLY_INITIALIZE = frozenset(option.name for option in INITIALIZE if option.name 
 
 _HEADINGS = (
     ("Initialization", INITIALIZE),
-    ("What runs", WHAT_RUNS),
+    ("Scripts", WHAT_RUNS),
     ("Benchmarking", BENCHMARK),
     ("Connection", COMMON),
     ("TPC-C", TPCC),
-    ("What pgbench does not have", OWN),
+    ("Options that pgbench does not have", OWN),
 )
 
 
@@ -115,7 +125,7 @@ def help_text() -> str:
     lines = [
         "Usage: pgclinic bench [OPTION]... [DBNAME]",
         "",
-        "A load test. pgbench's options and scripts mean here what they mean there.",
+        "Run a load test. pgbench's options and scripts have the same meaning as in pgbench.",
     ]
     for heading, options in _HEADINGS:
         lines += ["", f"{heading}:"]
@@ -124,7 +134,7 @@ def help_text() -> str:
         "  -?, --help                         show this help; -V, --version the version",
         "",
         "Exit codes: 0 done, 1 nothing was run, 2 clients were aborted or data are inconsistent, 3 a --fail-if holds.",
-        "Try it without a server: pgclinic bench --lab -S -c 8 -T 10",
+        "Without a server of your own: pgclinic bench --lab -S -c 8 -T 10",
     ]
     return "\n".join(lines)
 

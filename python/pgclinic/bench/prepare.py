@@ -36,7 +36,7 @@ def read_tables(session: Session, request: BenchRequest, database: str, warn: Ca
     except QueryError as error:
         hint = None
         if error.sqlstate == _UNDEFINED_TABLE:
-            hint = f'fill it first: pgclinic bench -i, in database "{database}"; or try --lab'
+            hint = f'fill it first: pgclinic bench -i, in database "{database}"; or use --lab'
         raise UsageError(f"could not count number of branches: {_first_line(error)}", hint=hint) from error
     if scale < 0:
         raise UsageError(f'invalid count(*) from pgbench_branches: "{scale}"')

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pgclinic.model.bench import Condition
+from pgclinic.load.pgbench_tables import PgbenchTables
 from pgclinic.model.load import Convention, Isolation, LogSpec, Protocol, Script
+from pgclinic.model.threshold import Threshold
+from pgclinic.twin.wanted import TwinWanted
 
 DEFAULT_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 
@@ -36,26 +38,20 @@ class Address:
 
 @dataclass(frozen=True)
 class LabWanted:
-    """A server of the lab for this run; ``version`` None is the embedded one."""
+    """A server of the lab for this run; ``version`` None is the embedded one, with a twin that of its original."""
 
     version: str | None
     settings: dict[str, str] = field(default_factory=dict)
+    twin: TwinWanted | None = None
 
 
 @dataclass(frozen=True)
 class InitRequest:
-    """``-i``: which steps, in which order. ``scale`` is the number of branches."""
+    """``-i``: which tables to make. ``quiet`` says every 5 seconds how far it is, not every 100,000 rows."""
 
     address: Address = Address()
-    steps: str = "dtgvp"
-    scale: int = 1
-    fillfactor: int = 100
+    tables: PgbenchTables = field(default_factory=PgbenchTables)
     quiet: bool = False
-    unlogged: bool = False
-    tablespace: str | None = None
-    index_tablespace: str | None = None
-    partition_method: str | None = None
-    partitions: int = 0
     debug: bool = False
 
 
@@ -98,12 +94,17 @@ class ChosenScript:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files and forms of the result. ``seconds`` end in .jsonl or .parquet."""
+    """Files and forms of the result. ``seconds`` end in .jsonl or .parquet.
+
+    ``wants_report`` without ``report`` is a file whose name follows from the run.
+    """
 
     as_json: bool = False
     seconds: tuple[Path, ...] = ()
     hdr: Path | None = None
     runs: Path | None = None
+    wants_report: bool = False
+    report: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ class BenchRequest:
     """A run. Exactly one of ``transactions`` and ``duration_s`` ends it; ``scale`` is None when not given.
 
     ``is_converted`` is whether scripts were in another encoding than UTF-8, which is what the engine sends.
-    With ``tpcc`` there are no scripts, and ``clients`` may only be settled when the data have been seen.
+    With ``tpcc`` there are no scripts, and ``clients`` may only be settled when the data have been seen. On a twin
+    without scripts both come from its workload: ``clients`` is 0 until it has been read.
     """
 
     scripts: tuple[ChosenScript, ...]
@@ -145,9 +147,10 @@ class BenchRequest:
     debug: bool = False
     percentiles: tuple[float, ...] = DEFAULT_PERCENTILES
     latency_percentiles: bool = False
-    fail_if: tuple[Condition, ...] = ()
-    find_rate: Condition | None = None
+    fail_if: tuple[Threshold, ...] = ()
+    find_rate: Threshold | None = None
     until_stable: bool = False
+    observe: bool = False
     outputs: Outputs = Outputs()
 
     @property

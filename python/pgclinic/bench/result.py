@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 
-from pgclinic import __version__
+from pgclinic.analysis.trial_activity import trial_activity
 from pgclinic.bench.load_spec import options_of
 from pgclinic.bench.prepare import Tables
 from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.run import Ran
-from pgclinic.bench.target import Patient
-from pgclinic.bench.thresholds import judge_thresholds
+from pgclinic.bench.server_connection import ServerConnection
 from pgclinic.bench.tpcc_figures import tpcc_figures
-from pgclinic.model.bench import BenchResult, ThresholdResult, TpccViolation
+from pgclinic.judge.thresholds import judge_values
+from pgclinic.load.tool import this_tool
+from pgclinic.model.bench import BenchObserved, BenchResult, TpccViolation
 from pgclinic.model.load import LoadResult
-from pgclinic.model.run import Tool
+from pgclinic.model.threshold import ThresholdResult
+from pgclinic.model.trial import TrialRecord
 from pgclinic.pg.version import version_of_number
 from pgclinic.store.machine import read_machine
 
@@ -26,38 +27,55 @@ DONE, NOT_RUN, ABORTED, CROSSED, INTERRUPTED = 0, 1, 2, 3, 130
 def make_result(
     request: BenchRequest,
     ran: Ran,
-    patient: Patient,
+    connection: ServerConnection,
     tables: Tables,
     command: Sequence[str],
     violations: tuple[TpccViolation, ...] | None = None,
+    trial: TrialRecord | None = None,
 ) -> BenchResult:
-    """``command`` must be free of secrets already. ``violations`` is None when consistency was not checked."""
-    load, thresholds = ran.load, judge_thresholds(request.fail_if, ran.load)
+    """``command`` must be free of secrets already. ``violations`` is None when consistency was not checked, ``trial``
+    when the load was not observed."""
+    load, thresholds = ran.load, judge_values(request.fail_if, ran.load)
     broken = any(not violation.expected for violation in violations or ())
     return BenchResult(
         command=tuple(command),
         options=options_of(request),
-        server_version=str(version_of_number(patient.session.version_num)),
-        host=patient.target.host,
-        database=patient.target.database,
+        server_version=str(version_of_number(connection.session.version_num)),
+        host=connection.target.host,
+        database=connection.target.database,
         scale=tables.scale,
         partition_method=tables.partition_method,
         partitions=tables.partitions,
         load=load,
         machine=read_machine(),
-        tool=Tool(
-            pgclinic=__version__,
-            engine=load.engine.version,
-            engine_profile=load.engine.profile,
-            python=".".join(str(part) for part in sys.version_info[:3]),
-        ),
+        tool=this_tool(),
         started_epoch_us=load.started_epoch_us or time.time_ns() // 1000,
         exit_code=ABORTED if broken else exit_code(request, ran, thresholds),
         thresholds=thresholds,
         rate_search=ran.rate_search,
         stability=ran.stability,
         tpcc=None if request.tpcc is None else tpcc_figures(load, violations),
+        observed=None if trial is None else observed_of(trial),
     )
+
+
+def observed_of(trial: TrialRecord) -> BenchObserved:
+    """The part of the record that the result shows."""
+    return BenchObserved(
+        counters=trial.counters,
+        doubts=trial.doubts,
+        activity=trial_activity(trial),
+        cpu=trial.cpu,
+        missing=trial.samples.failed,
+    )
+
+
+def trial_of(ran: Ran) -> TrialRecord | None:
+    """The record of the load that is shown, None where it was not observed or did not begin."""
+    if ran.observed is None or ran.load.measured_s <= 0:
+        return None
+    stable = ran.stability is not None and ran.stability.stable_after_s is not None
+    return ran.observed.record(ended_early_on_purpose=stable)
 
 
 def exit_code(request: BenchRequest, ran: Ran, thresholds: Sequence[ThresholdResult]) -> int:

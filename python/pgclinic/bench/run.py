@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from pgclinic.bench.find_rate import RATE_MIN_TPS, TRIALS_LIKELY, TRIALS_MAX, RateSearch
+from pgclinic.bench.observed import Observed, Observer
 from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.stability import describe_stability, is_stable
-from pgclinic.bench.thresholds import holds, measured, unit_of
 from pgclinic.errors import RunFailedError
+from pgclinic.judge.thresholds import holds, measured, unit_of
 from pgclinic.load.engine import Stopper, run_load
-from pgclinic.model.bench import Condition, RateSearchResult, RateTrial, Stability
+from pgclinic.model.bench import RateSearchResult, RateTrial, Stability
 from pgclinic.model.load import LoadResult, LoadSpec, Pace
 from pgclinic.model.load_progress import LoadEvent, LoadProgress
+from pgclinic.model.threshold import Threshold
 
 #: A rate is not kept when more than this share of the slots was not served, or failed.
 LOST_SHARE_MAX = 0.01
@@ -58,75 +60,117 @@ class SearchLength:
 
 @dataclass(frozen=True)
 class Ran:
-    """What came out. With a search, ``load`` is the load at the rate that was found, or else the last one."""
+    """What came out. With a search, ``load`` is the load at the rate that was found, or else the last one.
+
+    ``observed`` is that load with what was observed beside it, None where nobody asked, or no rate was found.
+    """
 
     load: LoadResult
     rate_search: RateSearchResult | None = None
     stability: Stability | None = None
+    observed: Observed | None = None
 
 
-def run_bench(request: BenchRequest, spec: LoadSpec, listener: RunListener, stopper: Stopper) -> Ran:
-    """Run what is asked for. ``stopper`` ends it early, with the part measured so far. Raises what run_load raises."""
+@dataclass(frozen=True)
+class Loads:
+    """Runs the loads of one bench. With an ``observer`` those that are to be shown are observed."""
+
+    listener: RunListener
+    stopper: Stopper
+    observer: Observer | None = None
+
+    def run(
+        self, spec: LoadSpec, *, observe: bool, on_progress: Callable[[LoadProgress], None] | None = None
+    ) -> LoadResult | Observed:
+        follow, on_event = on_progress or self.listener.on_progress, self.listener.on_event
+        if self.observer is not None and observe:
+            return self.observer.run(spec, self.stopper, follow, on_event)
+        return run_load(spec, on_progress=follow, stopper=self.stopper, on_event=on_event)
+
+
+def run_bench(request: BenchRequest, spec: LoadSpec, loads: Loads) -> Ran:
+    """Run what is asked for. The stopper of ``loads`` ends it early, with the part measured so far.
+
+    Raises what run_load and observed_load raise.
+    """
     if request.find_rate is not None:
-        return _find_rate(request.find_rate, spec, listener, stopper)
+        return _find_rate(request.find_rate, spec, loads)
     if request.until_stable:
-        return _until_stable(spec, listener, stopper)
-    return Ran(load=run_load(spec, on_progress=listener.on_progress, stopper=stopper, on_event=listener.on_event))
+        return _until_stable(spec, loads)
+    return _ran(loads.run(spec, observe=True))
 
 
-def _until_stable(spec: LoadSpec, listener: RunListener, stopper: Stopper) -> Ran:
+def _ran(
+    one: LoadResult | Observed, rate_search: RateSearchResult | None = None, stability: Stability | None = None
+) -> Ran:
+    if isinstance(one, Observed):
+        return Ran(load=one.load, rate_search=rate_search, stability=stability, observed=one)
+    return Ran(load=one, rate_search=rate_search, stability=stability)
+
+
+def _load_of(one: LoadResult | Observed) -> LoadResult:
+    return one.load if isinstance(one, Observed) else one
+
+
+def _until_stable(spec: LoadSpec, loads: Loads) -> Ran:
     tps: list[float] = []
 
     def follow(progress: LoadProgress) -> None:
-        listener.on_progress(progress)
+        loads.listener.on_progress(progress)
         if progress.phase == "measure":
             tps.append(float(progress.transactions))
             if is_stable(tps):
-                stopper.stop()
+                loads.stopper.stop()
 
-    load = run_load(spec, on_progress=follow, stopper=stopper, on_event=listener.on_event)
-    return Ran(load=load, stability=describe_stability(tps))
+    return _ran(loads.run(spec, observe=True, on_progress=follow), stability=describe_stability(tps))
 
 
-def _find_rate(target: Condition, spec: LoadSpec, listener: RunListener, stopper: Stopper) -> Ran:
+def _find_rate(target: Threshold, spec: LoadSpec, loads: Loads) -> Ran:
     assert spec.measure_s is not None
+    listener = loads.listener
     capacity_s = min(spec.measure_s, CAPACITY_S)
     listener.on_search(SearchLength(spec.warm_up_s + capacity_s, spec.warm_up_s + spec.measure_s))
     listener.on_trial("closed loop, to see what is possible")
-    load = _trial(replace(spec, pace=Pace(), measure_s=capacity_s), listener, stopper)
+    last = _trial(replace(spec, pace=Pace(), measure_s=capacity_s), loads, observe=False)
+    load = _load_of(last)
     search = RateSearch(
         target,
         first_tps=load.tps / 2,
         ceiling_tps=load.tps * CEILING,
         lowest_tps=max(RATE_MIN_TPS, EVENTS_MIN / spec.measure_s),
     )
-    found: LoadResult | None = None
+    found: LoadResult | Observed | None = None
     while load.stopped != "interrupted":
         rate_tps = search.next_rate()
         if rate_tps is None:
             break
         listener.on_trial(f"{rate_tps:,.4g} TPS offered")
-        load = _trial(replace(spec, pace=replace(spec.pace, rate_tps=rate_tps)), listener, stopper)
+        # The load that confirms the rate is the one that is shown.
+        last = _trial(
+            replace(spec, pace=replace(spec.pace, rate_tps=rate_tps)), loads, observe=search.stage == "confirm"
+        )
+        load = _load_of(last)
         value = measured(target.metric, load)
         why = "" if load.stopped == "interrupted" else missed(target, value, load)
         if load.stopped != "interrupted":
             search.tell(rate_tps, served_tps=load.tps, measured=value, why=why)
             listener.on_rate(search.trials[-1])
-            found = load if not why else found
-    return Ran(load=found or load, rate_search=search.result())
+            found = last if not why else found
+    return _ran(found or last, search.result())
 
 
-def _trial(spec: LoadSpec, listener: RunListener, stopper: Stopper) -> LoadResult:
-    load = run_load(spec, on_progress=listener.on_progress, stopper=stopper, on_event=listener.on_event)
+def _trial(spec: LoadSpec, loads: Loads, *, observe: bool) -> LoadResult | Observed:
+    one = loads.run(spec, observe=observe)
+    load = _load_of(one)
     if load.clients_lost:
         words = load.failures[0].message if load.failures else "no reason is known"
         raise RunFailedError(f"--find-rate: {load.clients_lost} of {load.clients} clients were aborted: {words}")
     if load.transactions == 0 and load.stopped != "interrupted":
         raise RunFailedError("--find-rate: no transaction ended in time", hint="give every trial more time: -T")
-    return load
+    return one
 
 
-def missed(target: Condition, value: float | None, load: LoadResult) -> str:
+def missed(target: Threshold, value: float | None, load: LoadResult) -> str:
     """What a rate did not keep, in words; empty when it kept all."""
     if value is None:
         return "nothing was served"

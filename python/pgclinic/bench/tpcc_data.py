@@ -53,7 +53,7 @@ def refuse_unfit(state: TpccState, wanted: TpccWanted, database: str) -> None:
     fill = f"pgclinic bench --tpcc -i --warehouses {warehouses} {database}"
     match state.kind:
         case StateKind.ABSENT:
-            raise UsageError("there are no TPC-C tables", hint=f"fill them first: {fill}; or try --lab")
+            raise UsageError("there are no TPC-C tables", hint=f"fill them first: {fill}; or use --lab")
         case StateKind.HALF_FILLED:
             raise UsageError("the TPC-C tables were never filled to the end", hint=f"fill them again: {fill}")
         case StateKind.FOREIGN:
@@ -64,7 +64,7 @@ def refuse_unfit(state: TpccState, wanted: TpccWanted, database: str) -> None:
         case StateKind.FILLED if wanted.warehouses not in (None, state.warehouses):
             raise UsageError(
                 f"--warehouses says {wanted.warehouses}, the tables were filled with {state.warehouses}",
-                hint=f"leave out --warehouses, or fill anew: {fill} --replace",
+                hint=f"omit --warehouses, or fill again: {fill} --replace",
             )
 
 

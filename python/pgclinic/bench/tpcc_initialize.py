@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from pgclinic.bench.initialize import StepTime
 from pgclinic.bench.request import TpccInitRequest
 from pgclinic.bench.tpcc_data import FillListener, refuse_other_rows, violations
 from pgclinic.errors import RunFailedError
+from pgclinic.load.pgbench_tables import StepTime
 from pgclinic.load.tpcc_fill import fill_tpcc
 from pgclinic.load.tpcc_state import tpcc_state
 from pgclinic.pg.session import Access

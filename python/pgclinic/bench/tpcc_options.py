@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from pgclinic.bench.options import COMMON, ONLY_INITIALIZE, TPCC, WHAT_RUNS
 from pgclinic.bench.request import Address, TpccInitRequest, TpccWanted
 from pgclinic.errors import UnknownNameError, UsageError
-from pgclinic.load.tpcc_fill import DEFAULT_SEED
+from pgclinic.model.dataset import TPCC_SEED
 from pgclinic.model.load import Convention, Isolation
 
 TERMINALS_PER_WAREHOUSE = 10
@@ -40,16 +40,18 @@ def tpcc_wanted(names: AbstractSet[str], values: Mapping[str, str], numbers: Map
         return None
     wrong = sorted(names & _REFUSED_IN_RUN)
     if wrong:
-        raise UsageError(f"--{wrong[0]} and --tpcc exclude each other{_reason(wrong[0])}")
+        raise UsageError(f"--{wrong[0]} and --tpcc are mutually exclusive{_reason(wrong[0])}")
     if {"client", "terminals"} <= names:
-        raise UsageError("-c/--client and --terminals are the same thing: give one of them")
+        raise UsageError("-c/--client and --terminals are the same option: give one of them")
     _refuse_both_checks(names)
     convention = _convention(values.get("convention", Convention.BENCHBASE.value))
     if "waits" in names and convention is not Convention.SPEC:
-        raise UsageError("--waits needs --convention spec: BenchBase's terminals never rest")
+        raise UsageError("--waits needs --convention spec: BenchBase's terminals never wait")
     for name in ("rate", "find-rate"):
         if {"waits", name} <= names:
-            raise UsageError(f"--waits and --{name} exclude each other: one of them says when a transaction begins")
+            raise UsageError(
+                f"--waits and --{name} are mutually exclusive: each of them sets when a transaction starts"
+            )
     return TpccWanted(
         warehouses=numbers.get("warehouses"),
         terminals=numbers.get("terminals", numbers.get("client")),
@@ -71,12 +73,12 @@ def tpcc_fill_request(
     """``-i`` with ``--tpcc``. Raises UsageError."""
     wrong = sorted(names - _ALLOWED_IN_FILL)
     if wrong:
-        raise UsageError(f"--{wrong[0]} cannot be used with --tpcc -i, which only fills")
+        raise UsageError(f"--{wrong[0]} cannot be used with --tpcc -i, which only fills tables")
     _refuse_both_checks(names)
     return TpccInitRequest(
         address=address,
         warehouses=numbers.get("warehouses", 1),
-        seed=DEFAULT_SEED if seed is None else seed,
+        seed=TPCC_SEED if seed is None else seed,
         connections=numbers.get("jobs"),
         quiet="quiet" in names,
         replace="replace" in names,
@@ -97,7 +99,7 @@ def _reason(name: str) -> str:
 
 def _refuse_both_checks(names: AbstractSet[str]) -> None:
     if {"check-consistency", "no-check-consistency"} <= names:
-        raise UsageError("--check-consistency and --no-check-consistency exclude each other")
+        raise UsageError("--check-consistency and --no-check-consistency are mutually exclusive")
 
 
 def _checks(names: AbstractSet[str], *, by_itself: bool) -> bool:

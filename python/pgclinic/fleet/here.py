@@ -1,42 +1,111 @@
-"""Trials on this machine, in this process, one at a time: two timed trials never share the machine.
+"""Blocks on this machine, in this process, one trial at a time: two timed trials never share the machine.
 
 That holds between commands too: a second one waits for the first one's trial, and their trials alternate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from pgclinic.lab.measuring import exclusive_measurement
+from pgclinic.lab.uninterrupted import uninterrupted
+from pgclinic.model.block import BlockMode, BlockRecord, BlockSpec
+from pgclinic.model.event import Event, SecondMeasured, StageReached
 from pgclinic.model.progress import BESIDE, WAITING
 from pgclinic.model.trial import TrialRecord, TrialSpec
+from pgclinic.store.machine import read_machine
+from pgclinic.trial.interleaved import run_interleaved
 from pgclinic.trial.run import TrialListener, run_trial
 
 
-class Fleet(Protocol):
-    """Whatever turns the order for a trial into its record."""
+@dataclass(frozen=True)
+class BlockListener:
+    """Who hears what happens in a block. ``on_trial`` gets each record as soon as its trial ends; what it raises stops
+    the block. ``on_event`` may be called from other threads than the caller's."""
 
-    def run(self, spec: TrialSpec, listener: TrialListener) -> TrialRecord:
-        """Run one trial; a trial that goes wrong comes back as a failed record, not as an error."""
+    on_event: Callable[[Event], None] = field(default=lambda _: None)
+    on_trial: Callable[[TrialRecord], None] = field(default=lambda _: None)
+
+
+class Fleet(Protocol):
+    """Whatever runs the trials of a block on one host. ``capacity`` blocks run at the same time, each on its own."""
+
+    @property
+    def capacity(self) -> int: ...
+
+    def run(self, block: BlockSpec, listener: BlockListener) -> BlockRecord:
+        """Run one block; a trial that goes wrong comes back as a failed record, not as an error."""
+        ...
+
+    def stop(self) -> None:
+        """End the blocks that other threads run now; what their finished trials gave is still handed over."""
         ...
 
 
 @dataclass(frozen=True)
 class Here:
-    """``dsn`` is the whole address of an attached server, secrets included; it is never stored.
+    """``addresses`` are the whole addresses of attached servers, secrets included, by those without; never stored."""
 
-    Where arms have servers of their own, ``dsns`` are their whole addresses by the address without secrets.
-    """
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
-    dsn: str | None = None
-    dsns: Mapping[str, str] = field(default_factory=dict)
+    @property
+    def capacity(self) -> int:
+        """Two timed trials never share a machine."""
+        return 1
 
-    def run(self, spec: TrialSpec, listener: TrialListener) -> TrialRecord:
-        with exclusive_measurement(lambda: listener.on_stage(WAITING), lambda: listener.on_stage(BESIDE)):
-            return run_trial(spec, listener, dsn=self._whole_address(spec))
+    def stop(self) -> None:
+        """Its only block runs in the thread that asks."""
+
+    def run(self, block: BlockSpec, listener: BlockListener) -> BlockRecord:
+        if block.mode is BlockMode.INTERLEAVED:
+            return self._run_together(block, listener)
+        records = []
+        for spec in block.trials:
+            record = self._run_trial(spec, listener)
+            records.append(record)
+            listener.on_trial(record)
+        return BlockRecord(spec=block, trials=tuple(records))
+
+    def _run_together(self, block: BlockSpec, listener: BlockListener) -> BlockRecord:
+        def on_stage(stage: str) -> None:
+            for spec in block.trials:
+                listener.on_event(stage_of(spec, stage))
+
+        with exclusive_measurement(lambda: on_stage(WAITING), lambda: on_stage(BESIDE)):
+            found = run_interleaved(block, lambda spec: _trial_listener(spec, listener), dsn_of=self._whole_address)
+        machine = read_machine()
+        records = tuple(replace(record, machine=machine) for record in found)
+        # All of them are stored or none: a resumed run would repeat them all.
+        with uninterrupted():
+            for record in records:
+                listener.on_trial(record)
+        return BlockRecord(spec=block, trials=records)
+
+    def _run_trial(self, spec: TrialSpec, listener: BlockListener) -> TrialRecord:
+        own = _trial_listener(spec, listener)
+        with exclusive_measurement(lambda: own.on_stage(WAITING), lambda: own.on_stage(BESIDE)):
+            record = run_trial(spec, own, dsn=self._whole_address(spec))
+        return replace(record, machine=read_machine())
 
     def _whole_address(self, spec: TrialSpec) -> str | None:
         own = spec.server.dsn
-        return self.dsn if own is None else self.dsns.get(own, self.dsn or own)
+        return None if own is None else self.addresses.get(own, own)
+
+
+def _trial_listener(spec: TrialSpec, listener: BlockListener) -> TrialListener:
+    return TrialListener(
+        on_stage=lambda stage: listener.on_event(stage_of(spec, stage)),
+        on_second=lambda second: listener.on_event(SecondMeasured(second=second)),
+    )
+
+
+def stage_of(spec: TrialSpec, stage: str) -> StageReached:
+    """The event of a trial that begins to do something else."""
+    return StageReached(
+        trial=spec.number, block=spec.block, arm=spec.arm, stage=stage, at_epoch_us=time.time_ns() // 1000
+    )

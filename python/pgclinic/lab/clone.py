@@ -41,7 +41,7 @@ def no_room(directory: Path, needed_bytes: int, purpose: str) -> DiskFullError:
     free = shutil.disk_usage(directory).free
     return DiskFullError(
         f"no room in {directory} to {purpose}: {megabytes(needed_bytes)} are needed, {megabytes(free)} are free",
-        hint="make room, run `pgclinic lab prune`, or set PGCLINIC_HOME to a larger disk",
+        hint="free disk space, run `pgclinic lab prune`, or set PGCLINIC_HOME to a larger disk",
     )
 
 

@@ -14,7 +14,7 @@ from pgclinic.lab.account import child_options, own, server_account
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.clone import flush, no_room
 from pgclinic.lab.home import folder
-from pgclinic.lab.locks import named_lock
+from pgclinic.lab.locks import build_lock
 from pgclinic.lab.uninterrupted import remove_tree, uninterrupted
 from pgclinic.pg.catalog import Setting, SettingsCatalog
 from pgclinic.pg.sql import query
@@ -38,7 +38,7 @@ def empty_cluster(binaries: Binaries, *, checksums: bool | None = None) -> Path:
     path = folder("clusters") / _cluster_name(binaries, checksums)
     if path.is_dir():
         return path
-    with named_lock(f"cluster-{path.name}"):
+    with build_lock("cluster", path.name):
         if not path.is_dir():
             _build(binaries, path, checksums)
     return path

@@ -19,6 +19,8 @@ from pgclinic.lab.uninterrupted import uninterrupted
 _SHORT_SOCKET_DIRECTORY = re.compile(rf"/tmp/{SHORT_PREFIX}[0-9a-f]{{8}}")
 # The lock of a process that has just ended is dropped a moment after it has left /proc.
 _LET_GO_S = 2.0
+# The kernel takes thousands of processes apart one by one, and on a busy machine that takes a while.
+_LET_GO_S_EACH = 0.01
 _POLL_S = 0.02
 
 
@@ -70,14 +72,14 @@ def _end(instance: Instance) -> int:
     Raises RunFailedError where it lives on: data are never deleted under a living server.
     """
     ended = end_processes(instance.data_dir)
-    limit = time.monotonic() + _LET_GO_S
+    limit = time.monotonic() + _LET_GO_S + ended * _LET_GO_S_EACH
     while is_served(Path(instance.directory)):
         if time.monotonic() > limit:
             pids = ", ".join(str(pid) for pid in processes_of(instance.data_dir))
             where = f"its processes {pids} cannot be ended" if pids else "its processes cannot be seen from here"
             raise RunFailedError(
                 f"server {instance.name} still runs ({where}); its data stay in {instance.directory}",
-                hint="end it where it was started, in another container or by another user",
+                hint="stop it where it was started, in another container or as another user",
             )
         time.sleep(_POLL_S)
         ended += end_processes(instance.data_dir)

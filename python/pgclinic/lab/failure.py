@@ -17,6 +17,10 @@ _ROUTINE = ("starting PostgreSQL", "listening on", "redirecting log output", "Fu
 _TO_CLIENTS = ("the database system is ", "terminating connection ")
 _KILLED = "was terminated by signal"
 _WAS_KILLED = "was killed by "
+_REFUSED_VALUE = re.compile(
+    r"invalid value for parameter|unrecognized configuration parameter|outside the valid range|contains errors|"
+    r"requires a (?:Boolean|numeric) value|Unrecognized key word|syntax error in file"
+)
 _NO_ROOM = ("No space left on device", "Disk quota exceeded")
 
 
@@ -96,10 +100,15 @@ def start_error(
     message = f"PostgreSQL {version} {reason}: {said[2] if said else line or 'it logged nothing'}"
     hint = None
     if was_killed:
-        hint = "the kernel kills processes when memory runs out, and says so in its own log (dmesg)"
+        hint = "the kernel kills processes when memory runs out, and logs it (dmesg)"
     if setting is not None:
         hint = f"the setting to blame: {setting}" + (f" = {settings[setting]!r}" if setting in settings else "")
     return ServerStartError(message, log_line=line, setting=setting, hint=hint)
+
+
+def refused_a_value(error: ServerStartError) -> bool:
+    """Whether the server read its settings and refused one, before it tried to start with them."""
+    return error.log_line is not None and _REFUSED_VALUE.search(error.log_line) is not None
 
 
 def ran_out_of_room(lines: list[str]) -> bool:

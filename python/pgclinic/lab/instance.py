@@ -92,7 +92,7 @@ class RunningServer:
         """Shut the server down with a checkpoint and keep its files, for a template. Raises ServerLostError."""
         self._process.send_signal(signal.SIGINT)
         if self._process.wait(timeout=_CLEAN_STOP_LIMIT_S) != 0:
-            raise ServerLostError(f"the server did not shut down in good order: {self.last_words()}")
+            raise ServerLostError(f"the server did not shut down cleanly: {self.last_words()}")
 
     def detach(self) -> None:
         """Let the server outlive this process."""

@@ -5,19 +5,31 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from pgclinic.lab.home import folder
 
+#: What lies elsewhere than in the folder of locks: homes may share their versions by a link, and then share these, too.
+_BESIDE = {"version": "versions"}
+
+
+def build_lock(
+    kind: str, name: str, *, wait: bool = True, on_wait: Callable[[], None] | None = None
+) -> AbstractContextManager[bool]:
+    """Whoever makes a cluster, a template or a version holds it; what is half-built without it was given up."""
+    return named_lock(f"{kind}-{name}", wait=wait, on_wait=on_wait, within=_BESIDE.get(kind, "locks"))
+
 
 @contextmanager
-def named_lock(name: str, *, wait: bool = True, on_wait: Callable[[], None] | None = None) -> Iterator[bool]:
+def named_lock(
+    name: str, *, wait: bool = True, on_wait: Callable[[], None] | None = None, within: str = "locks"
+) -> Iterator[bool]:
     """Hold the lock called ``name``; yields False, without the lock, when it is taken and ``wait`` is False.
 
-    ``on_wait`` is called once when it has to wait.
+    ``on_wait`` is called once when it has to wait; ``within`` is the folder of the lab's home that has its file.
     """
-    descriptor = os.open(folder("locks") / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(folder(within) / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         held = _try(descriptor, fcntl.LOCK_EX)
         if not held and wait:

@@ -92,14 +92,14 @@ def wait_until_ready(process: subprocess.Popen[bytes], server: Server, data_dir:
 def refuse_taken_port(port: int) -> None:
     """Raise UsageError when a TCP port of this machine cannot be had."""
     if not 1024 <= port <= 65535:
-        raise UsageError(f"{port} is not a port the lab can use", hint="choose one from 1024 to 65535")
+        raise UsageError(f"{port} is not a valid port for the lab", hint="choose one from 1024 to 65535")
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise UsageError(
-                f"port {port} is taken", hint="choose another --port, or none: a socket needs no port"
+                f"port {port} is taken", hint="choose another --port, or omit it: a socket needs no port"
             ) from error
 
 

@@ -95,7 +95,7 @@ def reserve(name: str | None, version: str, major: int) -> Instance:
     with named_lock("registry"):
         chosen = name or _free_name(major)
         if entry_path(chosen).exists():
-            raise UsageError(f"a server named {chosen} exists already", hint=f"pgclinic lab stop {chosen}")
+            raise UsageError(f"a server named {chosen} already exists", hint=f"pgclinic lab stop {chosen}")
         directory = folder("instances") / chosen
         instance = Instance(
             name=chosen,
@@ -212,7 +212,7 @@ def find(name: str | None) -> Instance:
         raise UsageError("no server is running", hint="pgclinic lab start")
     if len(known) > 1:
         names = ", ".join(instance.name for instance in known)
-        raise UsageError("more than one server is running, which one is meant?", hint=f"name one of {names}")
+        raise UsageError("more than one server is running; name one", hint=f"name one of {names}")
     return known[0]
 
 

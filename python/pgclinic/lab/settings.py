@@ -51,7 +51,7 @@ def canonical_settings(binaries: Binaries, settings: Mapping[str, str]) -> dict[
     checked = checked_settings(settings_catalog(binaries), settings)
     for name in checked:
         if name in _LAB_DECIDES:
-            raise SettingError(f"{name} is decided by the lab", hint=_LAB_DECIDES[name])
+            raise SettingError(f"{name} is set by the lab", hint=_LAB_DECIDES[name])
     return checked
 
 

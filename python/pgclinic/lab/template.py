@@ -16,7 +16,7 @@ from pgclinic.lab.binaries import Binaries, OnProgress, Progress
 from pgclinic.lab.clone import NO_ROOM, flush, no_room, tree_bytes
 from pgclinic.lab.home import folder
 from pgclinic.lab.instance import RunningServer, start_server
-from pgclinic.lab.locks import directory_lock, named_lock
+from pgclinic.lab.locks import build_lock, directory_lock
 from pgclinic.lab.uninterrupted import remove_tree
 from pgclinic.model.record import Record
 from pgclinic.model.server import Server
@@ -52,17 +52,22 @@ class Template(Record):
 
 
 def filled_template(
-    binaries: Binaries, key: str, fill: Callable[[Server], None], on_progress: OnProgress | None = None
+    binaries: Binaries,
+    key: str,
+    fill: Callable[[Server], None],
+    on_progress: OnProgress | None = None,
+    base: Path | None = None,
 ) -> Path:
     """The directory of the data that ``fill`` makes on an empty server of this version, made when missing.
 
-    ``key`` must name the fill and its scale completely. While another command makes the same one, this one waits.
+    With ``base`` the server is not empty: it has the data of another template. ``key`` must name the fill and its scale
+    completely. While another command makes the same one, this one waits.
     Whatever ``fill`` raises comes through, DiskFullError when the disk was full; then nothing half-done is left.
     """
     path = folder("templates") / _template_name(binaries, key)
-    with named_lock(f"template-{path.name}", on_wait=lambda: _tell(on_progress, f"waiting for {key}", 0)):
+    with build_lock("template", path.name, on_wait=lambda: _tell(on_progress, f"waiting for {key}", 0)):
         if not path.is_dir():
-            _build(binaries, key, fill, path, on_progress)
+            _build(binaries, key, fill, path, on_progress, base)
     return path
 
 
@@ -80,7 +85,7 @@ def prune(unused_days: float = 30.0) -> tuple[Template, ...]:
     removed = []
     for template in templates():
         path = folder("templates") / template.name
-        with named_lock(f"template-{template.name}", wait=False) as free:
+        with build_lock("template", template.name, wait=False) as free:
             if not free or not path.is_dir():
                 continue
             with directory_lock(path, wait=False) as unused:
@@ -99,7 +104,12 @@ def _template_name(binaries: Binaries, key: str) -> str:
 
 
 def _build(
-    binaries: Binaries, key: str, fill: Callable[[Server], None], path: Path, on_progress: OnProgress | None
+    binaries: Binaries,
+    key: str,
+    fill: Callable[[Server], None],
+    path: Path,
+    on_progress: OnProgress | None,
+    base: Path | None,
 ) -> None:
     """Fill an instance as any other (so a killed one is swept as any other), then move its data into place."""
     began = time.monotonic()
@@ -107,7 +117,7 @@ def _build(
     building = path.with_name(f".new-{path.name}")
     remove_tree(building)
     _tell(on_progress, f"filling {key}", 0)
-    with start_server(binaries, settings=settings) as running:
+    with start_server(binaries, settings=settings, template=base) as running:
         try:
             _fill(running, fill)
             building.mkdir(mode=0o700)

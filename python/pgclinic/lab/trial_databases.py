@@ -139,7 +139,7 @@ def refuse_without_createdb(access: Access) -> None:
     with _session(access) as session:
         may, standby = session.row(query("may_create_database", access.major))
     server = access.server
-    hint = "--existing runs on the tables of a database that is there, and creates nothing"
+    hint = "--existing runs on the tables of an existing database and creates nothing"
     if standby:
         raise UsageError(
             f"{server.host}:{server.port} is a standby: no database for the trials can be made there", hint=hint
@@ -274,7 +274,9 @@ def _save(record: TrialDatabase) -> None:
         temporary.rename(path)
         _sync(path.parent)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written, and no database is made without it: {error.strerror}") from error
+        raise UsageError(
+            f"{path} cannot be written, and no database is created without it: {error.strerror}"
+        ) from error
 
 
 def _sync(directory: Path) -> None:

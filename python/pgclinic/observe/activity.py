@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.study import Counter
-from pgclinic.observe.held_law import tps_kept_after_an_hour
+from pgclinic.observe.horizon_law import tps_kept_after_an_hour
 
 _CLIENT = "client backend"
 

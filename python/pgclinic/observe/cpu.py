@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from pgclinic.observe.processes import (
     MachineCpu,
     cpu_pressure,
     cpu_seconds,
+    kernel_threads_s,
     machine_cpu,
     swapped_bytes,
     waited_us,
@@ -29,6 +31,8 @@ class CpuMeter:
 
     def __init__(self, postmaster_pid: int | None) -> None:
         self._pid = postmaster_pid
+        self._beside: Sequence[int] = ()
+        self._beside_s: list[float] = []
         self._started_s = 0.0
         self._started_epoch_s = 0.0
         self._machine = machine_cpu()
@@ -36,11 +40,14 @@ class CpuMeter:
         self._waited_us: dict[str, int | None] = {}
         self._swapped: int | None = None
         self._process_s = 0.0
+        self._kernel_s = 0.0
         self._server_s: float | None = None
         self._stopped_s: float | None = None
         self._clocks: list[float] = []
 
-    def start(self) -> None:
+    def start(self, beside: Sequence[int] = ()) -> None:
+        """Begin, or begin anew. ``beside`` are the postmasters of servers whose CPU is not that of others."""
+        self._beside = beside
         self._started_s = time.monotonic()
         self._started_epoch_s = time.time()
         self._process_s = time.process_time()
@@ -48,7 +55,9 @@ class CpuMeter:
         self._pressure = cpu_pressure()
         self._waited_us = {resource: waited_us(resource) for resource in ("memory", "io")}
         self._swapped = swapped_bytes()
-        self._server_s = self._server()
+        self._kernel_s = kernel_threads_s()
+        self._server_s = _cpu_of(self._pid)
+        self._beside_s = [_cpu_of(pid) or 0.0 for pid in self._beside]
         self._stopped_s = stopped_s()
         self._clocks = []
 
@@ -65,8 +74,13 @@ class CpuMeter:
         """
         elapsed_s = time.monotonic() - self._started_s
         own_s = time.process_time() - self._process_s
-        before_s, after_s = self._server_s, self._server()
+        before_s, after_s = self._server_s, _cpu_of(self._pid)
+        beside_s = sum(
+            max(0.0, (_cpu_of(pid) or 0.0) - before) for pid, before in zip(self._beside, self._beside_s, strict=True)
+        )
         server_s = None if before_s is None or after_s is None else max(0.0, after_s - before_s)
+        kernel_s = max(0.0, kernel_threads_s() - self._kernel_s)
+        taken_s = _taken_s(self._machine, machine_cpu())
         early, late = first_and_last_third(self._clocks) or (None, None)
         stopped, swapped = stopped_s(), swapped_bytes()
         return CpuUse(
@@ -75,7 +89,8 @@ class CpuMeter:
             server_s=server_s,
             client_s=own_s,
             observer_s=0.0,
-            others_s=max(0.0, _taken_s(self._machine, machine_cpu()) - own_s - (server_s or 0.0)),
+            others_s=max(0.0, taken_s - own_s - beside_s - (server_s or 0.0) - kernel_s),
+            kernel_s=kernel_s,
             pressure_share=_pressed(self._pressure, cpu_pressure(), elapsed_s),
             clock_jump_s=(time.time() - self._started_epoch_s) - (time.monotonic() - self._started_s),
             megahertz_early=early,
@@ -97,13 +112,14 @@ class CpuMeter:
         """The same with the observers' part taken out of the client's."""
         return replace(use, client_s=max(0.0, use.client_s - observer_s), observer_s=observer_s)
 
-    def _server(self) -> float | None:
-        if self._pid is None:
-            return None
-        try:
-            return cpu_seconds(self._pid)
-        except ServerLostError:
-            return 0.0
+
+def _cpu_of(postmaster_pid: int | None) -> float | None:
+    if postmaster_pid is None:
+        return None
+    try:
+        return cpu_seconds(postmaster_pid)
+    except ServerLostError:
+        return 0.0
 
 
 def _taken_s(before: MachineCpu, after: MachineCpu) -> float:

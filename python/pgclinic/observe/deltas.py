@@ -96,6 +96,16 @@ def increase(view: str, before: Row, after: Row, columns: tuple[str, ...]) -> fl
     return now - then
 
 
+def happened(samples: Samples, rate: Rate, begin_s: float, end_s: float) -> list[tuple[float, float]]:
+    """When a counter was first seen to have grown between ``begin_s`` and ``end_s``, and by how much."""
+    found = []
+    for before, after in pairwise([sample for sample in samples.of(rate.view) if sample.rows]):
+        amount = increase(rate.view, before.rows[0], after.rows[0], rate.columns)
+        if amount and after.at_s > begin_s and before.at_s < end_s:
+            found.append((after.at_s, amount))
+    return found
+
+
 def grown(samples: Iterable[Sample], rate: Rate) -> Growth | None:
     """The growth over consecutive samples of one stretch; None with fewer than two of them."""
     mine = [sample for sample in samples if sample.view == rate.view and sample.rows]

@@ -20,6 +20,7 @@ from pgclinic.pg.sql import query
 EXTENSIONS = ("pageinspect", "pgstattuple", "pg_visibility")
 _TABLE_KINDS = ("r", "m", "t")
 _INDEX_KIND = "i"
+_TRIES = 3
 #: Pages of one statement: few enough to end in time, enough to make its round trip cheap.
 _BATCH_PAGES = 32
 #: Shares of the time limit at which a part ends, so that a large table leaves time for the others.
@@ -90,7 +91,13 @@ class _Look:
 
     def _find(self, name: str, kinds: tuple[str, ...]) -> tuple[str, int]:
         """The full name of a relation and its pages. Raises UsageError."""
-        rows = self._session.rows(query("pages_relation", self._access.major), {"name": name, "table": self._table})
+        for _ in range(_TRIES):
+            rows = self._session.rows(query("pages_relation", self._access.major), {"name": name, "table": self._table})
+            # A table that another has just taken the place of has no size; the name then means the other one.
+            if not rows or rows[0][3] is not None:
+                break
+        else:
+            raise UsageError(f"{name} was dropped while it was looked at")
         what = "an index" if kinds == (_INDEX_KIND,) else "a table"
         if not rows or rows[0][1] not in kinds:
             partitioned = bool(rows) and rows[0][1] in ("p", "I")

@@ -63,6 +63,20 @@ def machine_cpu() -> MachineCpu:
     )
 
 
+def kernel_threads_s() -> float:
+    """CPU seconds of the kernel's own threads so far; 0 where they are not visible, as in a container.
+
+    They write back, reclaim and watch memory for all processes together, so no program's share of them is known.
+    """
+    try:
+        if (_PROC / "2/comm").read_text().strip() != "kthreadd":
+            return 0.0
+    except OSError:
+        return 0.0
+    stats = (_stat(pid) for pid in _children(2))
+    return sum(sum(one[11:13]) for one in stats if one is not None and one[1] == 2) / _TICKS_PER_S
+
+
 def cpu_pressure() -> CpuPressure | None:
     """How long tasks had to wait for a processor since boot; None where the kernel does not tell."""
     some_us = waited_us("cpu")

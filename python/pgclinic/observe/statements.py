@@ -43,7 +43,7 @@ def statements_seen(
     rows = _counted(counted, sent, major, method) if counted else _of_engine(sent, events, method)
     rows = sorted(rows, key=lambda row: row.total_ms, reverse=True)[:limit]
     found = plans_of([one.event for one in events.kept if isinstance(one.event, PlanLogged)], rows, method)
-    waits = _waits(samples, load.measured_s if load is not None else None)
+    waits = _waits(samples, load.span_s if load is not None else None)
     return StatementsSeen(
         statements=tuple(_completed(row, waits, found) for row in rows),
         counted_by_server=bool(counted),

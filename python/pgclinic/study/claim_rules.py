@@ -6,15 +6,14 @@ import math
 from datetime import date
 
 from pgclinic.errors import StudyFileError
+from pgclinic.judge.regions import direction_of, region_of
 from pgclinic.model.study import Bound, Claim, Direction
 from pgclinic.stats.claimed_region import direction, null_zone
-from pgclinic.study.vocabulary import direction_of, region_of
+from pgclinic.study.toml_lines import Where
 
 
-def check_question(claim: Claim, where: str) -> None:
+def check_question(claim: Claim, where: Where) -> None:
     """Raise StudyFileError where a claim cannot be judged fairly; ``where`` names the file and the claim."""
-    if claim.open:
-        return
     if (claim.published is None) == (claim.expected is None):
         raise StudyFileError(
             f"{where}: needs published or expected, one of the two",
@@ -28,7 +27,7 @@ def check_question(claim: Claim, where: str) -> None:
         _check_date(revision.date, where)
 
 
-def _check_published(claim: Claim, where: str) -> None:
+def _check_published(claim: Claim, where: Where) -> None:
     published = claim.published
     if published is None:
         return
@@ -53,7 +52,7 @@ def _check_published(claim: Claim, where: str) -> None:
         )
 
 
-def _check_region(claim: Claim, where: str) -> None:
+def _check_region(claim: Claim, where: Where) -> None:
     if claim.region is None:
         if claim.region_reason is not None:
             raise StudyFileError(f"{where}: region_reason without a region")
@@ -61,7 +60,7 @@ def _check_region(claim: Claim, where: str) -> None:
     if not (claim.region_reason or "").strip():
         raise StudyFileError(
             f"{where}: region needs a region_reason",
-            hint="leave the region out: half to twice the published log effect is the default",
+            hint="omit the region: half to twice the published log effect is the default",
         )
     named = claim.expected.direction if claim.expected is not None else None
     if named in (Direction.LOWER, Direction.HIGHER):
@@ -85,7 +84,7 @@ def _edges(low: float, high: float) -> str:
     return f"{low:.3g} and more" if math.isinf(high) else f"{low:.3g} to {high:.3g}"
 
 
-def _check_date(text: str, where: str) -> None:
+def _check_date(text: str, where: Where) -> None:
     try:
         date.fromisoformat(text)
     except ValueError as error:

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from pgclinic.errors import UsageError
+from pgclinic.judge.interval import FIRST_LOOK
+from pgclinic.load.pgbench_tables import fill_statements
+from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.load import Protocol, Script
 from pgclinic.model.study import (
     ArmFile,
-    Claim,
     Condition,
     Profile,
+    Question,
     Source,
     Study,
     TpccWorkload,
@@ -24,11 +27,8 @@ from pgclinic.model.study import (
 )
 from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.study.compare_arms import ArmAsked
-from pgclinic.study.extend import BLOCKS_MAX, NO_BUDGET_S
-from pgclinic.study.interval import FIRST_LOOK
-from pgclinic.study.pgbench_tables import pgbench_fill
+from pgclinic.study.duration import BLOCKS_MAX, NO_BUDGET_S, OVERHEAD_S_GUESS, likely_warm_up_s
 from pgclinic.study.read import FORMAT, check_steady
-from pgclinic.study.run import OVERHEAD_S_GUESS, likely_warm_up_s
 
 A, B = "a", "b"
 PROFILE = "compare"
@@ -53,7 +53,7 @@ class Length:
 class Common:
     """What both arms do. Without ``schema`` the data are pgbench's tables at ``scale``; with ``warehouses`` TPC-C's.
 
-    With ``existing`` they are what a database has.
+    With ``existing`` they are what a database has, with ``twin`` those of a twin, whose workload the scripts then are.
 
     ``scripts`` empty is pgbench's own default.
     """
@@ -63,6 +63,7 @@ class Common:
     schema: str | None = None
     existing: bool = False
     scale: int = 1
+    twin: TwinDataset | None = None
     warehouses: int | None = None
     clients: int | None = None
     threads: int = 1
@@ -74,6 +75,7 @@ def comparison_study(a: ArmAsked, b: ArmAsked, common: Common, length: Length, t
     """The study that answers which of the two is faster. Raises UsageError for what does not go together."""
     _check_tpcc(a, b, common)
     _check_existing(a, b, common)
+    _check_twin(a, b, common)
     study = Study(
         format=FORMAT,
         name="compare",
@@ -89,9 +91,9 @@ def comparison_study(a: ArmAsked, b: ArmAsked, common: Common, length: Length, t
 
 
 def asked(study: Study, length: Length, warehouses: int | None = None) -> Study:
-    """The study with the open question as its only claim, and one profile of this ``length``."""
+    """The study with the question in place of all claims, and one profile of this ``length``."""
     profiles = {PROFILE: replace(_profile(length), warehouses=warehouses)}
-    whole = replace(study, claims=(question(),), profiles=profiles)
+    whole = replace(study, claims=(), question=question(), profiles=profiles)
     check_steady(whole, PROFILE, study.name)
     return whole
 
@@ -102,14 +104,13 @@ def with_room(study: Study) -> Study:
     return replace(study, arms={name: _with_room(arm, clients) for name, arm in study.arms.items()})
 
 
-def question() -> Claim:
+def question() -> Question:
     """Nothing is claimed, which is judged as "no difference" is: the run may stop at that, and at its opposite."""
-    return Claim(
+    return Question(
         name="b-against-a",
         text="b runs as fast as a",
         arm=B,
         control=A,
-        open=True,
     )
 
 
@@ -145,17 +146,25 @@ def _workload(common: Common) -> Workload:
     shape = Workload(clients=clients, threads=min(common.threads, clients), protocol=common.protocol)
     if common.warehouses is not None:
         return replace(shape, tpcc=TpccWorkload())
-    return replace(shape, fill=_fill(common.schema, common), scripts=common.scripts or (common.default_script,))
+    scripts = common.scripts or (common.default_script,)
+    if common.twin is not None:
+        return replace(shape, twin=common.twin, scripts=scripts)
+    return replace(shape, fill=_fill(common.schema, common), scripts=scripts)
 
 
 def _fill(schema: str | None, common: Common) -> str:
     if common.existing:
         return ""
-    return schema if schema is not None else pgbench_fill(common.scale)
+    return schema if schema is not None else fill_statements(common.scale)
 
 
 def _arm(arm: ArmAsked, common: Common) -> ArmFile:
-    change = WorkloadChange(fill=arm.schema, scripts=arm.scripts or None, clients=arm.clients)
+    change = WorkloadChange(
+        fill=arm.schema,
+        changes="\n".join(arm.changes) or None,
+        scripts=arm.scripts or None,
+        clients=arm.clients,
+    )
     # pgbench's own scripts, and many others, ask for :scale.
     scale = {} if common.warehouses is not None else {"scale": str(common.scale)}
     return ArmFile(
@@ -171,19 +180,38 @@ def _arm(arm: ArmAsked, common: Common) -> ArmFile:
 def _check_tpcc(a: ArmAsked, b: ArmAsked, common: Common) -> None:
     if common.warehouses is None:
         return
-    given = [("--script", common.scripts), ("--schema", common.schema)]
+    given: list[tuple[str, object]] = [("--script", common.scripts), ("--schema", common.schema)]
     for option, arm in (("--a", a), ("--b", b)):
         given += [(f"{option} script", arm.scripts), (f"{option} schema", arm.schema)]
+        given += [(f"{option} index: or schema:", arm.changes)]
     for name, value in given:
         if value:
-            raise UsageError(f"{name} and --tpcc exclude each other: TPC-C brings its own data and transactions")
+            raise UsageError(f"{name} and --tpcc are mutually exclusive: TPC-C has its own data and transactions")
 
 
 def _check_existing(a: ArmAsked, b: ArmAsked, common: Common) -> None:
-    given = [("--schema", common.schema), ("--a schema", a.schema), ("--b schema", b.schema)]
+    given: list[tuple[str, object]] = [
+        ("--schema", common.schema),
+        ("--a schema", a.schema),
+        ("--b schema", b.schema),
+    ]
+    given += [("--twin", common.twin), ("--a index: or schema:", a.changes), ("--b index: or schema:", b.changes)]
     for name, value in given:
         if value and common.existing:
             raise UsageError(f"{name} and --existing are mutually exclusive: the data are those of the database")
+
+
+def _check_twin(a: ArmAsked, b: ArmAsked, common: Common) -> None:
+    if common.twin is None:
+        return
+    given: list[tuple[str, object]] = [("--schema", common.schema), ("--tpcc", common.warehouses)]
+    given += [("--a schema", a.schema), ("--b schema", b.schema), ("--a dsn", a.dsn), ("--b dsn", b.dsn)]
+    for name, value in given:
+        if value is not None:
+            raise UsageError(
+                f"{name} and --twin are mutually exclusive: the data are those of the twin",
+                hint="write --b schema:FILE to run statements on the twin",
+            )
 
 
 def _sessions(study: Study, name: str) -> int:

@@ -12,27 +12,36 @@ from typing import Any
 from msgspec.structs import replace as replace_record
 
 from pgclinic.errors import UnknownNameError, UsageError
-from pgclinic.load.engine import builtin_scripts
+from pgclinic.load.script_argument import parse_script
 from pgclinic.model.load import Script
 from pgclinic.model.study import Condition, Holder
 from pgclinic.pg.dsn import without_password
+from pgclinic.study.replay import read_recording, replaying
+from pgclinic.study.toml_lines import Place
 from pgclinic.study.toml_text import file_text, toml_of
 
 KEYS = ("version", "bindir", "dsn", "script", "schema", "clients")
 GROUPS = ("set", "var", "condition")
-CONDITIONS = ("held", "idle", "checkpoint")
-BUILTIN = "builtin:"
+#: What is done to the data of both arms: a statement, or a file of statements.
+CHANGES = ("index", "schema")
+_CHANGE = re.compile(rf"\s*({'|'.join(CHANGES)}):")
+_CREATE_INDEX = re.compile(r"create\s+(unique\s+)?index\b", re.IGNORECASE)
+CONDITIONS = ("held", "idle", "checkpoint", "replay")
 
 
 @dataclass(frozen=True)
 class ArmAsked:
-    """What makes one arm different; everything unset is what both have. ``words`` say it again, without secrets."""
+    """What makes one arm different; everything unset is what both have. ``words`` say it again, without secrets.
+
+    ``changes`` is SQL that is run on the data of both before anything is measured.
+    """
 
     version: str | None = None
     bindir: Path | None = None
     dsn: str | None = None
     scripts: tuple[Script, ...] = ()
     schema: str | None = None
+    changes: tuple[str, ...] = ()
     clients: int | None = None
     settings: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
@@ -48,6 +57,9 @@ def parse_arm(pairs: Iterable[str], option: str) -> ArmAsked:
     arm = ArmAsked()
     seen: set[str] = set()
     for pair in pairs:
+        if (change := _CHANGE.match(pair)) is not None:
+            arm = _with_change(arm, change[1], pair[change.end() :].strip(), option)
+            continue
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not key or not value:
             raise UsageError(
@@ -62,14 +74,28 @@ def parse_arm(pairs: Iterable[str], option: str) -> ArmAsked:
     return arm
 
 
+def _with_change(arm: ArmAsked, kind: str, value: str, option: str) -> ArmAsked:
+    """The arm with an index more, or with what a file of statements does."""
+    if not value:
+        raise UsageError(f"{option} {kind}: is empty", hint=f'write {option} index:"create index on orders (customer)"')
+    if kind == "index" and _CREATE_INDEX.match(value) is None:
+        raise UsageError(
+            f"{option} index: takes a CREATE INDEX statement, not {value[:40]!r}",
+            hint=f"{option} schema:FILE runs any statements on the data",
+        )
+    statement = value.rstrip(";").rstrip() + ";" if kind == "index" else read_text(value, "schema")
+    return replace(arm, changes=(*arm.changes, statement), words=(*arm.words, f"{kind}:{value}"))
+
+
 def read_arm_file(path: Path) -> tuple[str, ...]:
     """The pairs that an arm's TOML file says: version = "17", [set] work_mem = "4MB". Raises UsageError."""
-    raw = toml_of(file_text(path, None), str(path))
+    text = file_text(path, None)
+    raw = toml_of(text, str(path))
     pairs: list[str] = []
     for key, value in raw.items():
         if isinstance(value, dict):
             if key not in GROUPS:
-                raise UnknownNameError("table", key, GROUPS, where=str(path))
+                raise UnknownNameError("table", key, GROUPS, where=str(Place(str(path), text, (key,))))
             pairs.extend(f"{key}:{name}={_text(one)}" for name, one in value.items())
         else:
             pairs.extend(f"{key}={_text(one)}" for one in (value if isinstance(value, list) else [value]))
@@ -80,37 +106,9 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def parse_script(text: str) -> Script:
-    """``file.sql@3`` or ``builtin:select-only`` -> a script with its weight. Raises UsageError."""
-    name, at, weight = text.rpartition("@")
-    if not at or not re.fullmatch(r"[0-9]{1,9}", weight):
-        name, weight = text, "1"
-    if int(weight) < 1:
-        raise UsageError(f"script {text!r}: a weight is at least 1")
-    if name.startswith(BUILTIN):
-        return _builtin(name.removeprefix(BUILTIN), int(weight))
-    return Script(name=name, text=read_text(name, "script"), weight=int(weight))
-
-
 def read_text(name: str, what: str) -> str:
     """The text of a file that the user named. Raises UsageError that says ``what`` it was for."""
-    try:
-        return file_text(Path(name), what)
-    except UsageError as error:
-        raise UsageError(error.message, hint=_file_hint(name, what)) from error
-
-
-def _file_hint(name: str, what: str) -> str | None:
-    names = [builtin.name for builtin in builtin_scripts()] if what == "script" else []
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {BUILTIN}{close[0]}?" if close else None
-
-
-def _builtin(name: str, weight: int) -> Script:
-    matches = [builtin for builtin in builtin_scripts() if name and builtin.name.startswith(name)]
-    if len(matches) != 1:
-        raise UnknownNameError("builtin script", name, [builtin.name for builtin in builtin_scripts()])
-    return Script(name=matches[0].name, text=matches[0].text, weight=weight)
+    return file_text(Path(name), what)
 
 
 def _with(arm: ArmAsked, key: str, value: str, option: str) -> ArmAsked:
@@ -160,7 +158,7 @@ def _unknown_key(key: str, option: str) -> UnknownNameError:
 
 def _variable(name: str, option: str) -> str:
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is None:
-        raise UsageError(f"{option} var:{name}: that is no name of a variable")
+        raise UsageError(f"{option} var:{name} is not a valid variable name")
     return name
 
 
@@ -175,8 +173,20 @@ def _condition(condition: Condition, name: str, value: str, option: str) -> Cond
             return replace_record(condition, idle_sessions=_whole(value, 0, f"{option} condition:idle"))
         case "checkpoint":
             return replace_record(condition, checkpoint_every_s=_seconds(value, f"{option} condition:checkpoint"))
+        case "replay":
+            return _replayed(condition, value, option)
         case _:
             raise UnknownNameError("condition", name, CONDITIONS, where=option)
+
+
+def _replayed(condition: Condition, value: str, option: str) -> Condition:
+    """``FILE`` or ``FILE@60``: a recorded horizon in its own time, or the whole of it in so many seconds."""
+    file, at, time = value.rpartition("@")
+    if not at:
+        file, time = value, ""
+    replay_s = _seconds(time, f"{option} condition:replay") if at else None
+    condition = replace_record(condition, replay_horizon=file, replay_s=replay_s)
+    return replaying(condition, read_recording(Path(file)))
 
 
 def _whole(text: str, low: int, what: str) -> int:
@@ -202,7 +212,7 @@ def _check(arm: ArmAsked, option: str) -> None:
         if value is not None
     ]
     if len(servers) > 1:
-        raise UsageError(f"{option}: {' and '.join(servers)} exclude each other")
+        raise UsageError(f"{option}: {' and '.join(servers)} are mutually exclusive")
 
 
 def _shown(pair: str) -> str:

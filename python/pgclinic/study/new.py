@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from pgclinic.errors import RunFailedError, UsageError
 
@@ -21,21 +22,29 @@ def write_new_study(name: str, folder: Path, *, author: str, schema: Path | None
     """
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} is no name for a study", hint="small letters, digits and hyphens, as in my-question"
+            f"{name!r} is no name for a study", hint="lower-case letters, digits and hyphens, such as my-question"
         )
     path = folder / f"{name}.toml"
-    text = (resources.files("pgclinic") / "study" / "new_study.toml").read_text(encoding="utf-8")
-    filled = Template(text).substitute(
-        name=name,
-        author=author.replace("\\", "").replace('"', "'"),
-        today=datetime.now(UTC).date().isoformat(),
-        schema=schema if schema is not None else "study.schema.json",
-    )
+    text = _text(name, author, schema)
     try:
         with path.open("x", encoding="utf-8") as out:
-            out.write(filled)
+            out.write(text)
     except FileExistsError:
-        raise UsageError(f"{path} exists already", hint="choose another name, or remove it") from None
+        raise UsageError(f"{path} already exists", hint="choose another name, or remove it") from None
     except OSError as error:
         raise RunFailedError(f"cannot write {path}: {error}") from error
     return path
+
+
+def _text(name: str, author: str, schema: Path | None) -> str:
+    """The template, comments and all, with the values that only the user has."""
+    import tomlkit
+
+    template = (resources.files("pgclinic") / "study" / "new_study.toml").read_text(encoding="utf-8")
+    filled = Template(template).substitute(name=name, schema=schema if schema is not None else "study.schema.json")
+    document = tomlkit.parse(filled)
+    source: Any = document["source"]
+    # An account's name is bytes to the system, and a file is UTF-8.
+    source["author"] = author.encode(errors="replace").decode()
+    source["published"] = datetime.now(UTC).date().isoformat()
+    return tomlkit.dumps(document)

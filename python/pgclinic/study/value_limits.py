@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import fields
 
 from pgclinic.errors import StudyFileError
+from pgclinic.model.horizon import ReplayedHold
 from pgclinic.model.study import (
     ArmFile,
     Claim,
@@ -32,6 +33,7 @@ from pgclinic.model.study import (
     Workload,
     WorkloadChange,
 )
+from pgclinic.study.toml_lines import KeyPath, Where, inside
 
 Limits = tuple[float, float]
 
@@ -52,6 +54,10 @@ _LIMITS: dict[tuple[type, str], Limits] = {
     (Condition, "release_at_s"): _SOME_TIME,
     (Condition, "idle_sessions"): (0, _SESSIONS_MAX),
     (Condition, "checkpoint_every_s"): _SOME_TIME,
+    (Condition, "replay_s"): _SOME_TIME,
+    (Condition, "replay_hold_s_max"): _SOME_TIME,
+    (ReplayedHold, "at_s"): _ANY_TIME,
+    (ReplayedHold, "until_s"): _SOME_TIME,
     (TpccWorkload, "max_tries"): (0, 2**31 - 1),
     (Workload, "clients"): (1, _SESSIONS_MAX),
     (Workload, "threads"): (1, 1024),
@@ -61,7 +67,7 @@ _LIMITS: dict[tuple[type, str], Limits] = {
     (Profile, "blocks_min"): (2, 1e9),
     (Profile, "blocks_max"): (2, 1e9),
     (Profile, "budget_s"): _SOME_TIME,
-    (Profile, "prelude_s"): _ANY_TIME,
+    (Profile, "calibration_s"): _ANY_TIME,
     (Profile, "warehouses"): (1, 1e6),
     (Profile, "clients"): (1, _SESSIONS_MAX),
     (Profile, "threads"): (1, 1024),
@@ -78,48 +84,53 @@ _LIMITS: dict[tuple[type, str], Limits] = {
 }
 
 
-def check_values(study: Study, where: str) -> None:
+def check_values(study: Study, where: Where) -> None:
     """Raise StudyFileError for the first number, name or text that cannot be used; it names the key."""
     for path, value, limits in _values(study, (), _ANY):
-        place = f"{where}: {'.'.join(path)}"
-        if isinstance(value, str):
-            if "\0" in value:
-                raise StudyFileError(f"{place} has a NUL character, which no server takes")
-        else:
-            _check_number(value, limits, place)
-    names = [("name", study.name)]
-    for key, known in (("arms", study.arms), ("profiles", study.profiles), ("workload.gauges", study.workload.gauges)):
-        names += [(key, name) for name in known]
-    names += [("claims.name", claim.name) for claim in study.claims]
-    for key, name in names:
-        _check_name(name, f"{where}: {key}")
+        reason = _refused_text(value) if isinstance(value, str) else _refused_number(value, limits)
+        if reason is not None:
+            words = ".".join(key for key in path if isinstance(key, str))
+            raise StudyFileError(f"{inside(where, *path, words=words)} {reason}")
+    _check_name(study.name, inside(where, "name", words="name"))
+    metrics = ("workload.custom_metrics", study.workload.custom_metrics)
+    tables = (("arms", study.arms), ("profiles", study.profiles), metrics)
+    for key, known in tables:
+        for name in known:
+            _check_name(name, inside(where, *key.split("."), name, words=key))
+    for number, claim in enumerate(study.claims):
+        _check_name(claim.name, inside(where, "claims", number, "name", words="claims.name"))
 
 
-def _values(value: Any, path: tuple[str, ...], limits: Limits) -> Iterator[tuple[tuple[str, ...], Any, Limits]]:
+def _values(value: Any, path: KeyPath, limits: Limits) -> Iterator[tuple[KeyPath, Any, Limits]]:
     """Every number and text with its path; a collection has the limits of its field."""
     if isinstance(value, msgspec.Struct):
         for field in fields(value):
             inner = _LIMITS.get((type(value), field.name), _ANY)
-            yield from _values(getattr(value, field.name), (*path, field.name), inner)
+            yield from _values(getattr(value, field.name), (*path, field.encode_name), inner)
     elif isinstance(value, dict):
         for key, one in value.items():
             yield (*path, ascii(key)), key, limits
             yield from _values(one, (*path, key), limits)
     elif isinstance(value, tuple):
-        for one in value:
-            yield from _values(one, path, limits)
+        for number, one in enumerate(value):
+            yield from _values(one, (*path, number), limits)
     elif isinstance(value, int | float | str) and not isinstance(value, bool):
         yield path, value, limits
 
 
-def _check_number(value: float, limits: Limits, place: str) -> None:
+def _refused_text(value: str) -> str | None:
+    return "has a NUL character, which no server accepts" if "\0" in value else None
+
+
+def _refused_number(value: float, limits: Limits) -> str | None:
     low, high = limits
     if isinstance(value, float) and not math.isfinite(value) and (math.isnan(value) or math.isfinite(high)):
-        raise StudyFileError(f"{place} is {value}: it must be a finite number")
+        return f"is {value}: it must be a finite number"
     if not low <= value <= high:
-        raise StudyFileError(f"{place} is {_shown(value)}: it must be from {low:g} to {high:g}")
+        return f"is {_shown(value)}: it must be from {low:g} to {high:g}"
     if value != 0 and abs(value) < sys.float_info.min:
-        raise StudyFileError(f"{place} is {value}: it is too small to calculate with; write 0")
+        return f"is {value}: it is too small to calculate with; write 0"
+    return None
 
 
 def _shown(value: float) -> str:
@@ -128,7 +139,7 @@ def _shown(value: float) -> str:
     return f"{value}"
 
 
-def _check_name(name: str, place: str) -> None:
+def _check_name(name: str, place: Where) -> None:
     shown = ascii(name) if len(name) <= _NAME_BYTES_MAX else f"{name[:_NAME_BYTES_MAX]!a} ..."
     if not name.strip() or name in (".", ".."):
         raise StudyFileError(f"{place}: {shown} cannot be a name")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pgclinic.trial.finding import Finding
+from pgclinic.model.doubt import Doubt, DoubtKind, LoneCheckpoint
 
 #: An arm that was checkpointing for this much more of its time than the other is compared by its luck.
 SHARE_APART = 0.10
@@ -65,7 +65,7 @@ def checkpoints_seen(arm: str, counts: Sequence[CheckpointCount]) -> Checkpoints
     )
 
 
-def checkpoint_in_one_arm(one: CheckpointsSeen, other: CheckpointsSeen) -> Finding | None:
+def checkpoint_in_one_arm(one: CheckpointsSeen, other: CheckpointsSeen) -> Doubt | None:
     """One trial of a block was checkpointing while the other was not, or far longer.
 
     Where checkpoints are frequent in both arms they are part of what is compared, however many more one has.
@@ -73,12 +73,8 @@ def checkpoint_in_one_arm(one: CheckpointsSeen, other: CheckpointsSeen) -> Findi
     fewer, more = sorted((one, other), key=lambda seen: seen.share)
     if fewer.done > 0 or more.done == 0 or more.share - fewer.share < SHARE_APART:
         return None
-    return Finding(
-        text=f"{more.arm} spent {more.share:.0%} of its time in {_checkpoints(more.done)}, {fewer.arm} had none",
-        advice="give a CHECKPOINT before measuring, and trials shorter or far longer than checkpoint_timeout",
+    return Doubt(
+        kind=DoubtKind.CHECKPOINT_IN_ONE_ARM,
         share=more.share - fewer.share,
+        facts=LoneCheckpoint(arm=more.arm, other=fewer.arm, checkpoints=more.done, busy_share=more.share),
     )
-
-
-def _checkpoints(done: int) -> str:
-    return "a checkpoint" if done == 1 else f"{done} checkpoints"

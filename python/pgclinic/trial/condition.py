@@ -17,6 +17,7 @@ from pgclinic.trial.holders import (
     held_by_session,
 )
 from pgclinic.trial.idle import idle_sessions
+from pgclinic.trial.replay import replayed
 from pgclinic.trial.timed import Moment, at_their_moments, moments_of, steps_session
 
 _HOLDERS = {
@@ -40,7 +41,7 @@ def conditions(access: Access, condition: Condition) -> Iterator[None]:
     if holder in _LASTING and access.server.source == "attached":
         raise UsageError(
             f"a {holder.value.replace('_', ' ')} is never left on an existing server",
-            hint="leave --dsn out: the lab's servers are thrown away",
+            hint="omit --dsn: servers of the lab are removed after the trial",
         )
     with ExitStack() as stack:
         if condition.idle_sessions:
@@ -53,6 +54,8 @@ def conditions(access: Access, condition: Condition) -> Iterator[None]:
             hold.enter_context(held_by_session(access, may_be_ended=condition.time_outs))
         elif holder is not None:
             hold.enter_context(_HOLDERS[holder](access))
+        if condition.holds:
+            stack.enter_context(replayed(access, condition.holds))
         if condition.steps or condition.release_at_s is not None:
             stack.enter_context(_timed(access, condition, hold.close))
         yield

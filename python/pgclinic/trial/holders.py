@@ -15,7 +15,8 @@ APPLICATION_NAME = "pgclinic-holder"
 TIMEOUT_MS = 5000
 
 
-def _session(access: Access, timeout_ms: int = TIMEOUT_MS, *, time_outs: bool = False) -> Session:
+def holder_session(access: Access, timeout_ms: int = TIMEOUT_MS, *, time_outs: bool = False) -> Session:
+    """A session that may stay in a transaction as long as it likes, unless ``time_outs`` of the server shall apply."""
     session = Session(access, statement_timeout_ms=timeout_ms, application_name=APPLICATION_NAME)
     if not time_outs:
         session.execute("set idle_in_transaction_session_timeout = 0")
@@ -25,7 +26,7 @@ def _session(access: Access, timeout_ms: int = TIMEOUT_MS, *, time_outs: bool = 
 @contextmanager
 def held_by_session(access: Access, *, may_be_ended: bool = False) -> Iterator[None]:
     """A transaction with an id, and then silence. One that may be ended is subject to the server's time-outs."""
-    with _session(access, time_outs=may_be_ended) as session:
+    with holder_session(access, time_outs=may_be_ended) as session:
         session.execute(query("hold_horizon", access.major))
         yield
         if may_be_ended:
@@ -35,14 +36,14 @@ def held_by_session(access: Access, *, may_be_ended: bool = False) -> Iterator[N
         except QueryError as error:
             raise RunFailedError(f"the session that held the horizon was lost: {error.message}") from error
         if not still_open:
-            raise RunFailedError("the transaction that held the horizon ended before the trial did")
+            raise RunFailedError("the transaction that held the horizon ended before the trial")
 
 
 @contextmanager
 def held_by_query(access: Access) -> Iterator[None]:
     """One statement that goes on and on under its snapshot."""
     failures: list[QueryError] = []
-    with _session(access, timeout_ms=0) as session, _session(access) as other:
+    with holder_session(access, timeout_ms=0) as session, holder_session(access) as other:
         pid = session.backend_pid
 
         def run() -> None:
@@ -58,7 +59,7 @@ def held_by_query(access: Access) -> Iterator[None]:
             yield
             if not thread.is_alive():
                 reason = failures[0].message if failures else "it came to its end"
-                raise RunFailedError(f"the query that held the horizon ended before the trial did: {reason}")
+                raise RunFailedError(f"the query that held the horizon ended before the trial: {reason}")
         finally:
             with suppress(QueryError):
                 other.execute(f"select pg_cancel_backend({pid})")
@@ -71,13 +72,13 @@ def _wait_until_held(session: Session, access: Access, pid: int) -> None:
         if pid in held:
             return
         threading.Event().wait(0.05)
-    raise RunFailedError("the query that was to hold the horizon never began")
+    raise RunFailedError("the query that should hold the horizon never started")
 
 
 @contextmanager
 def held_by_prepared_transaction(access: Access) -> Iterator[None]:
     """A transaction that was prepared and forgotten: it belongs to no session any more."""
-    with _session(access) as session:
+    with holder_session(access) as session:
         session.execute(query("hold_horizon", access.major))
         session.execute("prepare transaction 'pgclinic-holder'")
     try:
@@ -89,7 +90,7 @@ def held_by_prepared_transaction(access: Access) -> Iterator[None]:
 @contextmanager
 def held_by_physical_slot(access: Access) -> Iterator[None]:
     """A standby that had fed its horizon back and was never seen again: its slot remembers."""
-    with _session(access) as session:
+    with holder_session(access) as session:
         session.execute("select pg_create_physical_replication_slot('pgclinic_holder', true)")
         feed_back_xmin(access, "pgclinic_holder")
     try:
@@ -101,7 +102,7 @@ def held_by_physical_slot(access: Access) -> Iterator[None]:
 @contextmanager
 def held_by_logical_slot(access: Access) -> Iterator[None]:
     """A subscriber that was created and never came."""
-    with _session(access, timeout_ms=60_000) as session:
+    with holder_session(access, timeout_ms=60_000) as session:
         session.execute("select pg_create_logical_replication_slot('pgclinic_holder', 'pgoutput')")
     try:
         yield
@@ -114,7 +115,7 @@ _DROP_SLOT = "select pg_drop_replication_slot('pgclinic_holder')"
 
 def _undo(access: Access, statement: str, problem: str) -> None:
     try:
-        with _session(access) as session:
+        with holder_session(access) as session:
             session.execute(statement)
     except QueryError as error:
         raise RunFailedError(f"{problem}: {error.message}") from error

@@ -52,13 +52,12 @@ class RestartWatch:
             if crash is not None:
                 raise ServerLostError(_words(crash)) from error
 
-    def refuse(self, load: LoadResult, logged: Iterable[AnyLogEvent]) -> None:
-        """Raise ServerLostError with the line of the log that says why, where the server restarted meanwhile."""
+    def restart(self, load: LoadResult, logged: Iterable[AnyLogEvent]) -> str | None:
+        """That and why the server crashed or restarted meanwhile, None if it did not."""
         crash = logged_crash(logged) or crash_seen_by_clients(load)
         if crash is None and self._has_restarted():
-            crash = "its processes are newer than the trial's start, and its log does not say why"
-        if crash is not None:
-            raise ServerLostError(_words(crash))
+            crash = "its processes are newer than the start of the load, and its log does not say why"
+        return None if crash is None else _words(crash)
 
     def _has_restarted(self) -> bool:
         """False also where the server does not say: a busy one, or a user without rights."""

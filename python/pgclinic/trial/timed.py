@@ -19,12 +19,16 @@ _JOIN_S = 5.0
 
 @dataclass(frozen=True)
 class Moment:
-    """``act`` at ``at_s`` seconds from now, and then every ``every_s``. ``about`` names it in errors."""
+    """``act`` at ``at_s`` seconds from now, and then every ``every_s``. ``about`` names it in errors.
+
+    Where it ``must_come``, a trial that ends before is an error.
+    """
 
     at_s: float
     act: Callable[[], None]
     about: str
     every_s: float | None = None
+    must_come: bool = True
 
 
 @contextmanager
@@ -79,7 +83,7 @@ class _Timetable(threading.Thread):
         # A number in the second place: moments of the same second keep their order and are never compared themselves.
         self._due = [(moment.at_s, number, moment) for number, moment in enumerate(moments)]
         heapify(self._due)
-        self._not_yet = {moment.about for moment in moments}
+        self._not_yet = {moment.about for moment in moments if moment.must_come}
         self._problem: PgclinicError | None = None
 
     def run(self) -> None:
@@ -101,4 +105,4 @@ class _Timetable(threading.Thread):
         if self._problem is not None:
             raise RunFailedError(self._problem.message)
         if self._not_yet:
-            raise RunFailedError(f"the trial was over before {sorted(self._not_yet)[0]}")
+            raise RunFailedError(f"the trial ended before {sorted(self._not_yet)[0]}")

@@ -29,7 +29,7 @@ def find_source(version: str | None = None, bindir: Path | None = None) -> Binar
     """
     if bindir is not None:
         if version is not None:
-            raise UsageError("--version and --bindir exclude each other: a directory has one version")
+            raise UsageError("--version and --bindir are mutually exclusive: a directory has one version")
         return InstalledSource(bindir)
     wish = parse_version(version) if version is not None else None
     embedded = EmbeddedSource.installed()

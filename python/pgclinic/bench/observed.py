@@ -1,0 +1,128 @@
+"""``--observe``: a load of a bench with all that a study's trial observes, as the record of one trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from pgclinic.bench.lab_server import dataset_of
+from pgclinic.bench.request import BenchRequest
+from pgclinic.bench.server_connection import ServerConnection
+from pgclinic.load.engine import Stopper
+from pgclinic.model.dataset import AttachedDataset, Dataset, TpccDataset
+from pgclinic.model.load import LoadResult, LoadSpec, Target
+from pgclinic.model.load_progress import LoadEvent, LoadProgress
+from pgclinic.model.run import Second
+from pgclinic.model.study import Condition
+from pgclinic.model.traffic import ScriptTraffic, TpccTraffic, Traffic
+from pgclinic.model.trial import ServerSpec, TrialRecord, TrialSpec
+from pgclinic.observe.settings import changed_settings
+from pgclinic.pg.dsn import dsn_of
+from pgclinic.trial.done_record import Clock, done_record
+from pgclinic.trial.observed_load import Hooks, Measured, Wishes, observed_load
+from pgclinic.trial.seconds import LiveSeconds
+
+#: The only arm of a bench.
+ARM = "bench"
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One load that was observed. ``settings`` are those of the server that are not its defaults."""
+
+    spec: TrialSpec
+    measured: Measured
+    seconds: tuple[Second, ...]
+    started: Clock
+    settings: dict[str, str]
+    version: str
+
+    @property
+    def load(self) -> LoadResult:
+        return self.measured.load
+
+    def record(self, *, ended_early_on_purpose: bool = False) -> TrialRecord:
+        """As a study's trial has it. A load that ended as it should, before its time, is no short one."""
+        judged = self._judged(ended_early_on_purpose)
+        record = done_record(judged, self.measured, self.started, version=self.version, settings=self.settings)
+        return replace(record, spec=self.spec)
+
+    def _judged(self, ended_early_on_purpose: bool) -> TrialSpec:
+        if not ended_early_on_purpose:
+            return self.spec
+        return replace(self.spec, load=replace(self.spec.load, measure_s=None))
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Runs loads on one server and observes it meanwhile, on one connection beside the load's."""
+
+    request: BenchRequest
+    connection: ServerConnection
+
+    def run(
+        self,
+        load: LoadSpec,
+        stopper: Stopper,
+        on_progress: Callable[[LoadProgress], None],
+        on_event: Callable[[LoadEvent], None],
+    ) -> Observed:
+        """Raises what observed_load raises."""
+        access = self.connection.access
+        spec = trial_spec(self.request, self.connection, load)
+        seconds: list[Second] = []
+        live = LiveSeconds(spec, seconds.append)
+        started, settings = Clock(), changed_settings(access)
+
+        def follow(progress: LoadProgress) -> None:
+            live.progress(progress)
+            on_progress(progress)
+
+        hooks = Hooks(on_progress=follow, on_sample=live.sample, on_event=on_event, stopper=stopper)
+        measured = observed_load(access, load, Wishes(waits_often=True), hooks)
+        return Observed(spec, measured, tuple(seconds), started, settings, access.server.version)
+
+
+def trial_spec(request: BenchRequest, connection: ServerConnection, load: LoadSpec) -> TrialSpec:
+    """The load as the only trial of a run. Without the password, certificates and options of its sessions."""
+    server, target = connection.access.server, load.target
+    attached = server.source == "attached"
+    return TrialSpec(
+        number=1,
+        block=1,
+        position=1,
+        arm=ARM,
+        server=ServerSpec(dsn=dsn_of(server), existing=True, allow_writes=True)
+        if attached
+        else ServerSpec(version=server.version),
+        settings=request.lab.settings if request.lab is not None else {},
+        dataset=_dataset(request, load, attached=attached),
+        traffic=_traffic(load),
+        condition=Condition(),
+        load=replace(
+            load,
+            scripts=(),
+            tpcc=None,
+            target=Target(
+                host=target.host,
+                port=target.port,
+                user=target.user,
+                database=target.database,
+                application_name=target.application_name,
+            ),
+        ),
+    )
+
+
+def _dataset(request: BenchRequest, load: LoadSpec, *, attached: bool) -> Dataset:
+    if load.tpcc is not None:
+        return TpccDataset(warehouses=load.tpcc.warehouses)
+    return AttachedDataset() if attached else dataset_of(request)
+
+
+def _traffic(load: LoadSpec) -> Traffic:
+    if load.tpcc is None:
+        return ScriptTraffic(scripts=load.scripts)
+    return TpccTraffic(convention=load.tpcc.convention, isolation=load.tpcc.isolation, waits=load.tpcc.waits)

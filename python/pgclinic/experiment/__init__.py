@@ -1,0 +1,1 @@
+"""The road of every experiment: resolve, plan, execute, judge, resume."""

@@ -1,0 +1,124 @@
+"""Ask the plan for a block, let the fleet run it, store what it gave; until the plan has no further block."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+from pgclinic.experiment.broken_script import refuse_broken
+from pgclinic.experiment.plan import Plan
+from pgclinic.experiment.progress import ProgressView
+from pgclinic.fleet.here import BlockListener, Fleet
+from pgclinic.model.block import BlockRecord, BlockSpec
+from pgclinic.model.event import Event, SecondMeasured, StageReached, TrialEnded
+from pgclinic.model.progress import Progress
+from pgclinic.model.trial import TrialRecord
+from pgclinic.store.run_folder import RunFolder
+
+#: How often the thread that asks for blocks looks up, so that a Ctrl-C is answered.
+_WAKE_S = 0.5
+
+
+@dataclass(frozen=True)
+class Listener:
+    """What a caller wants to hear while an experiment runs."""
+
+    on_progress: Callable[[Progress], None] = field(default=lambda _: None)
+    on_trial: Callable[[TrialRecord], None] = field(default=lambda _: None)
+    on_event: Callable[[Event], None] = field(default=lambda _: None)
+
+
+def execute(
+    plan: Plan,
+    fleet: Fleet,
+    folder: RunFolder,
+    listener: Listener,
+    view: ProgressView,
+    done: Sequence[TrialRecord] = (),
+) -> tuple[TrialRecord, ...]:
+    """Run the blocks that ``plan`` asks for and return the records of all trials, ``done`` ones first.
+
+    Every record is stored as soon as its trial ends, every event when it happens.
+    Raises WorkloadError where a first trial shows that its load cannot succeed; what the fleet and the disk raise.
+    """
+    keeper = _Keeper(folder, listener, view, list(done))
+    if fleet.capacity > 1:
+        _run_beside(plan, fleet, keeper)
+        return tuple(keeper.records)
+    while (block := plan.next_block(keeper.records)) is not None:
+        view.block_begins(block)
+        fleet.run(block, keeper.as_listener())
+    return tuple(keeper.records)
+
+
+def _run_beside(plan: Plan, fleet: Fleet, keeper: _Keeper) -> None:
+    """Keep every host of the fleet busy with a block of its own."""
+    running: dict[Future[BlockRecord], int] = {}
+    with ThreadPoolExecutor(fleet.capacity) as pool:
+        try:
+            while True:
+                while len(running) < fleet.capacity:
+                    block = keeper.next_block(plan, tuple(running.values()))
+                    if block is None:
+                        break
+                    running[pool.submit(fleet.run, block, keeper.as_listener())] = block.number
+                if not running:
+                    return
+                for future in wait(running, timeout=_WAKE_S, return_when=FIRST_COMPLETED).done:
+                    del running[future]
+                    future.result()
+        except BaseException:
+            fleet.stop()
+            raise
+
+
+class _Keeper:
+    """Stores what comes, from whichever thread it comes, and passes it on."""
+
+    def __init__(self, folder: RunFolder, listener: Listener, view: ProgressView, records: list[TrialRecord]) -> None:
+        self.records = records
+        self._folder = folder
+        self._listener = listener
+        self._view = view
+        self._lock = threading.RLock()
+
+    def as_listener(self) -> BlockListener:
+        return BlockListener(on_event=self._event, on_trial=self._trial)
+
+    def next_block(self, plan: Plan, running: Sequence[int]) -> BlockSpec | None:
+        with self._lock:
+            block = plan.next_block(self.records, running)
+            if block is not None:
+                self._view.block_begins(block)
+            return block
+
+    def _event(self, event: Event) -> None:
+        with self._lock:
+            self._folder.add_event(event)
+            self._listener.on_event(event)
+            if isinstance(event, StageReached | SecondMeasured):
+                self._listener.on_progress(self._view.after(event))
+
+    def _trial(self, record: TrialRecord) -> None:
+        with self._lock:
+            self._folder.add_trial(record)
+            self._view.trial_ended(record)
+            self._event(_ended(record))
+            refuse_broken(record, self.records)
+            self.records.append(record)
+            self._listener.on_trial(record)
+
+
+def _ended(record: TrialRecord) -> TrialEnded:
+    return TrialEnded(
+        trial=record.spec.number,
+        block=record.spec.block,
+        arm=record.spec.arm,
+        at_epoch_us=time.time_ns() // 1000,
+        tps=record.load.tps if record.load is not None else None,
+        failure=record.failure,
+        host=record.host,
+    )

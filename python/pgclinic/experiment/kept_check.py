@@ -1,0 +1,41 @@
+"""Checks of twins that are kept beside their files, so that the next comparison on the same twin begins at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from pgclinic.experiment.twin_check import CheckedTwin, CheckRequest, check_twin
+from pgclinic.lab.binaries import Binaries
+from pgclinic.lab.home import folder
+from pgclinic.load.tool import this_tool
+from pgclinic.store.run_folder import write_whole
+from pgclinic.twin.kept_file import keep_twin
+
+
+def kept_check(
+    path: Path, binaries: Binaries, request: CheckRequest, on_stage: Callable[[str], None] = lambda _: None
+) -> CheckedTwin:
+    """The check of this twin by this version of the server and of pgclinic, run now unless it was before.
+
+    Raises what ``check_twin`` raises.
+    """
+    file = _place(path, binaries, request)
+    if file.is_file():
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=CheckedTwin)
+        except msgspec.MsgspecError:
+            # Written by a build with other records; it is made anew.
+            pass
+    checked = check_twin(path, binaries, request, on_stage=on_stage)
+    write_whole(file, msgspec.json.encode(checked))
+    return checked
+
+
+def _place(path: Path, binaries: Binaries, request: CheckRequest) -> Path:
+    dataset = keep_twin(path, scale=request.scale)
+    identity = f"{binaries.identity}|{dataset.key}|{msgspec.json.encode(request).decode()}|{this_tool()}"
+    return folder("twins") / f"{dataset.sha256[:16]}-{sha256(identity.encode()).hexdigest()[:16]}.check.json"

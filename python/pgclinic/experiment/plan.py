@@ -1,0 +1,168 @@
+"""Which block comes next: ask-and-tell. A plan is asked for a block and told all trials so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from pgclinic.experiment.budget import Budget
+from pgclinic.judge.verdict import decided, judge
+from pgclinic.model.block import BlockMode, BlockSpec
+from pgclinic.model.doubt import Doubt
+from pgclinic.model.plan import ArmSpec, ExperimentPlan
+from pgclinic.model.trial import TrialOutcome, TrialRecord, TrialSpec
+from pgclinic.model.verdict import Verdict
+from pgclinic.stats.block_order import block_order, load_seed
+from pgclinic.trial.window_plan import GUARD_S, WINDOW_S
+
+# An arm that failed in this many blocks one after the other will not succeed in the next.
+HOPELESS_BLOCKS = 2
+
+
+class Plan(Protocol):
+    """What decides which block is run next: fixed plans of studies and comparisons, adaptive ones of searches."""
+
+    def next_block(self, records: Sequence[TrialRecord], running: Collection[int] = ()) -> BlockSpec | None:
+        """The block to run next given the records of all trials so far, beside the blocks that run now, by number.
+
+        None when there is none: with nothing running the experiment is over.
+        """
+        ...
+
+
+class CounterbalancedPlan:
+    """One trial of every arm in each block, until every claim is decided, all blocks have run or the budget is spent.
+
+    A block that was started is finished, whatever the budget says; ``done`` trials of a resumed run are not repeated,
+    and new ones are numbered from ``last_number``. ``beforehand`` are doubts about the run as a whole. ``window_s`` is
+    how long an arm of an interleaved block has the load, None for the usual time. ``verdict`` is what the trials that
+    it was last told say, and ``on_verdict`` is called with each new one.
+    """
+
+    def __init__(
+        self,
+        plan: ExperimentPlan,
+        budget: Budget,
+        *,
+        done: Sequence[TrialRecord] = (),
+        last_number: int = 0,
+        beforehand: tuple[Doubt, ...] = (),
+        window_s: float | None = None,
+        on_verdict: Callable[[Verdict], None] = lambda _: None,
+    ) -> None:
+        self._plan = plan
+        self._budget = budget
+        self._number = last_number
+        # A trial that a Ctrl-C cut short is repeated by the command that resumes the run, never by its own.
+        self._cut_short = {one.spec.number for one in done if was_interrupted(one)}
+        self._beforehand = beforehand
+        self._window_s = window_s
+        self._on_verdict = on_verdict
+        self._told = -1
+        self.verdict = judge(plan, (), beforehand)
+
+    def next_block(self, records: Sequence[TrialRecord], running: Collection[int] = ()) -> BlockSpec | None:
+        if len(records) != self._told:
+            self._told = len(records)
+            self.verdict = judge(self._plan, tuple(records), self._beforehand)
+            if records:
+                self._on_verdict(self.verdict)
+        block, lacks_all = self._next(records, running)
+        finished = block.number - 1 - len(running) if block is not None else 0
+        if block is None or (finished > 0 and self._may_stop(finished, records)):
+            return None
+        if block.number > 1 and lacks_all and not self._budget.has_room_for_block(block.number):
+            return None
+        self._number = max(spec.number for spec in block.trials)
+        return block
+
+    def _next(self, records: Sequence[TrialRecord], running: Collection[int]) -> tuple[BlockSpec | None, bool]:
+        """The first block that lacks a trial and is not running, with what it lacks, and whether it lacks all."""
+        have = {(one.spec.block, one.spec.arm) for one in records if one.spec.number not in self._cut_short}
+        for number in range(1, self._plan.profile.blocks_max + 1):
+            if number in running:
+                continue
+            trials = planned_trials(self._plan, number)
+            missing = [spec for spec in trials if (number, spec.arm) not in have]
+            if missing:
+                interleaved = self._plan.profile.interleaved
+                # Arms that take turns run together or not at all.
+                wanted = trials if interleaved else missing
+                # No number is ever used twice, not even that of a trial that was cut off.
+                numbered = tuple(replace(spec, number=self._number + at) for at, spec in enumerate(wanted, start=1))
+                return self._block(number, numbered), len(missing) == len(trials)
+        return None, False
+
+    def _block(self, number: int, trials: tuple[TrialSpec, ...]) -> BlockSpec:
+        if not self._plan.profile.interleaved:
+            return BlockSpec(number=number, trials=trials)
+        window_s = self._window_s if self._window_s is not None else WINDOW_S
+        return BlockSpec(number=number, trials=trials, mode=BlockMode.INTERLEAVED, window_s=window_s, guard_s=GUARD_S)
+
+    def _may_stop(self, finished: int, records: Sequence[TrialRecord]) -> bool:
+        if finished >= self._plan.profile.blocks_min and decided(self.verdict):
+            return True
+        return self._hopeless(records)
+
+    def _hopeless(self, records: Sequence[TrialRecord]) -> bool:
+        """Every claim needs an arm that has failed in each of its last blocks, and never worked before."""
+        hopeless = {arm for arm in self._plan.arms if _never_works([one for one in records if one.spec.arm == arm])}
+        return all(claim.arm in hopeless or claim.control in hopeless for claim in self._plan.study.questions)
+
+
+def planned_trials(plan: ExperimentPlan, block: int) -> tuple[TrialSpec, ...]:
+    """The trials of ``block``, counted from 1, in its order.
+
+    The seed alone decides the order. All arms of a block get the same load seed, so that they draw the same rows.
+    """
+    names = block_order(tuple(plan.arms), plan.seed, block)
+    return tuple(
+        trial_of(
+            plan.arms[name],
+            name,
+            number=(block - 1) * len(names) + position,
+            block=block,
+            position=position,
+            seed=load_seed(plan.seed, block),
+            wants_plans=plan.wants_plans,
+        )
+        for position, name in enumerate(names, start=1)
+    )
+
+
+def planned_blocks(plan: ExperimentPlan) -> Iterator[tuple[TrialSpec, ...]]:
+    """All blocks that may run, each made when it is asked for: ten million take no more room than ten."""
+    return (planned_trials(plan, number) for number in range(1, plan.profile.blocks_max + 1))
+
+
+def trial_of(
+    arm: ArmSpec, name: str, *, number: int, block: int, position: int, seed: int, wants_plans: bool = False
+) -> TrialSpec:
+    """The order for one trial of ``arm``."""
+    return TrialSpec(
+        number=number,
+        block=block,
+        position=position,
+        arm=name,
+        server=arm.server,
+        settings=arm.settings,
+        dataset=arm.dataset,
+        traffic=arm.traffic,
+        condition=arm.condition,
+        load=replace(arm.load, seed=seed),
+        probe=arm.probe,
+        custom_metrics=arm.custom_metrics,
+        pages=arm.pages,
+        warm_up_ends=arm.warm_up_ends,
+        wants_plans=wants_plans,
+    )
+
+
+def was_interrupted(trial: TrialRecord) -> bool:
+    return trial.load is not None and trial.load.stopped == "interrupted"
+
+
+def _never_works(records: Sequence[TrialRecord]) -> bool:
+    return len(records) >= HOPELESS_BLOCKS and all(one.outcome is TrialOutcome.FAILED for one in records)

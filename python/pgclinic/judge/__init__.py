@@ -1,0 +1,1 @@
+"""Question and records to a verdict: evidence, intervals, regions, doubts. Pure."""

@@ -1,0 +1,1 @@
+"""Reasons to distrust a comparison, found in the records of its trials. Pure."""

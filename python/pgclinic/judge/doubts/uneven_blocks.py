@@ -1,0 +1,51 @@
+"""Blocks that vary in a way that few of them cannot show well: one arm alone, or counts beyond chance. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pgclinic.judge.evidence import TPS, Pair
+from pgclinic.judge.interval import FIRST_LOOK
+from pgclinic.model.doubt import CountsDispersed, Doubt, DoubtKind, SpreadUneven
+from pgclinic.model.study import Question
+from pgclinic.model.verdict import Interval, IntervalMethod
+from pgclinic.stats.summary import mean, standard_deviation
+
+#: Noise of the machine is common to both arms; one that varies so many times as much has noise of its own.
+SPREAD_TIMES = 3.0
+#: Below this standard deviation, as a share, it does not matter.
+SPREAD_MIN = 0.10
+#: Counts of one rate have a variance of their mean; so many times that is another rate in each block.
+DISPERSION = 2.0
+#: Larger counts always vary beyond chance: there the spread of the machine shows.
+_COUNTED_MAX = 100
+
+
+def uneven_blocks(claim: Question, pairs: Sequence[Pair], interval: Interval | None) -> Doubt | None:
+    """An arm that varies from block to block unlike the other, or counts that vary more than chance explains."""
+    if claim.measure != TPS or claim.levels or len(pairs) < FIRST_LOOK or interval is None:
+        return None
+    if interval.method is IntervalMethod.COUNTS:
+        return _dispersed(claim, pairs)
+    values = {claim.control: [pair.values[0] for pair in pairs], claim.arm: [pair.values[-1] for pair in pairs]}
+    logs = {name: standard_deviation([math.log(value) for value in own]) for name, own in values.items()}
+    spreads = {name: math.expm1(spread) for name, spread in logs.items()}
+    wide, narrow = max(logs, key=logs.__getitem__), min(logs, key=logs.__getitem__)
+    if spreads[wide] < SPREAD_MIN or logs[wide] < SPREAD_TIMES * logs[narrow]:
+        return None
+    return Doubt(
+        kind=DoubtKind.UNEVEN_BLOCKS,
+        share=min(1.0, spreads[wide]),
+        facts=SpreadUneven(wide=wide, wide_spread=spreads[wide], narrow=narrow, narrow_spread=spreads[narrow]),
+    )
+
+
+def _dispersed(claim: Question, pairs: Sequence[Pair]) -> Doubt | None:
+    counts = [pair.counts for pair in pairs if pair.counts is not None]
+    for name, own in ((claim.control, [one.control for one in counts]), (claim.arm, [one.arm for one in counts])):
+        centre = mean(own)
+        if centre > 0 and standard_deviation(own) ** 2 >= DISPERSION * centre and sum(own) < _COUNTED_MAX:
+            facts = CountsDispersed(arm=name, fewest=min(own), most=max(own))
+            return Doubt(kind=DoubtKind.UNEVEN_BLOCKS, facts=facts)
+    return None
