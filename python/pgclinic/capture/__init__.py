@@ -1,0 +1,1 @@
+"""Read-only recordings of a live server: its state, its xmin horizon, schema, statistics and workload."""

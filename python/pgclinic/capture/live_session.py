@@ -1,0 +1,48 @@
+"""The one connection by which a live server is read: read-only, never waiting for a lock, without traces of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pgclinic.errors import ServerLostError
+from pgclinic.pg.session import Access, QueryError, Session
+from pgclinic.pg.sql import query
+
+APPLICATION_NAME = "pgclinic-capture"
+STATEMENT_TIMEOUT_MS = 10_000
+#: Whoever waits for a lock makes others wait behind itself.
+LOCK_TIMEOUT_MS = 100
+UTF8 = "set client_encoding to 'UTF8'"
+SEARCH_PATH = "select pg_catalog.set_config('search_path', {path}, false)"
+ENCODING = "show server_encoding"
+SQL_ASCII = "set client_encoding to 'SQL_ASCII'"
+
+
+@contextmanager
+def live_session(access: Access, *, statement_timeout_ms: int = STATEMENT_TIMEOUT_MS) -> Iterator[Session]:
+    """A session that reads and does nothing else; each query is a transaction, so that none holds the horizon.
+
+    It sees the functions of pg_stat_statements where the extension is created. Raises ServerLostError or UsageError.
+    """
+    with Session(
+        access,
+        statement_timeout_ms=statement_timeout_ms,
+        lock_timeout_ms=LOCK_TIMEOUT_MS,
+        read_only=True,
+        application_name=APPLICATION_NAME,
+    ) as session:
+        try:
+            session.execute(UTF8)
+            # Settings of the server may be sick, and its log and its statistics should not be full of us.
+            session.rows(query("sample_session", access.major))
+            schemas = [schema for (schema,) in session.rows(query("sample_statements_schema", access.major))]
+            path = ", ".join(("pg_catalog", *schemas))
+            session.rows(SEARCH_PATH.format(path="%(path)s"), {"path": path})
+            (encoding,) = session.row(ENCODING)
+            if encoding == "SQL_ASCII":
+                # Such a database has any bytes, and the server would refuse those that are no UTF-8.
+                session.execute(SQL_ASCII)
+        except QueryError as error:
+            raise ServerLostError(f"the server was lost while connecting: {error.message}") from error
+        yield session

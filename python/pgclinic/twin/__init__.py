@@ -1,0 +1,1 @@
+"""A live database rebuilt without its data: rows from statistics, a workload from counters, and how alike they are."""

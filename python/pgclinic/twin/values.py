@@ -1,0 +1,588 @@
+"""Values for the places of a statement, from the rows of the twin: those of one mention of a table from one row."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from pgclinic.model.record import Record
+from pgclinic.model.twin import Twin, TwinForeignKey, TwinTable
+from pgclinic.pg.session import Session
+from pgclinic.pg.statement_places import Place, PlaceUse, Source
+from pgclinic.pg.typed_statement import BOUNDS, UNITS
+from pgclinic.twin.fresh_keys import keys_of_parents
+from pgclinic.twin.parameters import CannotRun, OmissionReason, RunnableStatement, quoted, table_named
+
+#: From tables with more rows a random part is read, in blocks from those that are larger still.
+_WHOLE_ROWS = 50_000
+_BY_ROW_ROWS = 2_000_000
+_SAMPLED_ROWS = 20_000
+#: So many sorted values stand for the distribution of an expression.
+_SORTED = 4_000
+#: Rows that are drawn at once: for calibration, and for a load.
+_POOL = 400
+_LARGE_POOL = 20_000
+#: At most so many keys are looked up one by one.
+_LOOK_UPS = 1_000
+_SEED = 0.42
+_REFERENCE = re.compile(r"CAST\(\$(\d+) AS [^()]+(?:\(\d+(?:, ?\d+)?\))?(?:\[\])?\)|\$(\d+)(?:::[a-z_ ]+(?:\[\])?)?")
+#: Arithmetic, by the kind of value beside it.
+_STEPS = {"interval": "1 day", "text": "", "character varying": ""}
+
+#: The values of one execution by the number of the place; a list has one for each element.
+Values = dict[int, "str | tuple[str | None, ...] | None"]
+
+
+class Choice(Record):
+    """What the counters of the original do not say, and calibration finds.
+
+    ``distinct`` draws each combination of values once, else rows are drawn and common values come often; ``joined``
+    draws the mentions of tables together, by their join; ``filtered`` keeps to rows that the rest of the statement
+    asks for. ``width`` is the share of the rows that a range has, None takes the bound from the row itself; ``recent``
+    puts the range to the upper end. ``prefix`` is how many characters a pattern keeps, ``elements`` the length of a
+    list, ``limit`` the value of LIMIT. ``in_place`` assigns what the row has already. ``of_parent`` looks for the keys
+    that a foreign key could have, and not only for those that rows have. ``ranks`` keeps to some of the combinations of
+    values by how common they are: from the first number, from 0, so many as the second says.
+    """
+
+    distinct: bool = False
+    joined: bool = False
+    filtered: bool = True
+    width: float | None = None
+    recent: bool = False
+    prefix: int = 3
+    elements: int = 1
+    limit: int = 10
+    in_place: bool = False
+    of_parent: bool = False
+    ranks: tuple[int, int] | None = None
+
+
+#: One row as text.
+_Row = tuple[str | None, ...]
+
+
+class _Pool:
+    """Rows in random order; ``is_part`` says that there are more."""
+
+    def __init__(self, rows: list[_Row], *, is_part: bool) -> None:
+        self.rows = rows
+        self.is_part = is_part
+        self._at = -1
+
+    def next(self) -> _Row:
+        self._at = (self._at + 1) % len(self.rows)
+        return self.rows[self._at]
+
+
+class ValueSource:
+    """Draws values from the database of a twin. One session, used by one thread."""
+
+    def __init__(self, session: Session, twin: Twin, *, seed: int = 1) -> None:
+        self._session = session
+        self._twin = twin
+        self._random = random.Random(seed)
+        self._sorted: dict[tuple[str, str, str], list[str]] = {}
+        self._rows: dict[str, float] = {}
+        self._pools: dict[tuple[object, ...], _Pool] = {}
+        self._groups_of_rows: dict[tuple[object, ...], dict[_Row, list[_Row]]] = {}
+        session.rows("select pg_catalog.setseed(%(seed)s)", {"seed": _SEED})
+
+    def draw(self, statement: RunnableStatement, choice: Choice, count: int) -> list[Values]:
+        """Values for ``count`` executions. Raises CannotRun where there are none, QueryError when a query fails."""
+        made: list[Values] = [{} for _ in range(count)]
+        typed = statement.typed
+        for sources in self._groups(statement, choice):
+            self._of_rows(statement, sources, choice, made)
+        if choice.of_parent:
+            self._of_parents(statement, made)
+        for place in typed.places:
+            for values in made:
+                if place.number not in values:
+                    values[place.number] = self._by_itself(place, choice)
+        return made
+
+    def draw_given(self, statement: RunnableStatement, choice: Choice, given: list[Values]) -> list[Values]:
+        """As ``draw``, where some values are known already: the others come from rows that have these.
+
+        Where no row has them the values are those of any row.
+        """
+        made = self.draw(statement, choice, len(given))
+        known = set(given[0]) if given else set()
+        if not known:
+            return made
+        for source in statement.typed.sources:
+            places = [place for place in statement.typed.places if place.source == source.number and _is_of_row(place)]
+            fixed = [place for place in places if place.number in known and place.type is not None]
+            free = [place for place in places if place not in fixed]
+            if not fixed:
+                continue
+            if places[0].use is PlaceUse.INSERT or not any(_is_needed(place, choice) for place in free):
+                for values, one in zip(made, given, strict=True):
+                    values |= {place.number: one[place.number] for place in fixed}
+                continue
+            self._matched(statement, source, fixed, free, choice, given, made)
+        return made
+
+    def _matched(
+        self,
+        statement: RunnableStatement,
+        source: Source,
+        fixed: list[Place],
+        free: list[Place],
+        choice: Choice,
+        given: list[Values],
+        made: list[Values],
+    ) -> None:
+        """Give ``made`` the values of rows that have the given ones."""
+        numbers = tuple(place.number for place in fixed)
+        key = (
+            statement.counted.query_id,
+            source.number,
+            numbers,
+            choice.distinct,
+            choice.filtered,
+            choice.width is None,
+        )
+        if key not in self._groups_of_rows:
+            self._groups_of_rows[key] = {}
+            sampled = self._rows_with(source, fixed, free, choice)
+            for row in sampled:
+                self._groups_of_rows[key].setdefault(row[: len(fixed)], []).append(row[len(fixed) :])
+        groups = self._groups_of_rows[key]
+        wanted = [tuple(_text(one[number]) for number in numbers) for one in given]
+        # A key that no sampled row has is rare: its rows are few, and an index finds them.
+        missing = [one for one in dict.fromkeys(wanted) if one not in groups][:_LOOK_UPS]
+        for row in self._rows_with(source, fixed, free, choice, missing) if missing else ():
+            groups.setdefault(row[: len(fixed)], []).append(row[len(fixed) :])
+        for values, one, known in zip(made, wanted, given, strict=True):
+            rows = groups.get(one)
+            if rows:
+                values.update({number: known[number] for number in numbers})
+                values.update(self._valued(free, self._random.choice(rows), rows, choice, statement))
+
+    def _rows_with(
+        self, source: Source, fixed: list[Place], free: list[Place], choice: Choice, keys: Sequence[_Row] | None = None
+    ) -> list[_Row]:
+        """Values of ``fixed`` and ``free`` of the rows of a sample, or of those with one of the ``keys``."""
+        places = [*fixed, *free]
+        columns = [f"({self._expression(place, places, choice)})::text" for place in places]
+        conditions = [
+            f"({self._expression(place, places, choice)}) is not null" for place in free if _is_needed(place, choice)
+        ]
+        conditions += source.filters if choice.filtered else ()
+        lateral = self._lateral(places)
+        one = "distinct " if choice.distinct else ""
+        table = self._table(source, is_sampled=keys is None)
+        if keys is None:
+            where = f" where {' and '.join(conditions)}" if conditions else ""
+            inner = f"select {one}{', '.join(columns)} from {table}{lateral}{where}"
+            return [
+                tuple(row)
+                for row in self._session.rows(
+                    f"select * from ({inner}) as drawn order by random() limit {_SAMPLED_ROWS}"
+                )
+            ]
+        conditions += [f"{place.expression} = d.g{at}::{place.type}" for at, place in enumerate(fixed)]
+        names = ", ".join(f"g{at}" for at in range(len(fixed)))
+        arrays = ", ".join(f"%(g{at})s::text[]" for at in range(len(fixed)))
+        inner = f"select {one}{', '.join(columns)} from {table}{lateral} where {' and '.join(conditions)}"
+        rows = self._session.rows(
+            f"select r.* from unnest({arrays}) as d({names}) cross join lateral"
+            f" ({inner.replace('%', '%%')} limit 20) as r",
+            {f"g{at}": [one[at] for one in keys] for at in range(len(fixed))},
+        )
+        return [tuple(row) for row in rows]
+
+    def _lateral(self, places: list[Place]) -> str:
+        keys = ", ".join(f"{expression} as {name}" for name, expression in self._keys(places))
+        return f" cross join lateral (select {keys} offset 0) as pgclinic_key" if keys else ""
+
+    def _groups(self, statement: RunnableStatement, choice: Choice) -> list[list[Source]]:
+        """The mentions of tables that are drawn together."""
+        wanted = {place.source for place in statement.typed.places if _is_of_row(place)}
+        sources = [source for source in statement.typed.sources if source.number in wanted]
+        if not choice.joined:
+            return [[source] for source in sources]
+        groups = {source.number: {source.number} for source in statement.typed.sources}
+        for join in statement.typed.joins:
+            one, other = (groups[number] for number in join.sources)
+            if one is not other:
+                one |= other
+                for number in other:
+                    groups[number] = one
+        unique: list[set[int]] = []
+        for source in sources:
+            if not any(source.number in group for group in unique):
+                unique.append(groups[source.number])
+        return [[statement.typed.sources[number] for number in sorted(group)] for group in unique]
+
+    # Rows
+
+    def _of_rows(self, statement: RunnableStatement, sources: list[Source], choice: Choice, made: list[Values]) -> None:
+        numbers = {source.number for source in sources}
+        rows_of_insert = sorted({place.row for place in statement.typed.places if place.use is PlaceUse.INSERT}) or [0]
+        for row in rows_of_insert:
+            places = [
+                place
+                for place in statement.typed.places
+                if place.source in numbers
+                and _is_of_row(place)
+                and (place.use is not PlaceUse.INSERT or place.row == row)
+            ]
+            if not places:
+                continue
+            pool = self._pool(statement, sources, places, choice, len(made))
+            for values in made:
+                values.update(self._valued(places, pool.next(), pool.rows, choice, statement))
+
+    def _pool(
+        self, statement: RunnableStatement, sources: list[Source], places: list[Place], choice: Choice, count: int
+    ) -> _Pool:
+        """Rows that are dealt one after another, so that no row comes twice before all have come."""
+        numbers = tuple(place.number for place in places)
+        has_range = any(place.use in (PlaceUse.LOW, PlaceUse.HIGH) for place in places)
+        key = (
+            has_range and choice.width is None,
+            *(statement.counted.query_id, numbers, choice.distinct, choice.joined, choice.filtered),
+            choice.elements if any(place.use in _OF_PARTS for place in places) else 0,
+            choice.ranks,
+        )
+        pool = self._pools.get(key)
+        if pool is None or (len(pool.rows) < count and pool.is_part):
+            wanted = _POOL if count <= _POOL else _LARGE_POOL
+            rows = self._drawn(statement, sources, places, choice, wanted)
+            if not rows:
+                raise CannotRun(OmissionReason.VALUE, sources[0].table)
+            pool = self._pools[key] = _Pool(rows, is_part=len(rows) >= wanted)
+        return pool
+
+    def _drawn(
+        self, statement: RunnableStatement, sources: list[Source], places: list[Place], choice: Choice, count: int
+    ) -> list[tuple[str | None, ...]]:
+        if places[0].use is PlaceUse.INSERT:
+            return self._inserted(statement, sources[0], places, count)
+        columns = [f"({self._expression(place, places, choice)})::text" for place in places]
+        conditions = [
+            f"{column} is not null" for column, place in zip(columns, places, strict=True) if _is_needed(place, choice)
+        ]
+        if choice.filtered:
+            conditions += [condition for source in sources for condition in source.filters]
+        numbers = {source.number for source in sources}
+        conditions += [
+            join.condition for join in statement.typed.joins if set(join.sources) <= numbers and len(sources) > 1
+        ]
+        lateral = self._lateral(places)
+        where = f" where {' and '.join(f'({one})' for one in conditions)}" if conditions else ""
+        listed = ", ".join(columns)
+        for is_sampled in (True, False):
+            tables = ", ".join(
+                self._table(source, is_sampled=is_sampled and not at) for at, source in enumerate(sources)
+            )
+            inner = f"select {'distinct ' if choice.distinct else ''}{listed} from {tables}{lateral}{where}"
+            if choice.ranks is not None:
+                first, number = choice.ranks
+                by = ", ".join(str(at + 1) for at in range(len(columns)))
+                inner = f"select {listed} from {tables}{lateral}{where} group by {by}"
+                inner += f" order by count(*) desc, {by} offset {first} limit {number}"
+            rows = self._session.rows(f"select * from ({inner}) as drawn order by random() limit {count}")
+            if rows or not self._is_large(sources[0]):
+                return [tuple(row) for row in rows]
+        return []
+
+    def _inserted(
+        self, statement: RunnableStatement, source: Source, places: list[Place], count: int
+    ) -> list[tuple[str | None, ...]]:
+        """Values of one row, so that checks between columns hold and parents are those that rows have."""
+        table = table_named(self._twin, source.table)
+        parents = keys_of_parents(statement.typed, table)
+        columns = [f"{quoted(str(place.column))}::text" for place in places]
+        rows = self._session.rows(
+            f"select {', '.join(columns)} from {self._table(source)} order by random() limit {count}"
+        )
+        drawn = [tuple(row) for row in rows] or [(None,) * len(places)]
+        if not parents and rows:
+            return drawn
+        references = self._parents(table, parents, len(drawn) if rows else count)
+        names = [str(place.column) for place in places]
+        return [
+            tuple(reference.get(name, value) for name, value in zip(names, drawn[at % len(drawn)], strict=True))
+            for at, reference in enumerate(references)
+        ]
+
+    def _of_parents(self, statement: RunnableStatement, made: list[Values]) -> None:
+        """Keys of parent rows for whole foreign keys that the statement compares."""
+        for source in statement.typed.sources:
+            places = {
+                place.column: place
+                for place in statement.typed.places
+                if place.source == source.number and place.use is PlaceUse.EQUAL and place.column is not None
+            }
+            for foreign in self._foreign_keys(source.table):
+                if not set(foreign.columns) <= places.keys():
+                    continue
+                columns = ", ".join(f"{quoted(column)}::text" for column in foreign.parent_columns)
+                key = (foreign.parent, columns)
+                if key not in self._pools:
+                    rows = self._session.rows(
+                        f"select {columns} from {foreign.parent} order by random() limit {_LARGE_POOL}"
+                    )
+                    if not rows:
+                        raise CannotRun(OmissionReason.VALUE, foreign.parent)
+                    self._pools[key] = _Pool([tuple(row) for row in rows], is_part=False)
+                for values in made:
+                    row = self._pools[key].next()
+                    values.update({places[name].number: row[at] for at, name in enumerate(foreign.columns)})
+
+    def has_key(self, table: str, columns: set[str]) -> bool:
+        """Whether ``columns`` contain a whole key of the table."""
+        keys = next((one.keys for one in self._twin.tables if one.name == table), ())
+        return any(set(key.columns) <= columns for key in keys)
+
+    def _foreign_keys(self, table: str) -> tuple[TwinForeignKey, ...]:
+        return next((one.foreign_keys for one in self._twin.tables if one.name == table), ())
+
+    def _parents(self, table: TwinTable, key: Sequence[str], count: int) -> list[dict[str, str | None]]:
+        """Keys of parents; with ``key`` combinations that no row has."""
+        parts: list[str] = []
+        columns: list[tuple[str, str]] = []
+        of_each = max(50, round((4 * count) ** (1 / max(1, len(table.foreign_keys)))))
+        used: set[str] = set()
+        for at, foreign in enumerate(table.foreign_keys):
+            if used & set(foreign.columns):
+                continue
+            used |= set(foreign.columns)
+            parts.append(f"(select * from {foreign.parent} order by random() limit {of_each}) as p{at}")
+            columns += [
+                (column, f"p{at}.{quoted(parent)}")
+                for column, parent in zip(foreign.columns, foreign.parent_columns, strict=True)
+            ]
+        if not parts:
+            return [{}]
+        same = " and ".join(f"c.{quoted(column)} = {text}" for column, text in columns if column in key)
+        where = f" where not exists (select from {table.name} as c where {same})" if key and same else ""
+        listed = ", ".join(f"{text}::text" for _, text in columns)
+        rows = self._session.rows(
+            f"select {listed} from {' cross join '.join(parts)}{where} order by random() limit {count}"
+        )
+        return [dict(zip((column for column, _ in columns), row, strict=True)) for row in rows]
+
+    def _table(self, source: Source, *, is_sampled: bool = True) -> str:
+        sample = ""
+        if is_sampled and self._is_large(source):
+            rows = self.rows_of(source.table)
+            method = "bernoulli" if rows < _BY_ROW_ROWS else "system"
+            share = min(100.0, 100.0 * _SAMPLED_ROWS / rows)
+            sample = f" tablesample {method} ({share:.6f}) repeatable (7)"
+        return f"{source.table} as {quoted(source.alias)}{sample}"
+
+    def _is_large(self, source: Source) -> bool:
+        return self.rows_of(source.table) > _WHOLE_ROWS
+
+    def rows_of(self, table: str) -> float:
+        """As the planner counts them, of a partitioned table those of its partitions; a view has none."""
+        if table not in self._rows:
+            rows = self._session.rows(
+                "with recursive part as (select c.oid, c.relkind, c.reltuples from pg_catalog.pg_class as c"
+                " where c.oid = pg_catalog.to_regclass(%(table)s) union all"
+                " select c.oid, c.relkind, c.reltuples from part join pg_catalog.pg_inherits as i"
+                " on i.inhparent = part.oid join pg_catalog.pg_class as c on c.oid = i.inhrelid)"
+                " select coalesce(sum(reltuples) filter (where relkind in ('r', 'm')), 0)::float8 from part",
+                {"table": table},
+            )
+            self._rows[table] = rows[0][0]
+        return self._rows[table]
+
+    # Expressions
+
+    def _keys(self, places: list[Place]) -> Iterator[tuple[str, str]]:
+        """Keys of documents, which other places of the same row depend on."""
+        for place in places:
+            if place.use is PlaceUse.KEY and place.expression is not None:
+                yield f"k{place.number}", self._of_document(place.expression)
+
+    @staticmethod
+    def _of_document(expression: str) -> str:
+        text = f"pg_catalog.to_jsonb({expression})"
+        keys = f"select key from pg_catalog.jsonb_object_keys({text}) as key order by random() limit 1"
+        return f"case when pg_catalog.jsonb_typeof({text}) = 'object' then ({keys}) end"
+
+    def _expression(self, place: Place, places: list[Place], choice: Choice) -> str:
+        """What the value of a place is in terms of the row."""
+        if place.use is PlaceUse.KEY:
+            return f"pgclinic_key.k{place.number}"
+        known = {str(one.number) for one in places if one.use is PlaceUse.KEY}
+
+        def key(match: re.Match[str]) -> str:
+            number = match[1] or match[2]
+            if number not in known:
+                raise CannotRun(OmissionReason.VALUE, str(place.expression))
+            return f"pgclinic_key.k{number}"
+
+        text = _REFERENCE.sub(key, str(place.expression))
+        type_ = self._type_of(place)
+        match place.use:
+            case PlaceUse.ELEMENT:
+                return f"(select one from pg_catalog.unnest({text}) as one order by random() limit 1)"
+            case PlaceUse.CONTAINS | PlaceUse.OVERLAPS if type_.endswith("[]"):
+                some = f"select one from pg_catalog.unnest({text}) as one order by random() limit {choice.elements}"
+                return f"(select pg_catalog.array_agg(one) from ({some}) as part)"
+            case PlaceUse.CONTAINS if type_ == "jsonb":
+                some = f"select * from pg_catalog.jsonb_each({text}) order by random() limit {choice.elements}"
+                members = f"select pg_catalog.jsonb_object_agg(key, value) from ({some}) as part"
+                return f"case when pg_catalog.jsonb_typeof({text}) = 'object' then ({members}) else {text} end"
+            case PlaceUse.SEARCH:
+                lexemes = f"pg_catalog.unnest(pg_catalog.to_tsvector('simple', ({text})::text))"
+                if type_ == "tsvector":
+                    lexemes = f"pg_catalog.unnest({text})"
+                return f"(select quote_literal(one.lexeme) from {lexemes} as one order by random() limit 1)"
+        return text
+
+    def _type_of(self, place: Place) -> str:
+        if place.column is None or place.source is None or place.table is None:
+            return ""
+        types = {
+            column.name: column.type
+            for table in self._twin.tables
+            if table.name == place.table
+            for column in table.columns
+        }
+        return types.get(place.column, "")
+
+    # Values
+
+    def _valued(
+        self,
+        places: list[Place],
+        row: tuple[str | None, ...],
+        drawn: list[tuple[str | None, ...]],
+        choice: Choice,
+        statement: RunnableStatement,
+    ) -> Values:
+        values: Values = {}
+        ranges: dict[str, tuple[str, str]] = {}
+        for at, place in enumerate(places):
+            value = row[at]
+            match place.use:
+                case PlaceUse.LOW | PlaceUse.HIGH if choice.width is not None:
+                    key = str(place.expression)
+                    if key not in ranges:
+                        ranges[key] = self._range(statement, place, places, choice, value)
+                    values[place.number] = ranges[key][0 if place.use is PlaceUse.LOW else 1]
+                case PlaceUse.PATTERN if value is not None:
+                    values[place.number] = _pattern(value, choice.prefix)
+                case PlaceUse.ARRAY:
+                    chosen = [value, *(one[at] for one in self._random.sample(drawn, min(len(drawn), choice.elements)))]
+                    values[place.number] = _array(chosen[: choice.elements])
+                case PlaceUse.ONE_OF if place.is_list:
+                    chosen = [value, *(one[at] for one in self._random.sample(drawn, min(len(drawn), choice.elements)))]
+                    values[place.number] = tuple(chosen[: choice.elements])
+                case PlaceUse.ONE_OF if at and places[at - 1].use is PlaceUse.ONE_OF:
+                    # The first element belongs to the row, the others to any.
+                    values[place.number] = self._random.choice(drawn)[at]
+                case PlaceUse.ASSIGN if not choice.in_place:
+                    values[place.number] = self._random.choice(drawn)[at]
+                case _:
+                    values[place.number] = value
+        return values
+
+    def _range(
+        self, statement: RunnableStatement, place: Place, places: list[Place], choice: Choice, value: str | None
+    ) -> tuple[str, str]:
+        """The lower and the upper bound of a range that has ``choice.width`` of the rows."""
+        source = statement.typed.sources[place.source or 0]
+        ordered = self._ordered(source, str(place.expression))
+        if not ordered or choice.width is None:
+            return value or "", value or ""
+        last = len(ordered) - 1
+        span = choice.width * last
+        uses = {one.use for one in places if one.expression == place.expression}
+        if uses >= {PlaceUse.LOW, PlaceUse.HIGH}:
+            start = last - span if choice.recent else self._random.uniform(0, max(0.0, last - span))
+            return ordered[round(start)], ordered[round(min(last, start + span))]
+        jitter = self._random.uniform(0.8, 1.2) * span
+        return ordered[round(max(0.0, last - jitter))], ordered[round(min(float(last), jitter))]
+
+    def _ordered(self, source: Source, expression: str) -> list[str]:
+        """Values of an expression at equal distances of rows, in the order of its type."""
+        key = (source.table, source.alias, expression)
+        if key not in self._sorted:
+            rows = self._session.rows(
+                f"select one::text from (select {expression} as one from {self._table(source)}) as drawn"
+                f" where one is not null order by random() limit {_SORTED}"
+            )
+            listed = self._session.rows(
+                f"select one::text from (select {expression} as one from {self._table(source)} "
+                f"order by random() limit {_SORTED}) as drawn where one is not null order by one"
+            )
+            self._sorted[key] = [str(row[0]) for row in (listed or rows)]
+        return self._sorted[key]
+
+    def _by_itself(self, place: Place, choice: Choice) -> str | None:
+        """The value of a place that no row says anything of."""
+        match place.use:
+            case PlaceUse.LIMIT:
+                return str(choice.limit)
+            case PlaceUse.OFFSET:
+                return "0"
+            case PlaceUse.UNIT:
+                return UNITS[str(place.function), place.argument]
+            case PlaceUse.DELTA:
+                return _STEPS.get(str(place.type), "1")
+            case PlaceUse.OTHER:
+                return _plain(place)
+        raise CannotRun(OmissionReason.VALUE, place.expression or place.use.value)
+
+
+#: The value is made of some parts of the row's value.
+_OF_PARTS = frozenset((PlaceUse.CONTAINS, PlaceUse.OVERLAPS))
+
+
+def _text(value: str | tuple[str | None, ...] | None) -> str | None:
+    return value[0] if isinstance(value, tuple) else value
+
+
+def _is_of_row(place: Place) -> bool:
+    if place.source is None:
+        return False
+    if place.use is PlaceUse.INSERT:
+        return place.column is not None
+    return place.expression is not None and place.use not in (PlaceUse.DELTA, PlaceUse.OTHER)
+
+
+def _is_needed(place: Place, choice: Choice) -> bool:
+    """Whether the row must have a value for the place: not where the bounds of a range come from all rows."""
+    if place.use in (PlaceUse.LOW, PlaceUse.HIGH):
+        return choice.width is None
+    return place.use not in (PlaceUse.ASSIGN, PlaceUse.INSERT, PlaceUse.UNEQUAL)
+
+
+def _pattern(value: str, prefix: int) -> str:
+    escaped = re.sub(r"([\\%_])", r"\\\1", value[:prefix])
+    return f"{escaped}%"
+
+
+def _array(values: Iterable[str | None]) -> str:
+    escaped = ('"' + re.sub(r'(["\\])', r"\\\1", value) + '"' for value in values if value is not None)
+    return "{" + ",".join(escaped) + "}"
+
+
+def _plain(place: Place) -> str | None:
+    if place.function in BOUNDS:
+        return "0"
+    type_ = (place.type or "").split("(")[0]
+    if type_ in _PLAIN:
+        return _PLAIN[type_]
+    return "{}" if type_.endswith("[]") or type_ in ("json", "jsonb") else "1"
+
+
+_PLAIN = {
+    "boolean": "true",
+    "bool": "true",
+    "date": "2024-01-01",
+    "timestamp": "2024-01-01",
+    "timestamptz": "2024-01-01",
+    "interval": "1 day",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+}
