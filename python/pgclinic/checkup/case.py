@@ -1,0 +1,368 @@
+"""A snapshot as a detector asks it: settings as numbers, counters as rates, tables with all that is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pgclinic.model.host import HostState
+from pgclinic.model.sample import Row, Sample
+from pgclinic.model.server_log import ServerLog
+from pgclinic.model.snapshot import ColumnSummary, IndexState, SessionState, SettingState, Snapshot, TableState
+from pgclinic.model.snapshot_counters import (
+    Counters,
+    DatabaseCounters,
+    IndexCounters,
+    StatementCounters,
+    TableCounters,
+)
+
+SYSTEM_SCHEMAS = frozenset({"pg_catalog", "pg_toast", "information_schema"})
+#: Names that this program gives its own sessions begin so.
+OWN_APPLICATION = "pgclinic"
+_SIZE_UNITS = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_TIME_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+#: Sessions that work for somebody.
+_WORKING = frozenset({"client backend", "parallel worker"})
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its indexes and counters."""
+
+    state: TableState
+    counters: TableCounters | None
+    indexes: tuple[Index, ...]
+
+    @property
+    def name(self) -> str:
+        return self.state.qualified
+
+    @property
+    def live(self) -> float:
+        """Rows: as counted, or if nothing was ever counted as the planner knows them."""
+        counted = self.counters.live if self.counters is not None else 0
+        return float(counted or max(self.state.rows or 0.0, 0.0))
+
+    @property
+    def dead(self) -> int:
+        return self.counters.dead if self.counters is not None else 0
+
+    @property
+    def total_bytes(self) -> int:
+        """Heap, TOAST and indexes, as far as their sizes could be read."""
+        own = (self.state.bytes or 0) + (self.state.toast_bytes or 0)
+        return own + sum(one.state.bytes or 0 for one in self.indexes)
+
+    def option(self, name: str) -> str | None:
+        """A storage parameter: ``fillfactor``, ``autovacuum_enabled``."""
+        return next((one.partition("=")[2] for one in self.state.options if one.partition("=")[0] == name), None)
+
+
+@dataclass(frozen=True)
+class Index:
+    state: IndexState
+    counters: IndexCounters | None
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.state.schema}.{self.state.name}"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of one role with its text. Constants of the text are parameters or question marks."""
+
+    query_id: int
+    text: str
+    counters: StatementCounters
+
+
+@dataclass(frozen=True)
+class Case:
+    """``host`` is None away from the server's machine, ``log`` without a log."""
+
+    snapshot: Snapshot
+    host: HostState | None = None
+    log: ServerLog | None = None
+
+    @property
+    def major(self) -> int:
+        return self.snapshot.server.major
+
+    # Settings
+
+    @cached_property
+    def settings(self) -> Mapping[str, SettingState]:
+        return {one.name: one for one in self.snapshot.settings}
+
+    def word(self, name: str) -> str | None:
+        """A setting's value as pg_settings has it, without a unit; None where this server has no such setting."""
+        found = self.settings.get(name)
+        return found.value if found is not None else None
+
+    def is_on(self, name: str) -> bool:
+        return self.word(name) == "on"
+
+    def number(self, name: str) -> float | None:
+        """A setting in bytes, in seconds, or as the plain number it is. -1 and 0 stay what they are."""
+        found = self.settings.get(name)
+        if found is None:
+            return None
+        return number_of(found.value, found.unit)
+
+    def default(self, name: str) -> float | None:
+        """The same of the value that it has out of the box."""
+        found = self.settings.get(name)
+        if found is None or found.default_value is None:
+            return None
+        return number_of(found.default_value, found.unit)
+
+    def shown(self, name: str) -> str:
+        """A setting's value with its unit, as SHOW prints it."""
+        found = self.settings.get(name)
+        return "" if found is None else with_unit(found.value, found.unit)
+
+    def shown_default(self, name: str) -> str | None:
+        """Its value out of the box, likewise."""
+        found = self.settings.get(name)
+        if found is None or found.default_value is None:
+            return None
+        return with_unit(found.default_value, found.unit)
+
+    # Tables and indexes
+
+    @cached_property
+    def all_tables(self) -> Mapping[int, Table]:
+        """By oid, catalogs among them."""
+        counters = {one.oid: one for one in self.snapshot.counters.tables}
+        index_counters = {one.oid: one for one in self.snapshot.counters.indexes}
+        indexes: dict[int, list[Index]] = {}
+        for one in self.snapshot.indexes:
+            indexes.setdefault(one.table_oid, []).append(Index(state=one, counters=index_counters.get(one.oid)))
+        return {
+            one.oid: Table(state=one, counters=counters.get(one.oid), indexes=tuple(indexes.get(one.oid, ())))
+            for one in self.snapshot.tables
+        }
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Those of users that have rows of their own: no catalogs, no partitioned tables, nothing temporary."""
+        return tuple(
+            one
+            for one in self.all_tables.values()
+            if one.state.schema not in SYSTEM_SCHEMAS and one.state.kind != "p" and one.state.persistence != "t"
+        )
+
+    @cached_property
+    def tables_named(self) -> Mapping[str, tuple[Table, ...]]:
+        """Those of users by their names without a schema."""
+        named: dict[str, tuple[Table, ...]] = {}
+        for one in self.tables:
+            named[one.state.name] = (*named.get(one.state.name, ()), one)
+        return named
+
+    @cached_property
+    def columns_by_table(self) -> Mapping[tuple[str, str], Mapping[str, ColumnSummary]]:
+        """What ANALYZE found of each table's own rows, by schema and table, then by column."""
+        found: dict[tuple[str, str], dict[str, ColumnSummary]] = {}
+        for one in self.snapshot.columns:
+            if not one.inherited:
+                found.setdefault((one.schema, one.table), {})[one.column] = one
+        return found
+
+    @cached_property
+    def _tables_before(self) -> Mapping[int, TableCounters]:
+        before = self.snapshot.counters_before
+        return {one.oid: one for one in before.tables} if before is not None else {}
+
+    def table_change(self, oid: int, field: str) -> float:
+        """By how much a counter of a table grew during the observation; 0 without one."""
+        now, before = self.all_tables.get(oid), self._tables_before.get(oid)
+        if now is None or now.counters is None or before is None:
+            return 0.0
+        return _grown(getattr(now.counters, field), getattr(before, field))
+
+    @cached_property
+    def columns(self) -> Mapping[tuple[str, str, str], ColumnSummary]:
+        """What ANALYZE found, by schema, table and column; of a partitioned table that of all its partitions."""
+        found = sorted(self.snapshot.columns, key=lambda one: one.inherited, reverse=True)
+        return {(one.schema, one.table, one.column): one for one in found}
+
+    # Sessions
+
+    @cached_property
+    def clients(self) -> tuple[SessionState, ...]:
+        """Sessions of clients, without those of this program. Hidden ones have no state."""
+        return tuple(
+            one
+            for one in self.snapshot.sessions
+            if one.backend_type in ("client backend", None) and not (one.application or "").startswith(OWN_APPLICATION)
+        )
+
+    def session(self, pid: int | None) -> SessionState | None:
+        return next((one for one in self.snapshot.sessions if one.pid == pid), None)
+
+    # Statements
+
+    @cached_property
+    def texts(self) -> Mapping[int, str]:
+        return {one.query_id: one.text for one in self.snapshot.statement_texts}
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """Those of this database since statistics were reset, the ones with the most time first."""
+        return tuple(
+            Statement(query_id=one.query_id, text=self.texts.get(one.query_id, ""), counters=one)
+            for one in self.snapshot.counters.statements
+        )
+
+    @cached_property
+    def statement_ms(self) -> Mapping[int, float]:
+        """Time by statement: of the observation, or without one since statistics were reset."""
+        before: dict[tuple[int, str, bool], float] = {}
+        if self.snapshot.counters_before is not None:
+            for one in self.snapshot.counters_before.statements:
+                before[(one.query_id, one.user, one.is_top_level)] = one.total_ms
+        spent: dict[int, float] = {}
+        for one in self.snapshot.counters.statements:
+            grown = one.total_ms - before.get((one.query_id, one.user, one.is_top_level), 0.0)
+            spent[one.query_id] = spent.get(one.query_id, 0.0) + max(grown, 0.0)
+        return spent
+
+    def statement_share(self, query_id: int) -> float:
+        """Of the time of all statements, 0 to 1."""
+        whole = sum(self.statement_ms.values())
+        return self.statement_ms.get(query_id, 0.0) / whole if whole else 0.0
+
+    def statements_on(self, table: Table) -> Iterator[Statement]:
+        """Those whose text has the table's name as a word; a hint, as texts are not resolved."""
+        name = table.state.name.lower()
+        for one in self.statements:
+            if name in words_of(one.text):
+                yield one
+
+    # Counters
+
+    @property
+    def database(self) -> DatabaseCounters | None:
+        """Of the database that was looked at."""
+        return _named(self.snapshot.counters, self.snapshot.server.database)
+
+    @property
+    def database_before(self) -> DatabaseCounters | None:
+        before = self.snapshot.counters_before
+        return _named(before, self.snapshot.server.database) if before is not None else None
+
+    @property
+    def observed_s(self) -> float:
+        """How long counters were watched; 0 without an observation."""
+        before = self.snapshot.counters_before
+        return max(self.snapshot.counters.at_epoch_s - before.at_epoch_s, 0.0) if before is not None else 0.0
+
+    def since_s(self, reset_epoch_s: float | None) -> float:
+        """Seconds that counters cover: since their reset, or since this server counts at all; at least 1.
+
+        They survive a clean restart, so the server's start is not where they begin.
+        """
+        return max(self.snapshot.server.clock_epoch_s - (reset_epoch_s or self._counts_since_epoch_s), 1.0)
+
+    @property
+    def database_s(self) -> float:
+        """Seconds that the counters of this database, its tables and functions cover."""
+        return self.since_s(self.database.reset_epoch_s if self.database is not None else None)
+
+    @property
+    def statements_s(self) -> float:
+        """Seconds that the counters of statements cover."""
+        return self.since_s(next((one.reset_epoch_s for one in self.snapshot.counters.statements_info), None))
+
+    @property
+    def _counts_since_epoch_s(self) -> float:
+        """Counters of the whole server have a time of reset from the day on which the server was made."""
+        counters, started = self.snapshot.counters, self.snapshot.server.started_epoch_s
+        resets = [one.reset_epoch_s for one in counters.checkpoints]
+        resets += [one.reset_epoch_s for one in counters.writer]
+        resets += [one.reset_epoch_s for one in counters.wal]
+        return min([started, *(one for one in resets if one is not None)])
+
+    # Samples
+
+    @cached_property
+    def activity(self) -> tuple[Sample, ...]:
+        return self.snapshot.samples.of("activity")
+
+    def sessions_where(self, view: str = "activity", **columns: str) -> float:
+        """How many sessions at a time, on average over the samples, had these values: ``wait_event="WALWrite"``."""
+        taken = self.snapshot.samples.of(view)
+        fitting = sum(
+            _backends(row) for one in taken for row in one.rows if all(row.get(k) == v for k, v in columns.items())
+        )
+        return fitting / len(taken) if taken else 0.0
+
+    @cached_property
+    def active_rows(self) -> tuple[Row, ...]:
+        """All samples of sessions that work for a client: active ones and their parallel workers."""
+        return tuple(
+            row
+            for one in self.activity
+            for row in one.rows
+            if row.get("backend_type") in _WORKING and row.get("state") == "active"
+        )
+
+    @property
+    def active_sessions(self) -> float | None:
+        """On average over the samples; None without a sample."""
+        if not self.activity:
+            return None
+        return sum(_backends(row) for row in self.active_rows) / len(self.activity)
+
+
+def number_of(value: str, unit: str | None) -> float | None:
+    """A value of pg_settings in bytes, seconds, or as it is; None for what is no number. -1 and 0 stay as they are."""
+    try:
+        amount = float(value)
+    except ValueError:
+        return None
+    if unit is None or amount <= 0:
+        return amount
+    digits = unit.rstrip("BkMGTumsinhd")
+    name = unit[len(digits) :]
+    factor = int(digits or 1) * (_SIZE_UNITS.get(name) or _TIME_UNITS.get(name) or 1)
+    return amount * factor
+
+
+def with_unit(value: str, unit: str | None) -> str:
+    """16384 of unit 8kB is 128MB, as SHOW has it."""
+    amount = number_of(value, unit)
+    if unit is None or amount is None or amount <= 0:
+        return value
+    units: Mapping[str, float] = _SIZE_UNITS if unit.endswith("B") else _TIME_UNITS
+    for name, factor in reversed(list(units.items())):
+        count = amount / factor
+        if count >= 1 and abs(count - round(count)) < 1e-9:
+            return f"{round(count)}{name}"
+    return value
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Identifiers and keywords of a statement in lower case, quotes taken off."""
+    kept = "".join(c if c.isalnum() or c in "_$" else " " for c in text.lower())
+    return frozenset(kept.split())
+
+
+def _named(counters: Counters, database: str) -> DatabaseCounters | None:
+    return next((one for one in counters.databases if one.name == database), None)
+
+
+def _backends(row: Row) -> float:
+    value = row.get("backends", 1)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _grown(now: float | None, before: float | None) -> float:
+    """A reset in between makes a counter start anew."""
+    if now is None or before is None:
+        return 0.0
+    return float(now - before) if now >= before else float(now)

@@ -1,0 +1,44 @@
+"""One checkup: a case in, findings out, ranked and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pgclinic import __version__
+from pgclinic.checkup.case import Case
+from pgclinic.checkup.catalog import catalog
+from pgclinic.checkup.detect import detect
+from pgclinic.checkup.explain import explain, health_of
+from pgclinic.checkup.time_shares import explained_share
+from pgclinic.model.checkup import Checkup
+from pgclinic.model.finding import Finding
+
+
+def examine(case: Case, *, server: str) -> Checkup:
+    """All that is known to make a server slow, looked for in ``case``. ``server`` is where it is, without secrets."""
+    known = catalog()
+    seen, unchecked = detect(case, known.values())
+    findings = explain(seen, known)
+    snapshot = case.snapshot
+    return Checkup(
+        pgclinic=__version__,
+        health=health_of(findings),
+        server=server,
+        version=snapshot.server.version,
+        database=snapshot.server.database,
+        taken_epoch_s=snapshot.taken_epoch_s,
+        took_s=snapshot.took_s,
+        observed_s=case.observed_s,
+        statements=len(snapshot.counters.statements),
+        pathologies=len(known) - len(unchecked),
+        findings=findings,
+        active_sessions=case.active_sessions,
+        explained_share=_explained(case, findings),
+        gaps=snapshot.gaps,
+        unchecked=unchecked,
+    )
+
+
+def _explained(case: Case, findings: Sequence[Finding]) -> float | None:
+    claims = [one.claim for one in findings if one.claim is not None]
+    return explained_share(case, claims)

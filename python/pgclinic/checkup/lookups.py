@@ -1,0 +1,79 @@
+"""What statements that look up single rows of a table take: now, and over the time before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pgclinic.checkup.case import Case, Statement, Table, words_of
+from pgclinic.model.snapshot_counters import StatementCounters
+from pgclinic.pg.statement_kind import StatementKind, known_statement
+
+#: One row a call, with some that find none and some that find two.
+_ROWS_MAX = 1.5
+#: They give one row and read many.
+_AGGREGATES = frozenset(("count", "sum", "avg", "min", "max"))
+_KINDS = frozenset((StatementKind.SELECT, StatementKind.UPDATE, StatementKind.DELETE))
+
+
+@dataclass(frozen=True)
+class Lookups:
+    """The lookup that is called most: buffers and ms per call of the observation, and before that since the reset.
+
+    Without an observation, or without a call in it, all calls are those of now.
+    """
+
+    query_id: int
+    buffers: float
+    ms: float
+    buffers_before: float | None = None
+    ms_before: float | None = None
+
+
+def lookups_of(case: Case, table: Table) -> Lookups | None:
+    """None where no statement looks up single rows of this table alone."""
+    before = case.snapshot.counters_before
+    earlier = {(one.query_id, one.user, one.is_top_level): one for one in (before.statements if before else ())}
+    found = list(_candidates(case, table))
+    if not found:
+        return None
+    of_now = {id(one): _since(one.counters, earlier) for one in found}
+    calls = {id(one): of_now[id(one)][0] for one in found}
+    most = max(found, key=lambda one: (calls[id(one)], one.counters.calls))
+    recent, blocks, ms = of_now[id(most)]
+    counters = most.counters
+    then = earlier.get((counters.query_id, counters.user, counters.is_top_level))
+    if then is None or not recent or not then.calls:
+        whole = float(counters.calls)
+        return Lookups(most.query_id, (counters.hits + counters.reads) / whole, counters.total_ms / whole)
+    return Lookups(
+        query_id=most.query_id,
+        buffers=blocks / recent,
+        ms=ms / recent,
+        buffers_before=(then.hits + then.reads) / then.calls,
+        ms_before=then.total_ms / then.calls,
+    )
+
+
+def _candidates(case: Case, table: Table) -> Iterator[Statement]:
+    others = {one.state.name.lower() for one in case.tables} - {table.state.name.lower()}
+    for one in case.statements_on(table):
+        known, words = known_statement(one.text), words_of(one.text)
+        if known.kind not in _KINDS or not one.counters.calls or words & others:
+            continue
+        if "where" in words and not words & _AGGREGATES and one.counters.rows <= _ROWS_MAX * one.counters.calls:
+            yield one
+
+
+def _since(
+    now: StatementCounters, earlier: dict[tuple[int, str, bool], StatementCounters]
+) -> tuple[float, float, float]:
+    """Calls, blocks and ms since the observation began; zeros for what was not called."""
+    then = earlier.get((now.query_id, now.user, now.is_top_level))
+    if then is None or then.calls > now.calls:
+        return 0.0, 0.0, 0.0
+    return (
+        float(now.calls - then.calls),
+        float(now.hits + now.reads - then.hits - then.reads),
+        now.total_ms - then.total_ms,
+    )

@@ -1,0 +1,29 @@
+"""Memory of a server: how much its machine or group has, and sizes as settings take them."""
+
+from __future__ import annotations
+
+import math
+
+from pgclinic.checkup.case import Case
+
+_MB = 1 << 20
+_GB = 1 << 30
+
+
+def memory_limit(case: Case) -> int | None:
+    """Bytes that the server may use: those of the machine, or of its control group where that has less."""
+    if case.host is None:
+        return None
+    group = case.host.group_memory_bytes
+    return min(case.host.memory_bytes, group) if group else case.host.memory_bytes
+
+
+def size_text(size: float) -> str:
+    """A size in whole MB or GB, rounded up, as a setting takes it."""
+    megabytes = max(math.ceil(size / _MB), 1)
+    return f"{megabytes // 1024}GB" if megabytes % 1024 == 0 else f"{megabytes}MB"
+
+
+def round_down(size: float) -> int:
+    """Down to a power of two, so that a figure that was measured does not look as if it had to be exactly so."""
+    return 1 << max(int(math.log2(max(size, _MB))), 20)

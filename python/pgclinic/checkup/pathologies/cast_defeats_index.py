@@ -1,0 +1,119 @@
+"""A column has an index, but the statement compares it behind a cast or a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pgclinic.checkup.case import Case, Index, Table
+from pgclinic.checkup.index_upkeep import create_index_on
+from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
+from pgclinic.checkup.planner_settings import planner_is_free
+from pgclinic.checkup.table_access import (
+    FRACTION_MAX,
+    Access,
+    accesses,
+    fraction_equal,
+    index_evidence,
+    reads_whole,
+    scans_despite_index,
+    table_evidence,
+    usable_indexes,
+)
+from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost
+from pgclinic.model.finding import Applies, Area, Confidence, Fact, Role, Treatment, Unit
+from pgclinic.pg.statement_shape import Comparison
+
+CALLS_MIN = 20
+
+
+def _detect(case: Case) -> Iterator[Seen]:
+    seen: set[tuple[int, int]] = set()
+    for access in accesses(case):
+        if access.work.calls < CALLS_MIN or not reads_whole(case, access) or _has_choice(access):
+            continue
+        for one in access.comparisons:
+            index = next(iter(usable_indexes(access.table, one.column)), None)
+            if one.wrapped not in ("cast", "function") or one.operator != "=" or index is None:
+                continue
+            if (access.work.query_id, access.table.state.oid) not in seen and _is_selective(case, access, one):
+                seen.add((access.work.query_id, access.table.state.oid))
+                yield _seen(case, access, index, one)
+    if not planner_is_free(case):
+        return
+    for access, index in scans_despite_index(case):
+        # A cast that the server adds by itself does not stand in the text.
+        if access.work.calls >= CALLS_MIN and (access.work.query_id, access.table.state.oid) not in seen:
+            seen.add((access.work.query_id, access.table.state.oid))
+            yield _seen(case, access, index, None)
+
+
+def _has_choice(access: Access) -> bool:
+    """Whether an index serves another column that the statement compares."""
+    plain = {one.column for one in access.comparisons if one.wrapped is None and one.operator in ("=", "in", "any")}
+    return any(usable_indexes(access.table, column) for column in plain)
+
+
+def _is_selective(case: Case, access: Access, comparison: Comparison) -> bool:
+    """A lookup by the bare column would find few rows, and one by the expression as few or a few more."""
+    fraction = fraction_equal(case, access.table, comparison.column)
+    return fraction is not None and fraction <= FRACTION_MAX
+
+
+def _seen(case: Case, access: Access, index: Index, comparison: Comparison | None) -> Seen:
+    work, table = access.work, access.table
+    how = comparison.expression if comparison is not None else "a parameter of another type than the column"
+    return Seen(
+        subject=f"{work.subject} and {index.state.name}",
+        severity=severity_of(case, (work,)),
+        confidence=Confidence.LIKELY if comparison is not None else Confidence.POSSIBLE,
+        evidence=(
+            statement_evidence(
+                case,
+                work,
+                Fact(name="compared by", value=how),
+                Fact(name="buffers each call", value=work.buffers_per_call, unit=Unit.BUFFERS),
+                Fact(name="rows each call", value=work.rows_per_call, unit=Unit.ROWS),
+            ),
+            index_evidence(index),
+            table_evidence(table),
+        ),
+        tables=(table.name,),
+        cost=time_cost(case, (work,)),
+        claim=time_claim((work,)),
+        treatments=tuple(_treatments(table, index, comparison)),
+    )
+
+
+def _treatments(table: Table, index: Index, comparison: Comparison | None) -> Iterator[Treatment]:
+    column = index.state.columns[0]
+    yield Treatment(
+        title=f"compare {column} itself: cast the value, and send parameters with the column's type",
+        applies=Applies.APPLICATION,
+        risk="none",
+    )
+    if comparison is not None and comparison.mentions and comparison.expression:
+        alias = comparison.mentions[0].alias
+        keys = comparison.expression.replace(f"{alias}.", "")
+        yield create_index_on(
+            table,
+            f"({keys})",
+            name=f"{table.state.name}_{column}_expr_idx",
+            title="or create an index on the expression, if it is immutable",
+        )
+
+
+PATHOLOGY = Pathology(
+    name="cast-defeats-index",
+    title="a cast or a function keeps a statement from its index",
+    area=Area.STATEMENTS,
+    role=Role.CAUSE,
+    mechanism="An index on a column has the values of the column, and not those of an expression of it. Compared "
+    "behind a cast or a function, or with a parameter of a wider type, each row has to be read and computed.",
+    threshold="The statement reads at least 50 pages and all of the table, though an index begins with the column and "
+    "a value of it has fewer than one row in twenty.",
+    references=("https://www.postgresql.org/docs/current/indexes-expressional.html",),
+    detect=_detect,
+    explains=("reads-many-buffers-per-row", "statement-dominates", "missing-index", "unused-indexes"),
+    needs=("counters.statements", "statement_texts", "tables", "indexes"),
+    proof=ProofOn.TWIN,
+)

@@ -1,0 +1,97 @@
+"""Settings of the planner that are out of the ordinary, of the server or of a role, and what they do to statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pgclinic.checkup.case import Case
+from pgclinic.checkup.table_access import scans_despite_index, table_evidence
+from pgclinic.checkup.workload import Work, statement_evidence
+from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment
+from pgclinic.model.snapshot import RoleSetting
+from pgclinic.pg.identifiers import identifier
+
+COSTS = ("seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost")
+#: Machines differ by a factor of four to eight in what a random page costs; beyond this no machine is meant.
+EXTREME_RATIO = 20.0
+_SCANS_NAMED = 5
+
+
+def is_extreme(case: Case, name: str, value: float | None) -> bool:
+    default = case.default(name)
+    if value is None or not default:
+        return False
+    return not default / EXTREME_RATIO <= value <= default * EXTREME_RATIO
+
+
+def extreme_costs(case: Case) -> tuple[str, ...]:
+    return tuple(name for name in COSTS if is_extreme(case, name, case.number(name)))
+
+
+def disabled_plan_types(case: Case) -> tuple[str, ...]:
+    """Plan types that are on out of the box."""
+    return tuple(
+        sorted(
+            one.name
+            for one in case.snapshot.settings
+            if one.name.startswith("enable_") and one.value == "off" and one.default_value == "on"
+        )
+    )
+
+
+def role_settings(case: Case, wanted: Callable[[RoleSetting], bool]) -> tuple[RoleSetting, ...]:
+    """Those of roles and of databases, but for other databases than the one that was looked at."""
+    here = case.snapshot.server.database
+    return tuple(one for one in case.snapshot.role_settings if one.database in (None, here) and wanted(one))
+
+
+def role_setting_evidence(one: RoleSetting) -> Evidence:
+    kind = SubjectKind.ROLE if one.role is not None else SubjectKind.DATABASE
+    return Evidence(
+        kind=kind, name=one.role or one.database or "all roles", facts=(Fact(name=one.name, value=one.value),)
+    )
+
+
+def reset_role_setting(one: RoleSetting) -> Treatment:
+    """The server's own value again, for sessions that connect from now on."""
+    if one.role is None:
+        whose = f"database {identifier(one.database)}" if one.database is not None else "role all"
+    else:
+        whose = f"role {identifier(one.role)}"
+        whose += f" in database {identifier(one.database)}" if one.database is not None else ""
+    value = one.value.replace("'", "''")
+    return Treatment(
+        title=f"reset {one.name} of {whose}",
+        applies=Applies.STATEMENT,
+        sql=(f"alter {whose} reset {one.name}",),
+        lock="none on tables",
+        risk="sessions that are connected keep the value until they reconnect",
+        undo=(f"alter {whose} set {one.name} to '{value}'",),
+    )
+
+
+def scans(case: Case) -> tuple[tuple[Work, ...], tuple[Evidence, ...], tuple[str, ...]]:
+    """Statements that read whole tables despite an index, as evidence, and the tables."""
+    found = list(scans_despite_index(case))
+    works = tuple({access.work.query_id: access.work for access, _ in found}.values())
+    evidence: list[Evidence] = []
+    for work in works[:_SCANS_NAMED]:
+        access, index = next((access, index) for access, index in found if access.work.query_id == work.query_id)
+        evidence.append(
+            statement_evidence(
+                case, work, Fact(name="reads whole", value=access.table.name), Fact(name="index", value=index.qualified)
+            )
+        )
+    tables = {access.table.name: access.table for access, _ in found}
+    evidence += [table_evidence(one) for one in list(tables.values())[:_SCANS_NAMED]]
+    return works, tuple(evidence), tuple(tables)
+
+
+def planner_is_free(case: Case) -> bool:
+    """Nothing in the settings keeps the planner from using an index."""
+    return not extreme_costs(case) and not disabled_plan_types(case)
+
+
+def statements_of(case: Case, works: tuple[Work, ...]) -> Iterator[Evidence]:
+    for one in works[:_SCANS_NAMED]:
+        yield statement_evidence(case, one)

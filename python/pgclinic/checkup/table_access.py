@@ -1,0 +1,157 @@
+"""How statements find their rows: which columns of which table they compare, and whether an index could serve them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pgclinic.checkup.case import Case, Index, Table
+from pgclinic.checkup.workload import Work, workload
+from pgclinic.model.finding import Evidence, Fact, SubjectKind, Unit
+from pgclinic.pg.statement_shape import Comparison, Level, Mention
+
+#: With this much to read a scan costs ten times what the three or four buffers of an index lookup cost, and more.
+PAGES_MIN = 50
+#: Rows that are on more than one page in twenty are about as cheap to find by reading all pages.
+FRACTION_MAX = 0.05
+#: A statement that visits half of a table's pages each time reads the whole table, some of the time or with others.
+_WHOLE = 0.5
+_EQUAL = frozenset({"=", "in", "any"})
+
+
+@dataclass(frozen=True)
+class Access:
+    """A table in a statement, with the conditions on its columns. A statement may have several."""
+
+    work: Work
+    level: Level
+    table: Table
+    comparisons: tuple[Comparison, ...]
+
+    def equal_columns(self) -> tuple[str, ...]:
+        """Columns that are compared for equality with values."""
+        return tuple(
+            dict.fromkeys(
+                one.column
+                for one in self.comparisons
+                if one.wrapped is None and one.other == "value" and one.operator in _EQUAL
+            )
+        )
+
+
+def accesses(case: Case) -> Iterator[Access]:
+    """Every table of users in the statements with the most time."""
+    for work in workload(case):
+        shape = work.shape
+        if shape is None:
+            continue
+        for level in shape.levels:
+            for mention in dict.fromkeys(level.mentions):
+                table = table_of(case, mention)
+                if table is not None:
+                    found = tuple(one for one in level.comparisons if _is_of(case, one, mention))
+                    yield Access(work=work, level=level, table=table, comparisons=found)
+
+
+def table_of(case: Case, mention: Mention) -> Table | None:
+    """The table that a name means: that of the schema, else that of public, else the only one of that name."""
+    found = case.tables_named.get(mention.name, ())
+    if mention.schema is not None:
+        return next((one for one in found if one.state.schema == mention.schema), None)
+    public = next((one for one in found if one.state.schema == "public"), None)
+    return public or (found[0] if len(found) == 1 else None)
+
+
+def usable_indexes(table: Table, column: str) -> tuple[Index, ...]:
+    """Indexes by which any row can be found that has a value in this column: valid, whole, the column first."""
+    return tuple(one for one in table.indexes if _is_usable(one) and one.state.columns[:1] == (column,))
+
+
+def pages_of(case: Case, table: Table) -> int:
+    """Pages of the heap now."""
+    block = case.snapshot.server.block_bytes
+    return max(table.state.pages, (table.state.bytes or 0) // block)
+
+
+#: Statistics of tables and of statements may have been reset at different times.
+_SCANS_A_CALL = 0.2
+
+
+def reads_whole(case: Case, access: Access) -> bool:
+    """Whether the statement visits so many buffers each time that it reads all of the table, and the table is scanned
+    so often that it can be this statement: building an index counts as a scan as well."""
+    counters, work = access.table.counters, access.work
+    if counters is None or counters.sequential_rows < access.table.live:
+        return False
+    if counters.sequential_scans < _SCANS_A_CALL * work.calls:
+        return False
+    pages = pages_of(case, access.table)
+    return pages >= PAGES_MIN and access.work.buffers_per_call >= _WHOLE * pages
+
+
+def fraction_equal(case: Case, table: Table, column: str) -> float | None:
+    """Which part of the rows have one value of this column, by what ANALYZE found; None where nothing is known."""
+    known = case.columns_by_table.get((table.state.schema, table.state.name), {}).get(column)
+    if known is None or not known.distinct_values:
+        return None
+    distinct = known.distinct_values if known.distinct_values > 0 else -known.distinct_values * table.live
+    return min(1.0 / max(distinct, 1.0), 1.0)
+
+
+def scans_despite_index(case: Case) -> Iterator[tuple[Access, Index]]:
+    """Statements that read a whole table though they want few rows, by a column that an index begins with."""
+    for access in accesses(case):
+        if not reads_whole(case, access):
+            continue
+        for column in access.equal_columns():
+            fraction = fraction_equal(case, access.table, column)
+            index = next(iter(usable_indexes(access.table, column)), None)
+            if index is not None and fraction is not None and fraction <= FRACTION_MAX:
+                yield access, index
+                break
+
+
+def table_evidence(table: Table, *facts: Fact) -> Evidence:
+    counters = table.counters
+    scans = counters.sequential_scans if counters is not None else 0
+    known = [Fact(name="rows", value=table.live, unit=Unit.ROWS)]
+    if table.state.bytes is not None:
+        known.append(Fact(name="size", value=table.state.bytes, unit=Unit.BYTES))
+    if counters is not None and scans:
+        known.append(Fact(name="sequential scans", value=scans, unit=Unit.COUNT))
+        known.append(Fact(name="rows read by each", value=counters.sequential_rows / scans, unit=Unit.ROWS))
+    return Evidence(kind=SubjectKind.TABLE, name=table.name, facts=(*known, *facts))
+
+
+def index_evidence(index: Index, *facts: Fact) -> Evidence:
+    known: list[Fact] = []
+    if index.state.columns:
+        known.append(Fact(name="columns", value=", ".join(one or "expression" for one in index.state.columns)))
+    if index.state.bytes is not None:
+        known.append(Fact(name="size", value=index.state.bytes, unit=Unit.BYTES))
+    if index.counters is not None:
+        known.append(Fact(name="scans", value=index.counters.scans, unit=Unit.COUNT))
+    return Evidence(kind=SubjectKind.INDEX, name=index.qualified, facts=(*known, *facts))
+
+
+def _is_usable(index: Index) -> bool:
+    state = index.state
+    return state.is_valid and state.is_ready and not state.is_partial and state.method in ("btree", "hash")
+
+
+def _is_of(case: Case, comparison: Comparison, mention: Mention) -> bool:
+    """Whether the column is of this table. Of several that it may be of, only one must be known to have it."""
+    if mention not in comparison.mentions:
+        return False
+    if len(comparison.mentions) == 1:
+        return True
+    owners = [one for one in comparison.mentions if comparison.column in _columns_of(case, one)]
+    return owners == [mention]
+
+
+def _columns_of(case: Case, mention: Mention) -> frozenset[str]:
+    table = table_of(case, mention)
+    if table is None:
+        return frozenset()
+    analyzed = case.columns_by_table.get((table.state.schema, table.state.name), {})
+    return frozenset(analyzed).union(*(one.state.columns for one in table.indexes))
