@@ -1,0 +1,188 @@
+"""Assay: which of the settings that differ carry the difference, and the smallest set of them that keeps it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+
+from pgclinic.model.trial import TrialRecord
+from pgclinic.model.tuning import Assay, AssayWord, Effect, Interaction, SettingEffect, WaterfallStep
+from pgclinic.stats.claimed_region import NULL_EFFECT
+from pgclinic.stats.summary import mean
+from pgclinic.tune.ask import Ask, Strategy
+from pgclinic.tune.attribute import Attribution, smallest_set
+from pgclinic.tune.difference import BASE, CHANGED, Difference
+from pgclinic.tune.ledger import BLOCKS_MIN, Block, Ledger, interval_of, log_ratios
+
+#: The smallest set keeps this part of the logarithm of the effect.
+KEEPS = 0.95
+_OPENING = 3
+#: More than the usual number only where they leave it open.
+_BLOCKS_USUAL, _BLOCKS_MAX = 8, 25
+_CONFIRM_SHARE = 0.25
+SMALLEST = "smallest"
+#: Kept free for the smallest set and its blocks: so many trials, and no more than this share of the budget.
+_RESERVED_TRIALS, _RESERVED_SHARE = 15, 0.4
+OTHERS = "all others"
+
+
+def assay(difference: Difference, ledger: Ledger, *, seed: int) -> Strategy[Assay]:
+    """Measure the whole, each part of it, the smallest set; then all three against each other in fresh blocks."""
+    opening: list[Block] = []
+    for _ in range(_OPENING):
+        opening.append((yield from _ends(difference, ledger)))
+    if not log_ratios(opening, CHANGED, BASE):
+        return _refused(opening, ledger)
+    trials = 3 * BLOCKS_MIN + min(_RESERVED_TRIALS, 3 * len(difference.names))
+    reserve_s = min(trials * ledger.trial_s(_confirm_s(ledger)), _RESERVED_SHARE * ledger.limits.budget_s)
+    attribution = Attribution(difference, ledger, seed=seed, reserve_s=reserve_s)
+    yield from attribution.screen()
+    survivors = attribution.survivors
+    yield from attribution.find_missing(survivors)
+    yield from attribution.walk(survivors)
+    interactions = yield from attribution.pairs(survivors)
+    whole = mean(log_ratios(ledger.blocks, CHANGED, BASE))
+    effects = attribution.effects(survivors, whole)
+    ranked = [one.setting for one in effects if (one.factor > 1) == (whole > 0)]
+    smallest: tuple[str, ...] = ()
+    if ranked:
+        smallest = yield from smallest_set(
+            difference, ledger, ranked, keeps=KEEPS, reserve_s=3 * BLOCKS_MIN * ledger.trial_s(_confirm_s(ledger))
+        )
+    confirmed = yield from _confirmed(difference, ledger, smallest)
+    return _answer(attribution, effects, interactions, smallest, confirmed)
+
+
+def _ends(difference: Difference, ledger: Ledger) -> Generator[Ask, tuple[TrialRecord, ...], Block]:
+    arms = {BASE: dict(difference.base), CHANGED: difference.complete}
+    return ledger.block(arms, measure_s=_confirm_s(ledger))
+
+
+def _confirmed(
+    difference: Difference, ledger: Ledger, smallest: Sequence[str]
+) -> Generator[Ask, tuple[TrialRecord, ...], list[Block]]:
+    """Fresh blocks: what was chosen for being large is not judged by what it was chosen for."""
+    arms = {BASE: dict(difference.base), CHANGED: difference.complete}
+    if smallest and len(smallest) < len(difference.names):
+        arms[SMALLEST] = difference.settings(smallest)
+    blocks: list[Block] = []
+    measure_s = _confirm_s(ledger)
+    while len(blocks) < _BLOCKS_MAX and (
+        len(blocks) < BLOCKS_MIN or ledger.has_room_for(len(arms), measure_s=measure_s)
+    ):
+        blocks.append((yield from ledger.block(arms, measure_s=measure_s)))
+        if len(blocks) >= _BLOCKS_USUAL and _word(blocks) is not AssayWord.INCONCLUSIVE:
+            break
+    return blocks
+
+
+def _confirm_s(ledger: Ledger) -> float:
+    return ledger.affordable_s(ledger.measure_s_of(CHANGED), share=_CONFIRM_SHARE, trials=3 * BLOCKS_MIN)
+
+
+def _word(blocks: Sequence[Block]) -> AssayWord:
+    centre, low, high = interval_of(log_ratios(blocks, CHANGED, BASE))
+    return word_of(low, high, centre)
+
+
+def _answer(
+    attribution: Attribution,
+    effects: Sequence[SettingEffect],
+    interactions: tuple[Interaction, ...],
+    smallest: tuple[str, ...],
+    blocks: Sequence[Block],
+) -> Assay:
+    ledger, difference = attribution.ledger, attribution.difference
+    values = log_ratios(blocks, CHANGED, BASE)
+    centre = mean(values) if values else 0.0
+    of_smallest = log_ratios(blocks, SMALLEST, BASE) or (values if smallest else [])
+    carriers = tuple(_with_share(one, centre) for one in effects)
+    named = {one.setting for one in carriers}
+    base_rate = _rate(blocks, BASE)
+    seen = attribution.seen
+    untested = [name for name in difference.names if name not in seen.alone or name not in seen.last]
+    return Assay(
+        word=_word(blocks) if values else AssayWord.INCONCLUSIVE,
+        base_statements_per_s=base_rate,
+        changed_statements_per_s=_rate(blocks, CHANGED),
+        whole=effect_of(values) if values else None,
+        carriers=carriers,
+        bystanders=tuple(name for name in difference.names if name not in named),
+        interactions=interactions,
+        smallest=smallest,
+        smallest_effect=effect_of(of_smallest) if smallest and of_smallest else None,
+        keeps=mean(of_smallest) / centre if smallest and of_smallest and centre else None,
+        waterfall=waterfall(carriers, base_rate, centre),
+        unexplained=1.0 - math.fsum(one.share for one in carriers) if abs(centre) > NULL_EFFECT else None,
+        resolution=math.exp(attribution.resolution),
+        blocks=len(values),
+        trials=ledger.trials,
+        spent_s=ledger.spent_s,
+        is_complete=not set(untested) - seen.failed,
+    )
+
+
+def _with_share(one: SettingEffect, whole: float) -> SettingEffect:
+    share = math.log(one.factor) / whole if abs(whole) > NULL_EFFECT else 0.0
+    return SettingEffect(
+        setting=one.setting,
+        value=one.value,
+        base_value=one.base_value,
+        factor=one.factor,
+        interval=one.interval,
+        share=share,
+        alone=one.alone,
+        last=one.last,
+    )
+
+
+def word_of(low: float, high: float, centre: float) -> AssayWord:
+    """From the limits of the logarithm of the whole effect."""
+    if low >= -NULL_EFFECT and high <= NULL_EFFECT:
+        return AssayWord.NO_DIFFERENCE
+    if low <= 0.0 <= high:
+        return AssayWord.INCONCLUSIVE
+    return AssayWord.SLOWER if centre < 0 else AssayWord.FASTER
+
+
+def effect_of(values: Sequence[float], alpha: float = 0.05) -> Effect:
+    """The mean ratio of blocks with its confidence sequence."""
+    centre, low, high = interval_of(values, alpha)
+    return Effect(
+        ratio=math.exp(centre),
+        low=math.exp(low) if math.isfinite(low) else None,
+        high=math.exp(high) if math.isfinite(high) else None,
+    )
+
+
+def waterfall(carriers: Sequence[SettingEffect], base_rate: float, whole: float) -> tuple[WaterfallStep, ...]:
+    """From the base to the complete configuration, one step a carrier, the last one for what no carrier explains."""
+    steps, rate = [], base_rate
+    for one in carriers:
+        steps.append(WaterfallStep(setting=one.setting, before=rate, after=rate * one.factor))
+        rate *= one.factor
+    complete = base_rate * math.exp(whole)
+    if steps and rate > 0 and complete > 0 and abs(math.log(complete / rate)) > NULL_EFFECT:
+        steps.append(WaterfallStep(setting=OTHERS, before=rate, after=complete))
+    return tuple(steps)
+
+
+def _rate(blocks: Sequence[Block], name: str) -> float:
+    logs = [block.rates[name].log for block in blocks if name in block.rates and block.is_measured(name)]
+    return math.exp(mean(logs)) if logs else 0.0
+
+
+def _refused(opening: Sequence[Block], ledger: Ledger) -> Assay:
+    """One of the two ends gave no measurement."""
+    end = next((name for name in (BASE, CHANGED) if not any(one.is_measured(name) for one in opening)), CHANGED)
+    record = opening[-1].records[end]
+    reason = record.failure or "no statement was finished"
+    return Assay(
+        word=AssayWord.REFUSED,
+        base_statements_per_s=_rate(opening, BASE),
+        changed_statements_per_s=_rate(opening, CHANGED),
+        whole=None,
+        trials=ledger.trials,
+        spent_s=ledger.spent_s,
+        refusal=f"{end}: {reason}",
+    )

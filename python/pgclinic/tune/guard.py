@@ -1,0 +1,47 @@
+"""What a faster configuration may not cost: tail latency and memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pgclinic.model.trial import TrialRecord
+from pgclinic.pg.values import parse_integer
+
+_PAGE_BYTES = 8192
+_BUFFERS_DEFAULT = "128MB"
+
+
+@dataclass(frozen=True)
+class Guard:
+    """``p99_times`` is how many times the base's p99 latency may become; ``memory_bytes`` what the server may use."""
+
+    p99_times: float | None = None
+    memory_bytes: float | None = None
+
+    def breach(self, record: TrialRecord, base: TrialRecord) -> str | None:
+        """Why this trial is not allowed, in figures; None where it is."""
+        before, after = p99_us(base), p99_us(record)
+        if self.p99_times is not None and before and after and after > self.p99_times * before:
+            return f"p99 latency {after / before:.2f} times that of the base"
+        used = memory_bytes(record)
+        if self.memory_bytes is not None and used is not None and used > self.memory_bytes:
+            return f"{used / 2**20:,.0f} MB of memory"
+        return None
+
+
+def p99_us(record: TrialRecord) -> float | None:
+    load = record.load
+    return float(load.latency.p99_us) if load is not None and load.latency.count else None
+
+
+def memory_bytes(record: TrialRecord) -> float | None:
+    """The most that its processes had for themselves at a time, and its shared buffers."""
+    looks = [sum(row.rss_anon_bytes for row in look.kinds) for look in record.processes]
+    if not looks:
+        return None
+    asked = record.settings.get("shared_buffers", record.spec.settings.get("shared_buffers", _BUFFERS_DEFAULT))
+    try:
+        buffers = parse_integer(asked, "8kB", 18)
+    except ValueError:
+        return None
+    return max(looks) + buffers * _PAGE_BYTES

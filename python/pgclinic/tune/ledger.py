@@ -1,0 +1,141 @@
+"""What an adaptive plan has spent and may still spend, and the blocks that it asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pgclinic.model.plan import ArmSpec
+from pgclinic.model.trial import StopRule, TrialRecord
+from pgclinic.model.tuning import ArmAsked
+from pgclinic.stats.confidence_sequence import always_valid_interval
+from pgclinic.stats.summary import mean
+from pgclinic.tune.ask import Ask, asked
+from pgclinic.tune.rate import Rate, deviation_of, rate_of
+
+#: What a trial takes beyond its load before any has run: a copy of the data, a start, an end.
+OVERHEAD_S_GUESS = 3.0
+#: So many statements tell a rate to a tenth; slow configurations are measured until there are as many, or for so long.
+STATEMENTS_WANTED = 100.0
+LONGEST_S = 30.0
+#: The interval of a mean of blocks is finite from so many on.
+BLOCKS_MIN = 5
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``budget_s`` for all trials, ``measure_s`` for each of them."""
+
+    budget_s: float
+    measure_s: float
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rates of one block by the names of its arms, and the records that they are from."""
+
+    rates: Mapping[str, Rate]
+    records: Mapping[str, TrialRecord]
+
+    def is_measured(self, *names: str) -> bool:
+        return all(self.rates[name].is_measured for name in names)
+
+    def log_ratio(self, name: str, control: str) -> float:
+        """Of two arms that were measured."""
+        return self.rates[name].log - self.rates[control].log
+
+    def count_variance(self, name: str, control: str) -> float:
+        """Of ``log_ratio``, from both counts alone."""
+        return self.rates[name].count_variance + self.rates[control].count_variance
+
+
+class Ledger:
+    """Asks for blocks and keeps what they gave. Time is what trials took, so that it is the same when it is retold."""
+
+    def __init__(self, base: ArmSpec, limits: Limits) -> None:
+        self.base = base
+        self.limits = limits
+        self.blocks: list[Block] = []
+        self.spent_s = 0.0
+        self.trials = 0
+        self._measured_s = 0.0
+
+    @property
+    def left_s(self) -> float:
+        return self.limits.budget_s - self.spent_s
+
+    @property
+    def overhead_s(self) -> float:
+        """What a trial takes beyond the time that it is measured."""
+        if self.trials < 2:
+            return (self.base.load.warm_up_s or 0.0) + OVERHEAD_S_GUESS
+        return max(0.0, self.spent_s - self._measured_s) / self.trials
+
+    def trial_s(self, measure_s: float | None = None) -> float:
+        """What a trial takes as a whole."""
+        return (measure_s or self.limits.measure_s) + self.overhead_s
+
+    def has_room_for(self, trials: int, *, measure_s: float | None = None, reserve_s: float = 0.0) -> bool:
+        return self.left_s - reserve_s >= trials * self.trial_s(measure_s)
+
+    def affordable_s(self, wanted_s: float, *, share: float, trials: int) -> float:
+        """As long as is wanted, but so many trials may not take more than this share of the budget."""
+        within_s = share * self.limits.budget_s / max(trials, 1) - self.overhead_s
+        return max(self.limits.measure_s, min(wanted_s, within_s))
+
+    def block(
+        self,
+        arms: Mapping[str, Mapping[str, str]],
+        *,
+        measure_s: float | None = None,
+        stop: StopRule | None = None,
+    ) -> Generator[Ask, tuple[TrialRecord, ...], Block]:
+        """A trial of each of these configurations, by name."""
+        return self.block_of(
+            tuple(asked(name, settings, self.base) for name, settings in arms.items()), measure_s=measure_s, stop=stop
+        )
+
+    def block_of(
+        self, arms: Sequence[ArmAsked], *, measure_s: float | None = None, stop: StopRule | None = None
+    ) -> Generator[Ask, tuple[TrialRecord, ...], Block]:
+        """The same on servers of their own."""
+        records = yield Ask(tuple(arms), measure_s or self.limits.measure_s, stop=stop)
+        self.spent_s += sum(one.elapsed_s for one in records)
+        self.trials += len(records)
+        self._measured_s += sum(one.load.measured_s for one in records if one.load is not None)
+        named = {one.spec.arm: one for one in records}
+        made = Block({name: rate_of(one) for name, one in named.items()}, named)
+        self.blocks.append(made)
+        return made
+
+    def measure_s(self, log: float) -> float:
+        """How long a configuration of this logarithm of a rate is measured."""
+        wanted_s = STATEMENTS_WANTED / math.exp(log)
+        return min(max(self.limits.measure_s, wanted_s), max(LONGEST_S, self.limits.measure_s))
+
+    def measure_s_of(self, name: str) -> float:
+        """The same for one that was measured before."""
+        logs = [block.rates[name].log for block in self.blocks if name in block.rates and block.is_measured(name)]
+        return self.measure_s(mean(logs)) if logs else self.limits.measure_s
+
+    def deviation(self, *names: str) -> float:
+        """From trial to trial, from all that these arms gave."""
+        return deviation_of([[block.rates[name] for block in self.blocks if name in block.rates] for name in names])
+
+
+def log_ratios(blocks: Sequence[Block], name: str, control: str) -> list[float]:
+    """Of all blocks that measured both."""
+    return [
+        block.log_ratio(name, control)
+        for block in blocks
+        if name in block.rates and control in block.rates and block.is_measured(name, control)
+    ]
+
+
+def interval_of(values: Sequence[float], alpha: float = 0.05) -> tuple[float, float, float]:
+    """The mean of log ratios of blocks with its confidence sequence; infinite limits for too few."""
+    if not values:
+        return 0.0, -math.inf, math.inf
+    low, high = always_valid_interval(values, alpha)
+    return mean(values), low, high

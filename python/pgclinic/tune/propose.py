@@ -1,0 +1,358 @@
+"""Search: the slowest or fastest configuration, by adding values to the best so far in the order of the prior.
+
+The first values are tried one at a time, later ones in groups. A group that fails or improves is halved, one that does
+neither is dropped whole. At the end every setting is taken out once, what was refused is tried again, and for the best
+each number is tried far up and down and then near where it was best. A trial ends as soon as its count says on which
+side of the best so far it lies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pgclinic.errors import UsageError
+from pgclinic.model.trial import StopRule, TrialRecord
+from pgclinic.model.tuning import Aim, AttemptOutcome, Level, SearchStep
+from pgclinic.pg.catalog import SettingsCatalog, checked_settings
+from pgclinic.stats.summary import mean
+from pgclinic.tune.ask import Ask
+from pgclinic.tune.difference import BASE
+from pgclinic.tune.guard import Guard
+from pgclinic.tune.ledger import STATEMENTS_WANTED, Block, Ledger
+from pgclinic.tune.rate import Rate, variation_of
+
+#: So many of the first values are tried one at a time, all others so many at once.
+SINGLE = 15
+GROUP = 8
+#: Better by less than this is no step.
+STEP_MIN = math.log(1.07)
+_ERRORS = 2.0
+_FEW = 40
+#: The best so far is measured again after so many trials, as machines drift.
+_REFRESH = 12
+_BASES = 3
+#: Of the budget, for adding; then for taking out and trying again; for moving numbers; the rest is for blocks and
+#: attribution.
+CLIMB_SHARE, REVERT_SHARE, MOVE_SHARE = 0.6, 0.72, 0.82
+#: So many times its value, first far and then near. benches/local_sampler.py has what others than these gain.
+MOVES = ((6.0, 1 / 6), (2.0, 0.5))
+#: A move counts from so many standard errors on; the best of several was lucky as well as good.
+_MOVE_ERRORS, LUCK = 1.0, 0.8
+
+
+@dataclass
+class Climb:
+    """Where a search stands: the settings on top of the base, their rate, and all steps so far."""
+
+    added: dict[str, str] = field(default_factory=dict)
+    log: float = 0.0
+    #: Of ``log``, from the count that it is from.
+    count_variance: float = 0.0
+    base_log: float = 0.0
+    steps: list[SearchStep] = field(default_factory=list)
+    since_measured: int = 0
+    refused: list[Level] = field(default_factory=list)
+    by_guard: list[str] = field(default_factory=list)
+    untried: list[str] = field(default_factory=list)
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        return dict(Counter(one.outcome.value for one in self.steps))
+
+
+class SearchPlan:
+    """One search in progress. ``start`` are settings that it begins with, on top of the base."""
+
+    def __init__(
+        self,
+        levels: Sequence[Level],
+        ledger: Ledger,
+        aim: Aim,
+        *,
+        catalog: SettingsCatalog,
+        start: Mapping[str, str] | None = None,
+        guard: Guard | None = None,
+    ) -> None:
+        self.ledger = ledger
+        self.climb = Climb(added=dict(start or {}))
+        self._levels = list(levels)
+        self._catalog = catalog
+        self._guard = guard or Guard()
+        self._sign = -1.0 if aim is Aim.WORST else 1.0
+        self._base = dict(ledger.base.settings)
+        self._base_record: TrialRecord | None = None
+        self._variation = 0.3
+
+    def run(self) -> Generator[Ask, tuple[TrialRecord, ...], Climb]:
+        """The climb as far as its part of the budget goes. Nothing was added where the base was not measured."""
+        if not (yield from self._measure_base()):
+            return self.climb
+        yield from self._add(self._levels, CLIMB_SHARE)
+        yield from self._revert()
+        again, self.climb.refused = self.climb.refused, []
+        yield from self._groups(again, REVERT_SHARE)
+        if self._sign > 0:
+            yield from self._move()
+        return self.climb
+
+    # The base, and the best so far
+
+    def _measure_base(self) -> Generator[Ask, tuple[TrialRecord, ...], bool]:
+        logs = []
+        for _ in range(_BASES):
+            block = yield from self.ledger.block({BASE: self._base})
+            if block.is_measured(BASE):
+                logs.append(block.rates[BASE].log)
+                self._base_record = block.records[BASE]
+                self._variation = variation_of(block.records[BASE])
+        if not logs:
+            return False
+        self.climb.base_log = self.climb.log = mean(logs)
+        if self.climb.added:
+            start = self.climb.added
+            self.climb.added = {}
+            rate, block = yield from self._try(start)
+            self._note(block, rate, start, accepted=rate.is_measured)
+            if rate.is_measured:
+                self.climb.added, self.climb.log = dict(start), rate.log
+        return True
+
+    @property
+    def _deviation(self) -> float:
+        return self.ledger.deviation(BASE, "best")
+
+    def _refresh(self) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        """The best so far once more, so that its rate is not the luckiest of all that were tried."""
+        self.climb.since_measured = 0
+        settings = {**self._base, **self.climb.added}
+        block = yield from self.ledger.block({"best": settings}, measure_s=self._measure_s)
+        rate = block.rates["best"]
+        if rate.is_measured:
+            # The mean of both counts, each with its weight.
+            before, now = 1.0 / max(self.climb.count_variance, 1e-9), 1.0 / max(rate.count_variance, 1e-9)
+            before, now = min(before, STATEMENTS_WANTED), min(now, STATEMENTS_WANTED)
+            self.climb.log = (self.climb.log * before + rate.log * now) / (before + now)
+            self.climb.count_variance = 1.0 / (before + now)
+
+    @property
+    def _measure_s(self) -> float:
+        """Long enough to count something on a slow server."""
+        return self.ledger.measure_s(self.climb.log)
+
+    # Trying and judging
+
+    def _try(self, more: Mapping[str, str]) -> Generator[Ask, tuple[TrialRecord, ...], tuple[Rate, Block]]:
+        name = f"candidate {len(self.climb.steps) + 1}"
+        stop = StopRule(reference=math.exp(self.climb.log), variation=self._variation)
+        settings = {**self._base, **self.climb.added, **more}
+        block = yield from self.ledger.block({name: settings}, measure_s=self._measure_s, stop=stop)
+        self.climb.since_measured += 1
+        return block.rates[name], block
+
+    def _is_better(self, *rates: Rate) -> bool:
+        """Than the best so far. A trial that was stopped early was so because it is sure."""
+        if not all(rate.is_measured for rate in rates):
+            return False
+        needed = STEP_MIN
+        if any(rate.outcome is AttemptOutcome.DONE for rate in rates):
+            needed = max(STEP_MIN, _ERRORS * self._error(*rates))
+        return self._gain(*rates) > needed
+
+    def _may_be_better(self, rate: Rate) -> bool:
+        """Neither better nor no better for sure: once more would tell."""
+        if rate.outcome is not AttemptOutcome.DONE or self._is_better(rate):
+            return False
+        return self._gain(rate) > max(STEP_MIN / 2, _ERRORS / 2 * self._error(rate))
+
+    def _gain(self, *rates: Rate) -> float:
+        return self._sign * (mean([rate.log for rate in rates]) - self.climb.log)
+
+    def _error(self, *rates: Rate) -> float:
+        """Of the gain: both trials vary, and both counts."""
+        own = (self._deviation**2 + mean([rate.count_variance for rate in rates])) / len(rates)
+        return math.sqrt(own + self._deviation**2 + self.climb.count_variance)
+
+    def _breach(self, block: Block) -> str | None:
+        if self._base_record is None:
+            return None
+        return next((self._guard.breach(one, self._base_record) for one in block.records.values()), None)
+
+    def _note(
+        self,
+        block: Block,
+        rate: Rate,
+        added: Mapping[str, str],
+        *,
+        accepted: bool,
+        removed: tuple[str, ...] = (),
+        reason: str | None = None,
+    ) -> None:
+        record = next(iter(block.records.values()))
+        if accepted:
+            self.climb.log, self.climb.count_variance = rate.log, rate.count_variance
+        self.climb.steps.append(
+            SearchStep(
+                trial=record.spec.number,
+                outcome=rate.outcome,
+                added=dict(added),
+                removed=removed,
+                statements_per_s=rate.per_s if rate.is_measured else None,
+                ratio=math.exp(rate.log - self.climb.base_log) if rate.is_measured else None,
+                accepted=accepted,
+                best_ratio=math.exp(self.climb.log - self.climb.base_log),
+                spent_s=self.ledger.spent_s,
+                reason=reason or record.failure,
+            )
+        )
+
+    # Adding
+
+    def _has_time(self, share: float) -> bool:
+        return self.ledger.spent_s < share * self.ledger.limits.budget_s
+
+    def _add(self, levels: Sequence[Level], share: float) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        for level in levels[:SINGLE]:
+            if not self._has_time(share):
+                self.climb.untried.append(f"{level.setting} = {level.value}")
+                continue
+            yield from self._take([level])
+        yield from self._groups(levels[SINGLE:], share)
+
+    def _groups(self, levels: Sequence[Level], share: float) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        # Another value of a setting that is in already would undo what it does: such are tried by themselves.
+        other_values = [one for one in levels if set(one.settings) & set(self.climb.added)]
+        for group in [*_grouped([one for one in levels if one not in other_values]), *([one] for one in other_values)]:
+            if not self._has_time(share):
+                self.climb.untried += [f"{one.setting} = {one.value}" for one in group]
+                continue
+            yield from self._take(group)
+
+    def _take(self, group: Sequence[Level]) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        """Add what of the group makes a step; a group that fails or improves is halved."""
+        if self.climb.since_measured >= _REFRESH:
+            yield from self._refresh()
+        more = {name: value for level in group for name, value in level.settings.items()}
+        rate, block = yield from self._try(more)
+        breach = self._breach(block) if rate.is_measured else None
+        better = self._is_better(rate) and breach is None
+        if breach is not None and self._is_better(rate):
+            self.climb.by_guard.append(f"{', '.join(f'{n} = {v}' for n, v in more.items())}: {breach}")
+        if len(group) == 1:
+            if breach is None and self._may_be_better(rate):
+                again, block = yield from self._try(more)
+                better = self._is_better(rate, again)
+                rate = again if again.is_measured else rate
+            self._note(block, rate, more, accepted=better, reason=breach)
+            if better:
+                self.climb.added |= more
+                yield from self._count_again(rate)
+            elif rate.is_measured:
+                self.climb.refused.append(group[0])
+            return
+        self._note(block, rate, more, accepted=False, reason=breach)
+        if rate.is_measured and not better and breach is None:
+            self.climb.refused += [one for one in group if one.weight > 0]
+            return
+        before = dict(self.climb.added)
+        middle = len(group) // 2
+        yield from self._take(group[:middle])
+        yield from self._take(group[middle:])
+        if better and self.climb.added == before:
+            # Only together do they make the step.
+            rate, block = yield from self._try(more)
+            accepted = self._is_better(rate)
+            self._note(block, rate, more, accepted=accepted)
+            if accepted:
+                self.climb.added |= more
+                yield from self._count_again(rate)
+
+    def _count_again(self, rate: Rate) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        """A step that was sure after a few statements is sure, but its size is not: all later ones are held to it."""
+        if rate.statements < _FEW:
+            yield from self._refresh()
+
+    # Taking out
+
+    def _revert(self) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        """Each setting out once: later ones may have made it useless, or worse than useless."""
+        if self.climb.added:
+            yield from self._refresh()
+        for name in list(self.climb.added):
+            if not self._has_time(REVERT_SHARE):
+                return
+            kept = {one: value for one, value in self.climb.added.items() if one != name}
+            whole, self.climb.added = self.climb.added, kept
+            rate, block = yield from self._try({})
+            loses = not rate.is_measured or self._sign * (rate.log - self.climb.log) < -STEP_MIN / 2
+            if loses:
+                self.climb.added = whole
+            self._note(block, rate, {}, accepted=not loses, removed=(name,))
+
+    # Moving numbers, for the best alone
+
+    def _move(self) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        for factors in MOVES:
+            for name in list(self.climb.added):
+                yield from self._move_one(name, factors)
+
+    def _move_one(self, name: str, factors: Sequence[float]) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        """The best of these, where it is better than where the setting stands."""
+        found: tuple[float, str, Rate, Block] | None = None
+        for factor in factors:
+            value = self._moved(name, factor)
+            if value is None or not self._has_time(MOVE_SHARE):
+                continue
+            rate, block = yield from self._try({name: value})
+            gains = rate.is_measured and self._gain(rate) > _MOVE_ERRORS * self._error(rate)
+            if not gains or self._breach(block) is not None:
+                self._note(block, rate, {name: value}, accepted=False, reason=self._breach(block))
+                continue
+            if found is not None:
+                _, other, worse, of_worse = min(found, (self._gain(rate), value, rate, block), key=lambda one: one[0])
+                self._note(of_worse, worse, {name: other}, accepted=False)
+            if found is None or self._gain(rate) > found[0]:
+                found = (self._gain(rate), value, rate, block)
+        if found is not None:
+            _, value, rate, _ = found
+            # Once more: of many numbers that change nothing one looks good now and then.
+            again, block = yield from self._try({name: value})
+            gains = again.is_measured and self._gain(rate, again) > _MOVE_ERRORS * self._error(rate, again)
+            gain = mean([rate.log, again.log]) - self.climb.log if gains else 0.0
+            before = self.climb.log
+            self._note(block, again, {name: value}, accepted=gains)
+            if gains:
+                self.climb.added[name] = value
+                self.climb.log = before + LUCK * gain
+
+    def _moved(self, name: str, times: float) -> str | None:
+        """So many times the number that it has now, where it is one and stays within its range."""
+        setting = self._catalog.find(name)
+        if setting is None or setting.vartype not in ("integer", "real"):
+            return None
+        value = self.climb.added[name]
+        digits = value.rstrip("kMGTBmshd in")
+        unit = value[len(digits) :]
+        try:
+            moved = float(digits) * times
+            text = f"{moved:.0f}{unit}" if setting.vartype == "integer" else f"{moved:.6g}{unit}"
+            checked_settings(self._catalog, {name: text})
+        except (ValueError, UsageError):
+            return None
+        return text if text != value else None
+
+
+def _grouped(levels: Sequence[Level]) -> list[list[Level]]:
+    """Groups in which no setting has two values, in the order of the prior."""
+    groups: list[list[Level]] = []
+    for level in levels:
+        for group in groups:
+            taken = {name for one in group for name in one.settings}
+            if len(group) < GROUP and not taken & set(level.settings):
+                group.append(level)
+                break
+        else:
+            groups.append([level])
+    return groups

@@ -1,0 +1,137 @@
+"""Which values a server starts with, and the most extreme one where it does not start with the extreme itself.
+
+Values are checked many at a time: a set that starts has no bad value in it, one that does not is halved. What is at
+fault is moved towards the base, in equal ratios, until the server starts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from pgclinic.errors import ServerStartError, UsageError
+from pgclinic.lab.binaries import Binaries
+from pgclinic.lab.config_check import rejected_settings
+from pgclinic.lab.instance import start_server
+from pgclinic.lab.settings import check_settings
+from pgclinic.model.tuning import AttemptOutcome, Level, LevelTried
+from pgclinic.pg.catalog import SettingsCatalog
+from pgclinic.pg.session import Access, Session
+
+AT_ONCE = 8
+_HALVINGS = 7
+_TIMEOUT_MS = 30_000
+
+
+@dataclass(frozen=True)
+class Started:
+    """How far a server came with some settings, with its words where it did not start."""
+
+    outcome: AttemptOutcome
+    message: str | None = None
+
+
+#: Starts a server with these settings.
+Start = Callable[[Mapping[str, str]], Started]
+
+
+def starter(binaries: Binaries, base: Mapping[str, str]) -> Start:
+    """``postgres -C`` first, which only reads the settings; then a server on an empty cluster that takes a session."""
+
+    def start(settings: Mapping[str, str]) -> Started:
+        whole = {**base, **settings}
+        try:
+            check_settings(binaries, whole)
+        except UsageError as error:
+            return Started(AttemptOutcome.REJECTED, error.message)
+        rejected = rejected_settings(binaries, whole)
+        if rejected is not None:
+            return Started(AttemptOutcome.REJECTED, rejected)
+        try:
+            with start_server(binaries, settings=whole) as running:
+                access = Access(running.server)
+                with Session(access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic-check") as session:
+                    session.execute("select 1")
+        except ServerStartError as error:
+            return Started(AttemptOutcome.REFUSED, error.message)
+        return Started(AttemptOutcome.DONE)
+
+    return start
+
+
+def usable_levels(
+    levels: Sequence[Level],
+    start: Start,
+    catalog: SettingsCatalog,
+    on_checked: Callable[[int, int], None] = lambda _done, _of: None,
+) -> tuple[LevelTried, ...]:
+    """Every level with what became of it, in the same order."""
+    found: dict[int, LevelTried] = {}
+    done = 0
+    for chunk in _chunks(levels):
+        for at, tried in _tried(chunk, start, catalog):
+            found[at] = tried
+        done += len(chunk)
+        on_checked(done, len(levels))
+    return tuple(found[at] for at in range(len(levels)))
+
+
+def _chunks(levels: Sequence[Level]) -> list[list[tuple[int, Level]]]:
+    """Sets in which no setting has two values."""
+    chunks: list[list[tuple[int, Level]]] = []
+    for at, level in enumerate(levels):
+        for chunk in chunks:
+            taken = {name for _, one in chunk for name in one.settings}
+            if len(chunk) < AT_ONCE and not taken & set(level.settings):
+                chunk.append((at, level))
+                break
+        else:
+            chunks.append([(at, level)])
+    return chunks
+
+
+def _tried(chunk: Sequence[tuple[int, Level]], start: Start, catalog: SettingsCatalog) -> list[tuple[int, LevelTried]]:
+    settings = {name: value for _, level in chunk for name, value in level.settings.items()}
+    seen = start(settings)
+    if seen.outcome is AttemptOutcome.DONE:
+        return [(at, LevelTried(level=level, outcome=AttemptOutcome.DONE)) for at, level in chunk]
+    if len(chunk) > 1:
+        middle = len(chunk) // 2
+        return _tried(chunk[:middle], start, catalog) + _tried(chunk[middle:], start, catalog)
+    at, level = chunk[0]
+    nearer = _nearest_that_starts(level, start, catalog)
+    if nearer is None:
+        return [(at, LevelTried(level=level, outcome=seen.outcome, message=seen.message))]
+    return [(at, LevelTried(level=nearer, outcome=AttemptOutcome.DONE, message=seen.message, asked=level.value))]
+
+
+def _nearest_that_starts(level: Level, start: Start, catalog: SettingsCatalog) -> Level | None:
+    """The value nearest to the extreme one with which the server starts; None where there is no number between."""
+    setting = catalog.find(level.setting)
+    if setting is None or setting.vartype not in ("integer", "real") or setting.boot_val is None:
+        return None
+    try:
+        good, bad = float(setting.boot_val), float(level.value)
+    except ValueError:
+        return None
+    found = None
+    for _ in range(_HALVINGS):
+        middle = _between(good, bad)
+        if setting.vartype == "integer":
+            middle = float(round(middle))
+        if middle in (good, bad):
+            break
+        tried = replace(level, value=f"{middle:.0f}" if setting.vartype == "integer" else repr(middle))
+        if start(tried.settings).outcome is AttemptOutcome.DONE:
+            good, found = middle, tried
+        else:
+            bad = middle
+    return found
+
+
+def _between(one: float, other: float) -> float:
+    """By ratio where that is possible, for the ranges of settings go over many decades."""
+    return math.sqrt(one * other) if one > 0 and other > 0 else (one + other) / 2
