@@ -1,4 +1,5 @@
-# make demo   builds pgclinic and runs its main job: one published claim, on a real server, with a verdict
+# make demo   builds pgclinic and runs its main jobs: one published claim on a real server, with a verdict; then the
+#             checkup of a sick server, with the proof of its treatment on a twin
 # make test   everything that must hold before a change lands
 # make lint   formatting, types, layers
 SHELL := /bin/bash
@@ -15,18 +16,19 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wild
 
 LONG_TESTS := tests/studies tests/server
 
-.PHONY: reference readme-picture build demo test lint rust-test rust-lint python-lint test-tools lock clean
+.PHONY: reference readme-picture claims-table build demo test lint rust-test rust-lint python-lint test-tools lock clean
 
 build: $(VENV)/.built
 
 # Whatever the verdict is here, it was shown: 3 is a contradicted claim, 4 a machine too noisy to tell.
 demo: build
 	$(BIN)/pgclinic study run global-counters --profile demo || (code=$$?; [ $$code -eq 3 ] || [ $$code -eq 4 ])
+	$(BIN)/python tools/demo-checkup
 
 test: lint rust-test test-tools
 	$(BIN)/python -m pytest -m alone
 	# The long ones first, so that no worker is left with them at the end.
-	$(BIN)/python -m pytest $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(wildcard tests/*)) -m "not alone" --numprocesses auto --maxprocesses 4 --dist loadfile --durations 20 --durations-min 5
+	$(BIN)/python -m pytest $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(wildcard tests/*)) -m "not alone" --numprocesses 3 --dist loadfile --durations 20 --durations-min 5
 
 lint: rust-lint python-lint
 
@@ -44,16 +46,22 @@ python-lint: $(VENV)/.dev
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports --no-cache --verbose >/dev/null || $(BIN)/lint-imports --no-cache
 	$(BIN)/python -m mypy.stubtest --concise pgclinic._load
+	@$(BIN)/python tools/long-files
 
-# Write the published schemas anew from the records.
+# Write the published schemas and the pages of pathologies anew, from the records and the catalog.
 reference: $(VENV)/.dev
 	$(BIN)/python tools/write-reference docs/reference
+	$(BIN)/python tools/write-cross-fire
 
 # README's picture and sample output. With RUN=runs/... that run becomes the kept one first.
 DEMO_EVIDENCE := docs/evidence/global-counters-demo.tar.xz
 readme-picture: $(VENV)/.dev test-tools
 	$(if $(RUN),$(BIN)/python tools/keep-run $(RUN) $(DEMO_EVIDENCE))
 	$(BIN)/python tools/readme-picture --archive $(DEMO_EVIDENCE)
+
+# The tables of claims in BENCHMARKS and README, from the runs that tools/keep-run has put into docs/evidence.
+claims-table: $(VENV)/.dev
+	$(BIN)/python tools/write-claims-table
 
 # The browser and the terminal that tests need: installed where that is possible, named where it is not.
 test-tools: $(VENV)/.dev

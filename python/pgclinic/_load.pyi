@@ -9,6 +9,7 @@ __all__ = [
     "SpecError",
     "Stopper",
     "TpccRows",
+    "TwinRows",
     "build_info",
     "builtins",
     "check_script",
@@ -54,6 +55,23 @@ class TpccRows:
     @property
     def share(self) -> float:
         """How much of all rows was given, from 0 to 1."""
+
+@final
+class TwinRows:
+    """The rows of a twin's tables, made from a plan: an iterator over the blocks of a COPY in text form.
+
+    ``make`` begins a table of the plan; its parents come before it. The rows depend on the plan alone.
+    Raises ValueError for a plan that cannot be read.
+    """
+
+    def __new__(cls, plan_json: str) -> Self: ...
+    def make(self, table: int) -> int:
+        """Make the table at this position of the plan, and return how many rows it has."""
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> bytes: ...
+    @property
+    def share(self) -> float:
+        """How much of the table made last was given, from 0 to 1."""
 
 def run(
     spec_json: str,

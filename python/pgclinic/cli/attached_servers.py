@@ -1,4 +1,4 @@
-"""What a command says about servers that are not ours: what it drops there, what it makes, how it is resumed."""
+"""Messages about existing servers: what a command drops and creates there, and how it is resumed."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from pgclinic.errors import RunFailedError
+from pgclinic.experiment.servers import ChosenServer
 from pgclinic.lab.sources import attach
 from pgclinic.lab.trial_databases import drop_leftovers, recorded
 from pgclinic.pg.dsn import parse_dsn, split_secrets
 from pgclinic.pg.session import Access
-from pgclinic.study.prepare import Patient
 
 
 def say_dropped(dsns: Iterable[str | None]) -> None:
-    """Drop what killed commands left on these servers, and name it on stderr. Raises UsageError: cannot connect."""
+    """Drop the databases of killed commands on these servers, with a message. Raises UsageError: cannot connect."""
     if all(record.is_used() for record in recorded()):
         return
     for dsn in dict.fromkeys(dsns):
@@ -24,21 +24,21 @@ def say_dropped(dsns: Iterable[str | None]) -> None:
 
 
 def say_dropped_on(access: Access, say: Callable[[str], None] = lambda text: print(text, file=sys.stderr)) -> None:
-    """The same on one server that is connected already. What cannot be dropped stays recorded, for `lab leftovers`."""
+    """The same on one connected server. A database that cannot be dropped stays recorded, for `lab leftovers`."""
     with suppress(RunFailedError):
         for name in drop_leftovers(access):
             where = f"{access.server.host}:{access.server.port}"
             say(f"pgclinic: dropped the database {name}, which a killed command left on {where}")
 
 
-def say_what_is_made(patients: Iterable[Patient]) -> None:
-    """What will be created on servers that are not ours, on stderr."""
-    for line in dict.fromkeys(patient.makes for patient in patients if patient.makes is not None):
+def say_what_is_made(servers: Iterable[ChosenServer]) -> None:
+    """Print what will be created on existing servers."""
+    for line in dict.fromkeys(server.creates for server in servers if server.creates is not None):
         print(line, file=sys.stderr)
 
 
 def how_to_resume(dsns: Iterable[str | None]) -> str | None:
-    """What must be added to ``--resume`` because no run folder keeps passwords, None where nothing must."""
+    """What must be added to ``--resume`` because run folders store no passwords; None if nothing."""
     if any(split_secrets(parse_dsn(dsn))[1] for dsn in dsns if dsn is not None):
-        return "the run keeps no passwords: set PGPASSWORD, or give --dsn (--a dsn=...) with its password again"
+        return "passwords are not stored: set PGPASSWORD, or give --dsn (--a dsn=...) with the password again"
     return None

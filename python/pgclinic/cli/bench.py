@@ -15,7 +15,7 @@ class RawCommand(TyperCommand):
 
 
 def bench(context: typer.Context) -> None:
-    """A load test: pgbench's options and scripts unchanged, TPC-C, and what pgbench cannot do."""
+    """Run a load test with pgbench's options and scripts, or TPC-C."""
     import sys
 
     from pgclinic.bench.command_line import read_command_line

@@ -13,45 +13,45 @@ from types import FrameType
 
 import msgspec
 
-from pgclinic.bench.hdr_log import write_hdr_log
-from pgclinic.bench.initialize import InitListener, done_line, initialize
-from pgclinic.bench.lab_server import lab_patient
+from pgclinic.bench.lab_server import lab_connection
 from pgclinic.bench.load_spec import load_spec
+from pgclinic.bench.observed import Observer
 from pgclinic.bench.prepare import read_tables, vacuum
 from pgclinic.bench.request import Address, BenchRequest, InitRequest, TpccInitRequest
-from pgclinic.bench.result import ABORTED, NOT_RUN, make_result
-from pgclinic.bench.run import Ran, RunListener, run_bench
-from pgclinic.bench.seconds_file import refuse_unwritable, write_seconds
+from pgclinic.bench.result import make_result, trial_of
+from pgclinic.bench.run import Loads, Ran, RunListener, run_bench
+from pgclinic.bench.seconds_file import refuse_unwritable
 from pgclinic.bench.secrets import without_secrets
+from pgclinic.bench.server_connection import ServerConnection, open_connection
 from pgclinic.bench.silence import SilenceWatch
-from pgclinic.bench.target import Patient, open_patient
 from pgclinic.bench.tpcc_data import FillListener, settle, violations
 from pgclinic.bench.tpcc_initialize import initialize_tpcc
 from pgclinic.cli.attached_servers import say_dropped_on
+from pgclinic.cli.bench_end import Ended, finish_bench
 from pgclinic.cli.bench_live import BenchLive
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.errors import PgclinicError
+from pgclinic.experiment.on_twin import bench_on_twin
 from pgclinic.lab.measuring import measurement
 from pgclinic.load.engine import Stopper, check_script, refuse_debug_engine
-from pgclinic.model.bench import BenchResult, TpccViolation
+from pgclinic.load.pgbench_tables import InitListener, done_line, initialize
+from pgclinic.model.bench import TpccViolation
 from pgclinic.model.load import LoadSpec
 from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.progress import BESIDE
-from pgclinic.report.bench_figures import own_lines
-from pgclinic.report.bench_summary import pgbench_lines
-from pgclinic.report.bench_tpcc import tpcc_lines
-from pgclinic.store.bench_folder import write_bench_folder
+from pgclinic.report.twin_text import twin_summary_text
+from pgclinic.store.bench_folder import bench_info
 from pgclinic.trial.shell_account import with_shell_account
 
 
 def run_initialize(request: InitRequest) -> None:
     """``-i``: drop, create, fill, vacuum, keys, as the steps say."""
-    with open_patient(request.address, for_load=False, ask_password=_ask_password) as patient:
+    with open_connection(request.address, for_load=False, ask_password=_ask_password) as connection:
         if request.debug:
-            _say(f"{patient.words} {patient.access.server.database}: {_without_address(request)}")
-        patient.session.on_notice(_say)
+            _say(f"{connection.words}: {_without_address(request)}")
+        connection.session.on_notice(_say)
         with BenchLive(sys.stderr) as live:
-            times = initialize(patient.session, request, InitListener(say=_say, progress=live.filled))
+            times = initialize(connection.session, request.tables, InitListener(_say, live.filled, request.quiet))
     _say(done_line(times))
 
 
@@ -59,11 +59,11 @@ def run_tpcc_initialize(request: TpccInitRequest) -> None:
     """``--tpcc -i``: fill the nine tables and check them."""
     with (
         BenchLive(sys.stderr) as live,
-        open_patient(request.address, for_load=False, ask_password=_ask_password) as patient,
+        open_connection(request.address, for_load=False, ask_password=_ask_password) as connection,
     ):
         if request.debug:
-            live.say(f"{patient.words} {patient.access.server.database}: {_without_address(request)}")
-        times = initialize_tpcc(patient.access, request, FillListener(stage=live.stage, filled=live.filling))
+            live.say(f"{connection.words}: {_without_address(request)}")
+        times = initialize_tpcc(connection.access, request, FillListener(stage=live.stage, filled=live.filling))
     _say(done_line(times))
 
 
@@ -72,36 +72,50 @@ def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
     refuse_debug_engine()
     refuse_unwritable("--seconds", request.outputs.seconds)
     refuse_unwritable("--hdr", [request.outputs.hdr] if request.outputs.hdr is not None else [])
+    refuse_unwritable("--report", [request.outputs.report] if request.outputs.report is not None else [])
     for chosen in request.scripts:
         check_script(chosen.script.name, chosen.script.text, request.protocol)
-    with BenchLive(sys.stderr, request) as live, _patient(request, live) as patient:
+    request = _on_twin(request)
+    with BenchLive(sys.stderr, request) as live, _connection(request, live) as connection:
         if request.lab is None:
-            say_dropped_on(patient.access, live.say)
-        request = settle(request, patient.access)
-        tables = read_tables(patient.session, request, patient.access.server.database, live.say)
-        spec = with_shell_account(load_spec(request, tables, patient))
+            say_dropped_on(connection.access, live.say)
+        request = settle(request, connection.access)
+        tables = read_tables(connection.session, request, connection.access.server.database, live.say)
+        spec = with_shell_account(load_spec(request, tables, connection))
         if request.debug:
-            live.say(f"{patient.words}: {_without_password(spec)}")
-        vacuum(patient.session, request, live.say)
-        ran = _run(request, spec, patient, live)
-        broken = _check_data(request, ran, patient, live)
+            live.say(f"{connection.words}: {_without_password(spec)}")
+        vacuum(connection.session, request, live.say)
+        ran = _run(request, spec, connection, live)
+        broken = _check_data(request, ran, connection, live)
         command = ["pgclinic", "bench", *without_secrets(words)]
-        result = make_result(request, ran, patient, tables, command, broken)
-    _write(request, result)
-    _print(request, result)
+        trial = trial_of(ran)
+        result = make_result(request, ran, connection, tables, command, broken, trial)
+        ended = Ended(bench_info(result, connection.words), result, trial, ran.observed.seconds if ran.observed else ())
+    finish_bench(ended, request.outputs)
     return result.exit_code
 
 
-def _patient(request: BenchRequest, live: BenchLive) -> AbstractContextManager[Patient]:
+def _on_twin(request: BenchRequest) -> BenchRequest:
+    lab = request.lab
+    if lab is None or lab.twin is None:
+        return request
+    with BenchLive(sys.stderr) as live:
+        settled, fidelity = bench_on_twin(request, lab, lab.twin, live.stage)
+    if fidelity is not None:
+        _say(twin_summary_text(fidelity))
+    return settled
+
+
+def _connection(request: BenchRequest, live: BenchLive) -> AbstractContextManager[ServerConnection]:
     if request.lab is None:
-        return open_patient(request.address, for_load=True, ask_password=_ask_password)
+        return open_connection(request.address, for_load=True, ask_password=_ask_password)
     say_cleaned()
-    return lab_patient(request, request.lab, FillListener(stage=live.stage, filled=live.filling))
+    return lab_connection(request, request.lab, FillListener(stage=live.stage, filled=live.filling))
 
 
-def _run(request: BenchRequest, spec: LoadSpec, patient: Patient, live: BenchLive) -> Ran:
+def _run(request: BenchRequest, spec: LoadSpec, connection: ServerConnection, live: BenchLive) -> Ran:
     stopper = Stopper()
-    silence = SilenceWatch(patient.session.server_answers, stopper)
+    silence = SilenceWatch(connection.session.server_answers, stopper)
 
     def follow(progress: LoadProgress) -> None:
         live.progress(progress)
@@ -111,7 +125,8 @@ def _run(request: BenchRequest, spec: LoadSpec, patient: Patient, live: BenchLiv
         on_progress=follow, on_search=live.search, on_trial=live.trial, on_rate=live.rate, on_event=live.event
     )
     with _interrupt_stops(stopper), _known_to_others(live):
-        ran = run_bench(request, spec, listener, stopper)
+        observer = Observer(request, connection) if request.observe else None
+        ran = run_bench(request, spec, Loads(listener, stopper, observer))
     silence.refuse()
     return ran
 
@@ -125,12 +140,14 @@ def _known_to_others(live: BenchLive) -> Iterator[None]:
         yield
 
 
-def _check_data(request: BenchRequest, ran: Ran, patient: Patient, live: BenchLive) -> tuple[TpccViolation, ...] | None:
+def _check_data(
+    request: BenchRequest, ran: Ran, connection: ServerConnection, live: BenchLive
+) -> tuple[TpccViolation, ...] | None:
     """What the run left inconsistent, None where nobody asks. After Ctrl-C nobody waits for it."""
     if request.tpcc is None or not request.tpcc.check or ran.load.stopped == "interrupted":
         return None
     live.stage("checking consistency")
-    return violations(patient.access, request.tpcc)
+    return violations(connection.access, request.tpcc)
 
 
 @contextmanager
@@ -147,28 +164,6 @@ def _interrupt_stops(stopper: Stopper) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _write(request: BenchRequest, result: BenchResult) -> None:
-    for path in request.outputs.seconds:
-        write_seconds(path, result.load.seconds)
-    if request.outputs.hdr is not None:
-        write_hdr_log(request.outputs.hdr, result.load)
-    if request.outputs.runs is not None:
-        _say(f"run {write_bench_folder(request.outputs.runs, result)}")
-
-
-def _print(request: BenchRequest, result: BenchResult) -> None:
-    if request.outputs.as_json:
-        print(msgspec.json.encode(result).decode())
-    # pgbench has nothing to show of a run that did not begin.
-    elif result.exit_code != NOT_RUN:
-        print("\n".join(tpcc_lines(result) if result.tpcc else [*pgbench_lines(result), *own_lines(result)]))
-    log = result.load.log
-    if log is not None and log.lines_lost:
-        _say(f"pgclinic: error: {log.lines_lost} lines of the log are lost: {log.problem}")
-    if result.exit_code == ABORTED:
-        _say("pgclinic: error: Run was aborted; the above results are incomplete.")
 
 
 def _without_password(spec: LoadSpec) -> str:

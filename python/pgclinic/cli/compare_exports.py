@@ -1,4 +1,4 @@
-"""The files that a comparison is exported to: checked before anything runs, written when it has ended."""
+"""Export files of a comparison: checked before anything runs, written at the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STDOUT = "-"
 
 @dataclass(frozen=True)
 class Exports:
-    """Where each form goes: a file, ``-`` for stdout, None for nowhere."""
+    """Where each export is written: a file, ``-`` for stdout, None for nowhere."""
 
     junit: str | None = None
     markdown: str | None = None
@@ -29,7 +29,7 @@ class Exports:
     force: bool = False
 
     def given(self) -> Iterator[tuple[str, str]]:
-        """Option and place of every export that was asked for."""
+        """Option and place of every export that was requested."""
         for name in ("junit", "markdown", "bencher", "otava"):
             place = getattr(self, name)
             if place is not None:
@@ -45,7 +45,9 @@ def check_exports(exports: Exports, *, as_json: bool) -> None:
     places = dict(exports.given())
     on_stdout = [option for option, place in places.items() if place == STDOUT] + ["--json"] * as_json
     if len(on_stdout) > 1:
-        raise UsageError(f"{' and '.join(on_stdout)} cannot both go to stdout", hint="give all but one of them a file")
+        raise UsageError(
+            f"{' and '.join(on_stdout)} cannot both go to stdout", hint="write all but one of them to a file"
+        )
     taken: dict[Path, str] = {}
     for option, place in places.items():
         path = Path(place)
@@ -57,11 +59,13 @@ def check_exports(exports: Exports, *, as_json: bool) -> None:
         if path.is_dir() or not path.parent.is_dir():
             raise UsageError(f"{option} {place} cannot be written: {_obstacle(path)}")
         if path.exists() and not exports.force:
-            raise UsageError(f"{option} {place} exists already", hint="choose another name, or overwrite it by --force")
+            raise UsageError(
+                f"{option} {place} already exists", hint="choose another name, or overwrite it with --force"
+            )
 
 
 def _obstacle(path: Path) -> str:
-    return "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+    return "it is a directory" if path.is_dir() else f"there is no directory {path.parent}"
 
 
 def write_exports(exports: Exports, comparison: Comparison, stored: StoredRun, *, strict: bool) -> str | None:
@@ -75,7 +79,9 @@ def write_exports(exports: Exports, comparison: Comparison, stored: StoredRun, *
         try:
             write_whole(Path(place), text.encode())
         except OSError as error:
-            raise RunFailedError(f"cannot write {place}: {error.strerror}; the run is kept in {stored.path}") from error
+            raise RunFailedError(
+                f"cannot write {place}: {error.strerror}; the run is stored in {stored.path}"
+            ) from error
     return to_stdout
 
 

@@ -6,90 +6,60 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec import structs
 
-from pgclinic import __version__
 from pgclinic.cli.attached_servers import say_dropped, say_what_is_made
+from pgclinic.cli.block_mode import with_block_mode
+from pgclinic.cli.command_words import addresses_of, command_words
 from pgclinic.cli.compare_end import Ending, finish_comparison
 from pgclinic.cli.duration import in_words, parse_duration_s
+from pgclinic.cli.experiment_run import SEEDS, fleet_of, run_shown
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
-from pgclinic.cli.study_run import Course, measure
-from pgclinic.errors import UnknownNameError, UsageError
-from pgclinic.lab.sources import attach
-from pgclinic.load.engine import build_info
-from pgclinic.model.load import Protocol
-from pgclinic.model.run import Machine, RunInfo, Tool
-from pgclinic.model.study import ArmFile, Profile, Study, WarmUpEnd
-from pgclinic.pg.dsn import without_password
-from pgclinic.pg.setting_words import parse_settings
+from pgclinic.cli.workload import Data, Sessions, common_of, twin_wanted, warm_up_s
+from pgclinic.errors import UsageError
+from pgclinic.experiment.calibrate import DEFAULT_S
+from pgclinic.experiment.comparison import comparison_plan
+from pgclinic.experiment.on_twin import OnTwin, major_of, on_twin, study_on_twin
+from pgclinic.experiment.prepare import prepare, refuse_shell_commands
+from pgclinic.experiment.road import start
+from pgclinic.experiment.run_info import new_run_info
+from pgclinic.experiment.servers import ChosenServer, ServerAsked, choose_server, refuse_unknown_versions
+from pgclinic.model.fidelity import Fidelity
+from pgclinic.model.plan import ExperimentPlan
+from pgclinic.model.run import RunKind
+from pgclinic.model.study import Profile, Study, WarmUpEnd
+from pgclinic.report.twin_text import twin_summary_text
+from pgclinic.report.words.doubts import doubt_words
 from pgclinic.stats.warm_up import LONGEST_S
 from pgclinic.store.machine import read_machine
-from pgclinic.store.run_folder import RunFolder
-from pgclinic.study.aa_run import DEFAULT_S
-from pgclinic.study.compare import PROFILE, A, B, Common, Length, comparison_study, from_study, with_room
-from pgclinic.study.compare_arms import ArmAsked, parse_arm, parse_script, read_arm_file, read_text
-from pgclinic.study.expand import expand
-from pgclinic.study.expected import block_s
-from pgclinic.study.fitted import fitted
-from pgclinic.study.pgbench_tables import existing_scale
-from pgclinic.study.prepare import Patient, choose_patient, prepare
+from pgclinic.study.compare import PROFILE, A, B, Length, comparison_study, from_study
+from pgclinic.study.compare_arms import ArmAsked, parse_arm, read_arm_file
+from pgclinic.study.duration import block_s
+from pgclinic.study.inheritance import inherited_arm
 from pgclinic.study.read import check_study, read_study
-from pgclinic.study.shell_commands import refuse_shell_commands
-from pgclinic.study.write import study_toml
+from pgclinic.trial.server import binaries_of
+from pgclinic.twin.wanted import TwinWanted
 
-SEEDS = 10_000
 BUDGET = "5m"
 #: A warm-up that ends by state takes twice as long as such a trial itself.
 BUDGET_STEADY = "8m"
-#: From this length on, what a prelude tells is worth what it takes.
-PRELUDE_FROM_S = 240.0
-
-
-@dataclass(frozen=True)
-class Servers:
-    """The server of both arms; of an arm that names one itself, only the other's."""
-
-    version: str | None = None
-    bindir: Path | None = None
-    dsn: str | None = None
+#: From this length on, what a calibration says is worth its time.
+CALIBRATION_FROM_S = 240.0
 
 
 @dataclass(frozen=True)
 class Lasting:
-    """How long it may take, in the user's words; ``prelude`` is None where he does not care."""
+    """How long it may take, in the user's words; ``calibrate`` is None where no option says."""
 
     warm_up: str
     measure: str
     blocks: int | None
     budget: str | None
-    prelude: bool | None
-
-
-@dataclass(frozen=True)
-class Data:
-    """A schema of the user's own, or else pgbench's tables at ``scale``, 1 by default; with ``warehouses`` TPC-C's.
-
-    With ``existing`` they are those of a database that is there.
-    """
-
-    schema: str | None
-    scale: int | None
-    warehouses: int | None
-    existing: bool = False
-    allow_writes: bool = False
-
-
-@dataclass(frozen=True)
-class Sessions:
-    """Who sends it all."""
-
-    clients: int | None
-    threads: int
-    protocol: str
+    calibrate: bool | None
 
 
 @dataclass(frozen=True)
@@ -103,12 +73,14 @@ class Request:
     data: Data
     sessions: Sessions
     settings: tuple[str, ...]
-    servers: Servers
+    server: ServerAsked
     lasting: Lasting
     seed: int | None
     ending: Ending
     runs: Path
     allow_shell: bool = False
+    interleaved: bool | None = None
+    fleet: str | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +88,7 @@ class Asked:
     """The study, and which server each arm wants; addresses with their secrets live here alone."""
 
     study: Study
-    servers: Mapping[str, Servers]
+    servers: Mapping[str, ServerAsked]
 
 
 def run_comparison(request: Request) -> int:
@@ -125,25 +97,75 @@ def run_comparison(request: Request) -> int:
     asked = _asked(request)
     check_study(asked.study, "compare")
     refuse_shell_commands(asked.study, asked.study.profiles[PROFILE], allowed=request.allow_shell)
+    addresses = addresses_of(server.dsn for server in asked.servers.values())
     say_cleaned()
-    say_dropped(servers.dsn for servers in asked.servers.values())
-    seed = request.seed if request.seed is not None else random.SystemRandom().randrange(1, SEEDS)
+    say_dropped(addresses.values())
     with LiveLine(sys.stderr) as live:
-        patients = {name: _patient(asked, name, request, live.stage) for name in (A, B)}
+        refuse_unknown_versions(asked.study)
+        twin = twin_wanted(request.data, request.server)
+        original = major_of(twin) if twin is not None else None
+        servers = {
+            name: choose_server(asked.servers[name], default_version=original, on_stage=live.stage) for name in (A, B)
+        }
+        found = _on_twin(twin, servers, request, live.stage)
+        study = study_on_twin(asked.study, found) if found is not None else asked.study
+        fidelity = found.fidelity if found is not None else None
         live.close()
-        study = with_room(_with_servers(asked.study, patients))
-        profile, machine = study.profiles[PROFILE], read_machine()
-        _refuse_too_large(study, patients, profile, machine)
-        _say_what_comes(study, profile, patients, seed)
-        prepare(study, profile, patients[A], {}, on_stage=live.stage, dsns=_secrets(asked))
-        blocks = expand(study, profile, seed=seed, server=patients[A].wanted, extra_settings={})
-        info = replace(
-            _run_info(profile, patients, seed, machine, _secrets(asked)), prelude_s=_prelude_s(profile, request)
+        if fidelity is not None:
+            print(twin_summary_text(fidelity), file=sys.stderr)
+        machine = read_machine()
+        plan, mode = with_block_mode(
+            _plan(study, servers, request, fidelity),
+            machine.memory_bytes,
+            asked=request.interleaved,
         )
-        name = f"{time.strftime('%Y-%m-%d')}-compare-{seed}"
-        folder = RunFolder.create(request.runs, name, info, study_toml(study))
-        verdict = measure(Course(study, profile, blocks, folder, info, dsn=None, dsns=_secrets(asked)), live)
-    return finish_comparison(folder, study, verdict, request.ending)
+        _say_what_comes(plan, servers, mode)
+        prepare(plan, addresses, live.stage)
+        started = new_run_info(
+            RunKind.COMPARE,
+            plan,
+            machine,
+            command=command_words(addresses),
+            server=" and ".join(dict.fromkeys(server.words for server in servers.values())),
+            wanted=servers[A].spec,
+            calibration_s=_calibration_s(plan.profile, request),
+        )
+        info = structs.replace(started, fail_if=request.ending.fail_if, strict=request.ending.strict)
+        fleet = fleet_of(request.fleet, addresses)
+        experiment = start(plan, info, request.runs, fleet)
+        verdict = run_shown(experiment, live, addresses)
+    return finish_comparison(experiment.folder, plan, verdict, request.ending, addresses.values())
+
+
+def _on_twin(
+    twin: TwinWanted | None, servers: Mapping[str, ChosenServer], request: Request, on_stage: Callable[[str], None]
+) -> OnTwin | None:
+    if twin is None:
+        return None
+    return on_twin(
+        twin,
+        [binaries_of(servers[name].spec) for name in (A, B)],
+        clients=request.sessions.clients,
+        own_scripts=bool(request.scripts),
+        on_stage=on_stage,
+    )
+
+
+def _plan(
+    study: Study, servers: Mapping[str, ChosenServer], request: Request, fidelity: Fidelity | None
+) -> ExperimentPlan:
+    """Raises UsageError where an arm does not fit into this machine: a comparison needs both."""
+    plan = comparison_plan(
+        study,
+        servers,
+        seed=request.seed if request.seed is not None else random.SystemRandom().randrange(1, SEEDS),
+        memory_bytes=read_machine().memory_bytes,
+        fidelity=fidelity,
+    )
+    if not plan.study.questions:
+        words = doubt_words(plan.left_out[0])
+        raise UsageError(words.text, hint=words.advice)
+    return plan
 
 
 def _asked(request: Request) -> Asked:
@@ -163,14 +185,31 @@ def _asked(request: Request) -> Asked:
             "there is nothing to compare", hint="write --a set:work_mem=4MB --b set:work_mem=64MB, or see --help"
         )
     arms = {name: parse_arm(words, f"--{name}") for name, words in pairs.items()}
-    common = _common(request, _scale(request, arms[A].dsn or request.servers.dsn))
+    _refuse_default_script(request, arms)
+    server = replace(request.server, dsn=arms[A].dsn or request.server.dsn)
+    common = common_of(request.scripts, request.data, request.sessions, request.settings, server)
     study = comparison_study(arms[A], arms[B], common, length, time.strftime("%Y-%m-%d"))
-    return Asked(study, {name: _servers(arm, request.servers) for name, arm in arms.items()})
+    return Asked(study, {name: _server(arm, request.server) for name, arm in arms.items()})
 
 
-def _servers(arm: ArmAsked, common: Servers) -> Servers:
-    own = Servers(version=arm.version, bindir=arm.bindir, dsn=arm.dsn)
-    return own if own != Servers() else common
+def _refuse_default_script(request: Request, arms: Mapping[str, ArmAsked]) -> None:
+    """Existing tables need a script that is made for them; the default one writes to pgbench's."""
+    own_data = request.data.schema is not None or any(arm.schema is not None for arm in arms.values())
+    if not request.server.existing or own_data or request.scripts or request.data.warehouses is not None:
+        return
+    if not all(arm.scripts for arm in arms.values()):
+        raise UsageError(
+            "--existing needs --script: the default script writes to pgbench's tables",
+            hint="write --script FILE, or --script builtin:select-only for pgbench's tables",
+        )
+
+
+def _server(arm: ArmAsked, common: ServerAsked) -> ServerAsked:
+    """The arm's own, or that of both. What may be done to existing ones is said of both."""
+    if arm.version is None and arm.bindir is None and arm.dsn is None:
+        return common
+    bindir = Path(arm.bindir) if arm.bindir is not None else None
+    return replace(common, version=arm.version, bindir=bindir, dsn=arm.dsn)
 
 
 def _from_study_file(request: Request, length: Length) -> Asked:
@@ -185,55 +224,31 @@ def _from_study_file(request: Request, length: Length) -> Asked:
     ]
     for option, value in given:
         if value:
-            raise UsageError(f"{option} and --from with a study file exclude each other: the file says it all")
+            raise UsageError(
+                f"{option} and --from with a study file are mutually exclusive: the file has the whole study"
+            )
     file = str(request.files[0])
     if not file.endswith(".toml"):
         raise UsageError(f"--from {file}: a study file ends in .toml")
     study = from_study(read_study(file)[0], length)
-    return Asked(study, {name: _servers_of_file(study, name, request.servers) for name in study.arms})
+    return Asked(study, {name: _server_of_file(study, name, request.server) for name in study.arms})
 
 
-def _servers_of_file(study: Study, name: str, common: Servers) -> Servers:
-    arm: ArmFile | None = study.arms[name]
-    while arm is not None:
-        own = Servers(version=arm.version, bindir=Path(arm.bindir) if arm.bindir else None, dsn=arm.dsn)
-        if own != Servers():
-            return own
-        arm = study.arms[arm.builds_on] if arm.builds_on else None
-    return common
-
-
-def _scale(request: Request, dsn: str | None) -> int:
-    if request.data.scale is not None or not request.data.existing or dsn is None:
-        return request.data.scale or 1
-    return existing_scale(attach(dsn))
-
-
-def _common(request: Request, scale: int) -> Common:
-    protocols = [protocol.value for protocol in Protocol]
-    if request.sessions.protocol not in protocols:
-        raise UnknownNameError("protocol", request.sessions.protocol, protocols, where="-M")
-    return Common(
-        scripts=tuple(parse_script(text) for text in request.scripts),
-        default_script=parse_script("builtin:tpcb-like"),
-        schema=read_text(request.data.schema, "schema") if request.data.schema is not None else None,
-        existing=request.data.existing,
-        scale=scale,
-        warehouses=request.data.warehouses,
-        clients=request.sessions.clients,
-        threads=request.sessions.threads,
-        protocol=Protocol(request.sessions.protocol),
-        settings=parse_settings(request.settings),
-    )
+def _server_of_file(study: Study, name: str, common: ServerAsked) -> ServerAsked:
+    own = inherited_arm(study, None, name).server
+    if own is None:
+        return common
+    bindir = Path(own.bindir) if own.bindir is not None else None
+    return replace(common, version=own.version, bindir=bindir, dsn=own.dsn)
 
 
 def _length(lasting: Lasting) -> Length:
     if lasting.blocks is not None and lasting.budget is not None:
-        raise UsageError("--blocks and --budget exclude each other: one settles the number, the other leaves it open")
+        raise UsageError("--blocks and --budget are mutually exclusive: one sets the number, the other the time")
     steady = lasting.warm_up.strip() == WarmUpEnd.STEADY.value
     budget = lasting.budget or (BUDGET_STEADY if steady else BUDGET)
     return Length(
-        warm_up_s=float(LONGEST_S) if steady else _warm_up_s(lasting.warm_up),
+        warm_up_s=float(LONGEST_S) if steady else warm_up_s(lasting.warm_up),
         warm_up_ends=WarmUpEnd.STEADY if steady else WarmUpEnd.TIME,
         measure_s=parse_duration_s(lasting.measure, "--measure"),
         blocks=lasting.blocks,
@@ -241,88 +256,20 @@ def _length(lasting: Lasting) -> Length:
     )
 
 
-def _warm_up_s(text: str) -> float:
-    return 0.0 if text.strip() in ("0", "0s") else parse_duration_s(text, "--warm-up")
-
-
-def _patient(asked: Asked, name: str, request: Request, on_stage: Callable[[str], None]) -> Patient:
-    servers = asked.servers[name]
-    return choose_patient(
-        asked.study,
-        version=servers.version,
-        bindir=servers.bindir,
-        dsn=servers.dsn,
-        existing=request.data.existing,
-        allow_writes=request.data.allow_writes,
-        on_stage=on_stage,
-    )
-
-
-def _with_servers(study: Study, patients: Mapping[str, Patient]) -> Study:
-    """Every arm with the one literal server that it gets, so that the stored study says it."""
-    arms = {}
-    for name, arm in study.arms.items():
-        wanted = patients[name].wanted
-        arms[name] = replace(arm, version=wanted.version, bindir=wanted.bindir, dsn=wanted.dsn)
-    return replace(study, arms=arms)
-
-
-def _refuse_too_large(study: Study, patients: Mapping[str, Patient], profile: Profile, machine: Machine) -> None:
-    suited = fitted(study, patients[A].major, profile, machine.memory_bytes)
-    if not suited.study.claims:
-        raise UsageError(suited.doubts[0].text, hint=suited.doubts[0].advice)
-
-
-def _prelude_s(profile: Profile, request: Request) -> float:
+def _calibration_s(profile: Profile, request: Request) -> float:
     """A minute of a against itself, unless the whole comparison takes hardly longer."""
     blocks_s = profile.blocks_max * block_s(profile)
-    asked = request.lasting.prelude
-    wanted = asked if asked is not None else min(blocks_s, profile.budget_s) >= PRELUDE_FROM_S
+    asked = request.lasting.calibrate
+    wanted = asked if asked is not None else min(blocks_s, profile.budget_s) >= CALIBRATION_FROM_S
     return DEFAULT_S if wanted else 0.0
 
 
-def _secrets(asked: Asked) -> dict[str, str]:
-    """The whole address of every attached server by what is stored of it."""
-    return {without_password(one.dsn): one.dsn for one in asked.servers.values() if one.dsn is not None}
-
-
-def _say_what_comes(study: Study, profile: Profile, patients: Mapping[str, Patient], seed: int) -> None:
-    words = [f"{name}: {patients[name].words}, {study.arms[name].about}" for name in (A, B)]
-    if profile.blocks_min == profile.blocks_max:
-        long = f"{profile.blocks_max} blocks, about {in_words(profile.blocks_max * block_s(profile))}"
+def _say_what_comes(plan: ExperimentPlan, servers: Mapping[str, ChosenServer], mode: str) -> None:
+    profile = plan.profile
+    words = [f"{name}: {servers[name].words}, {plan.study.arms[name].about}" for name in (A, B)]
+    if profile.blocks_fixed is not None:
+        long = f"{profile.blocks_fixed} blocks, about {in_words(profile.blocks_fixed * block_s(profile))}"
     else:
         long = f"up to {in_words(profile.budget_s)}, less if the answer is clear before"
-    print("\n".join([*words, f"blocks of {block_s(profile):.0f} s · {long} · seed {seed}"]), file=sys.stderr)
-    say_what_is_made(patients.values())
-
-
-def patients_words(patients: Mapping[str, Patient]) -> str:
-    """The server of both arms in a few words, or the two."""
-    return " and ".join(dict.fromkeys(patient.words for patient in patients.values()))
-
-
-def _run_info(
-    profile: Profile, patients: Mapping[str, Patient], seed: int, machine: Machine, secrets: Mapping[str, str]
-) -> RunInfo:
-    engine = build_info()
-    words = sys.argv[1:]
-    for safe, whole in secrets.items():
-        words = [word.replace(whole, safe) for word in words]
-    return RunInfo(
-        command=("pgclinic", *words),
-        kind="compare",
-        name="compare",
-        seed=seed,
-        profile=PROFILE,
-        budget_s=profile.budget_s,
-        server=patients_words(patients),
-        started_epoch_us=time.time_ns() // 1000,
-        machine=machine,
-        wanted=patients[A].wanted,
-        tool=Tool(
-            pgclinic=__version__,
-            engine=engine.version,
-            engine_profile=engine.profile,
-            python=".".join(str(part) for part in sys.version_info[:3]),
-        ),
-    )
+    print("\n".join([*words, f"blocks of {block_s(profile):.0f} s · {long} · seed {plan.seed}", mode]), file=sys.stderr)
+    say_what_is_made(servers.values())

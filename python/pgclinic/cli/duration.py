@@ -14,7 +14,7 @@ def parse_duration_s(text: str, option: str) -> float:
     """``5m`` -> 300.0. Raises UsageError naming ``option`` on anything else, and on zero."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
     if match is None or match[2] not in _UNITS_S or float(match[1]) == 0:
-        raise UsageError(f"{option} {text!r} is no duration", hint="write 90s, 5m or 1h")
+        raise UsageError(f"{option} {text!r} is not a valid duration", hint="write 90s, 5m or 1h")
     seconds = float(match[1]) * _UNITS_S[match[2]]
     if seconds > LONGEST_S:
         raise UsageError(f"{option} {text!r} is too long", hint=f"at most {LONGEST_S // 86_400:.0f} days")
@@ -30,7 +30,7 @@ def parse_budget_s(text: str, spent_s: float) -> float:
 
 
 def in_words(seconds: float) -> str:
-    """``about`` is left to the caller: 45 s, 5 min, 1 h 20 min."""
+    """A duration in words: 45 s, 5 min, 1 h 20 min."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

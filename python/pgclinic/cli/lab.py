@@ -16,37 +16,46 @@ if TYPE_CHECKING:
     from pgclinic.lab.registry import Instance
 
 lab_app = typer.Typer(
-    help="Real PostgreSQL servers of any version, in about a second.", no_args_is_help=True, rich_markup_mode=None
+    help="Start real PostgreSQL servers of any version in about a second.", no_args_is_help=True, rich_markup_mode=None
 )
 
-JSON_HELP = "Print JSON for machines."
+JSON_HELP = "Print JSON."
 
 
 @lab_app.command("start")
 def start(
-    version: str | None = typer.Option(None, "--version", help="Such as 13 (its newest), 13.3 or 9.6.24."),
-    bindir: Path | None = typer.Option(None, "--bindir", help="Directory of an installed postgres and initdb."),
+    version: str | None = typer.Option(None, "--version", help="Version, such as 13 (newest release), 13.3 or 9.6.24."),
+    bindir: Path | None = typer.Option(None, "--bindir", help="Directory with the binaries of an installed version."),
     settings: list[str] = typer.Option([], "--set", metavar="NAME=VALUE", help="A setting; may be repeated."),
-    name: str | None = typer.Option(None, "--name", help="What to call the server."),
-    port: int | None = typer.Option(None, "--port", help="Listen on this TCP port of this machine too."),
+    name: str | None = typer.Option(None, "--name", help="Name of the server."),
+    port: int | None = typer.Option(None, "--port", help="Also listen on this TCP port of this machine."),
+    twin: Path | None = typer.Option(
+        None, "--twin", metavar="FILE", help="Build this twin of a live database in the server, with its settings."
+    ),
+    scale: float = typer.Option(1.0, "--scale", help="Rows of the twin per row of the original, such as 0.1."),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
     """Start a server that runs until `pgclinic lab stop`."""
     import msgspec
 
     from pgclinic.cli.lab_output import describe, progress_line, say_cleaned
+    from pgclinic.cli.lab_twin import built_twin
+    from pgclinic.errors import UsageError
     from pgclinic.lab.instance import start_server
     from pgclinic.lab.sources import find_source
     from pgclinic.pg.setting_words import parse_settings
 
+    if twin is None and scale != 1.0:
+        raise UsageError("--scale needs --twin")
     wanted = parse_settings(settings)
     say_cleaned()
     with progress_line() as on_progress:
         binaries = find_source(version, bindir).ensure(on_progress)
-    running = start_server(binaries, settings=wanted, name=name, port=port)
+        template, of_twin = (None, {}) if twin is None else built_twin(binaries, twin, scale, on_progress)
+    running = start_server(binaries, settings=of_twin | wanted, template=template, name=name, port=port)
     try:
         _print_one(msgspec.structs.replace(running.instance, detached=True), describe, as_json=as_json)
-        # A server of which nobody was told would run until somebody finds it.
+        # A server whose name was never printed would run until somebody finds it.
         sys.stdout.flush()
         running.detach()
     except BaseException:
@@ -56,7 +65,7 @@ def start(
 
 @lab_app.command("stop")
 def stop(
-    name: str | None = typer.Argument(None, help="Which one; may be left out when only one runs."),
+    name: str | None = typer.Argument(None, help="Name of the server; optional if only one runs."),
     every: bool = typer.Option(False, "--all", help="Stop all servers that `lab start` started."),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
@@ -67,24 +76,24 @@ def stop(
     from pgclinic.lab.registry import find, running
 
     if every and name is not None:
-        raise UsageError("--all and a name exclude each other")
+        raise UsageError("--all and a name are mutually exclusive")
     say_cleaned()
-    # Servers of commands that still run, such as a study's, belong to those commands.
+    # The servers of running commands, such as a study, belong to these commands.
     chosen = tuple(instance for instance in running() if instance.detached) if every else (find(name),)
     for instance in chosen:
         dismantle(instance)
     if as_json:
         print_json({"stopped": [instance.name for instance in chosen]})
     else:
-        print("\n".join(f"stopped {instance.name}" for instance in chosen) or "no server was running")
+        print("\n".join(f"stopped {instance.name}" for instance in chosen) or "no server is running")
 
 
 @lab_app.command("list")
 def list_servers(
-    templates: bool = typer.Option(False, "--templates", help="Show the filled data sets instead."),
+    templates: bool = typer.Option(False, "--templates", help="List the templates (filled data directories) instead."),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
-    """The servers that run now."""
+    """List the running servers."""
     from pgclinic.cli.lab_output import instance_row, print_json, say_cleaned, table
     from pgclinic.lab.clone import megabytes
     from pgclinic.lab.registry import running
@@ -113,10 +122,10 @@ def list_servers(
 
 @lab_app.command("versions")
 def versions(
-    everything: bool = typer.Option(False, "--all", help="Every release, not only the newest of each branch."),
+    everything: bool = typer.Option(False, "--all", help="List every release, not only the newest of each branch."),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
-    """The versions that can be started, and which are here already."""
+    """List the versions that can be started, and whether they are downloaded."""
     from pgclinic.cli.lab_output import print_json, table
     from pgclinic.lab.sources.offer import offered_versions
 
@@ -124,7 +133,7 @@ def versions(
     if as_json:
         print_json(found)
         return
-    cells = [(offer.version, "here" if offer.cached else "to download", offer.source) for offer in found]
+    cells = [(offer.version, "downloaded" if offer.cached else "available", offer.source) for offer in found]
     print(table(("VERSION", "STATE", "SOURCE"), cells))
 
 
@@ -134,9 +143,9 @@ def versions(
 )
 def psql(
     context: typer.Context,
-    name: str | None = typer.Argument(None, help="Which one; may be left out when only one runs."),
+    name: str | None = typer.Argument(None, help="Name of the server; optional if only one runs."),
 ) -> None:
-    """Open psql on a server; what follows -- goes to psql."""
+    """Open psql on a server; arguments after -- are passed to psql."""
     import os
 
     from pgclinic.cli.lab_output import say_cleaned
@@ -145,7 +154,7 @@ def psql(
     from pgclinic.pg.dsn import dsn_of
 
     say_cleaned()
-    # `lab psql -- -c "select 1"` puts psql's first option where the name would stand.
+    # `lab psql -- -c "select 1"` puts psql's first option in the place of the name.
     first_is_option = name is not None and name.startswith("-")
     options = [*([name] if name is not None and first_is_option else []), *context.args]
     if options[:1] == ["--"]:
@@ -158,11 +167,11 @@ def psql(
 
 @lab_app.command("logs")
 def logs(
-    name: str | None = typer.Argument(None, help="Which one; may be left out when only one runs."),
-    follow: bool = typer.Option(False, "-f", "--follow", help="Go on until interrupted."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON object a line."),
+    name: str | None = typer.Argument(None, help="Name of the server; optional if only one runs."),
+    follow: bool = typer.Option(False, "-f", "--follow", help="Wait for new lines until interrupted."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object per line."),
 ) -> None:
-    """What a server has logged, also where the logging collector writes it."""
+    """Print the log of a server, including files of the logging collector."""
     from pgclinic.cli.lab_output import say_cleaned
     from pgclinic.lab.logs import log_lines
     from pgclinic.lab.registry import find
@@ -180,11 +189,11 @@ lab_app.command("leftovers")(leftovers)
 @lab_app.command("prune")
 def prune(
     unused_days: float = typer.Option(
-        30.0, "--unused-days", min=0.0, help="Keep what was used since; 0 keeps nothing."
+        30.0, "--unused-days", min=0.0, help="Keep templates used in the last N days; 0 keeps none."
     ),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
-    """Remove filled data sets that have not been used for a while."""
+    """Remove templates (filled data directories) that have not been used for some time."""
     from pgclinic.cli.lab_output import print_json, say_cleaned
     from pgclinic.lab.clone import megabytes
     from pgclinic.lab.template import prune as prune_templates

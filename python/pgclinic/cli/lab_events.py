@@ -1,4 +1,4 @@
-"""``pgclinic lab events``: what a server's log says, as events."""
+"""``pgclinic lab events``: the log of a server as events."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import typer
 
 
 def events(
-    name: str | None = typer.Argument(None, help="Which one; may be left out when only one runs."),
-    follow: bool = typer.Option(False, "-f", "--follow", help="Go on until interrupted."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON object a line, with everything that was logged."),
+    name: str | None = typer.Argument(None, help="Name of the server; optional if only one runs."),
+    follow: bool = typer.Option(False, "-f", "--follow", help="Wait for new events until interrupted."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object per line, with all details."),
 ) -> None:
-    """Vacuums, checkpoints, lock waits, slow statements, plans, errors and crashes, out of the server's log."""
+    """Print vacuums, checkpoints, lock waits, slow statements, plans, errors and crashes from the log of a server."""
     import msgspec
 
     from pgclinic.cli.lab_output import say_cleaned

@@ -1,4 +1,4 @@
-"""``pgclinic lab leftovers``: databases that killed commands left on servers of others."""
+"""``pgclinic lab leftovers``: databases that killed commands left on existing servers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def leftovers(
-    dsn: str | None = typer.Argument(None, help="The server; without it, what is recorded of all servers is shown."),
-    drop: bool = typer.Option(False, "--drop", help="Drop those that are recorded here and that no command uses."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON for machines."),
+    dsn: str | None = typer.Argument(None, help="Connection string [list the records of all servers]."),
+    drop: bool = typer.Option(False, "--drop", help="Drop the recorded databases that no command uses."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """List the databases that trials made on an existing server, and drop what killed commands left.
+    """List the databases that trials created on an existing server, and drop those of killed commands.
 
-    Only a database that this lab home has recorded is dropped.
+    Only databases that this lab home has recorded are dropped.
     """
     from pgclinic.cli.lab_output import print_json, table
     from pgclinic.errors import UsageError

@@ -1,4 +1,4 @@
-"""``pgclinic lab memory``: what one process of a server keeps in memory, once or over time."""
+"""``pgclinic lab memory``: the memory contexts of one process of a server, once or over time."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ if TYPE_CHECKING:
 
 
 def memory(
-    pid: int = typer.Argument(..., help="Process id of a backend, as pg_stat_activity shows it."),
-    dsn: str | None = typer.Argument(None, help="A server of your own; else one of the lab."),
+    pid: int = typer.Argument(..., help="Process id of a backend (pg_stat_activity)."),
+    dsn: str | None = typer.Argument(None, help="Connection string of your own server [a lab server]."),
     server: str | None = typer.Option(
-        None, "--server", metavar="NAME", help="Which server of the lab; may be left out when only one runs."
+        None, "--server", metavar="NAME", help="Name of the lab server; optional if only one runs."
     ),
-    times: int = typer.Option(1, "--times", min=1, metavar="N", help="Look so often, and show what changed."),
-    every: str = typer.Option("1s", "--every", metavar="TIME", help="Time between two looks, such as 2s or 1m."),
-    html: Path | None = typer.Option(None, "--html", metavar="FILE", help="Write a page with an icicle chart."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON for machines."),
+    times: int = typer.Option(1, "--times", min=1, metavar="N", help="Take N samples and show the changes."),
+    every: str = typer.Option("1s", "--every", metavar="TIME", help="Time between two samples, such as 2s or 1m."),
+    html: Path | None = typer.Option(None, "--html", metavar="FILE", help="Write an HTML page with an icicle chart."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Show the memory contexts of a process (PostgreSQL 14 or newer).
 
-    The process writes them to the server's log, and they are read back from there.
+    The process writes them to the log of the server, from which they are read.
     """
     from pgclinic.cli.duration import parse_duration_s
     from pgclinic.cli.lab_output import print_json
     from pgclinic.report.memory_page import render_memory
-    from pgclinic.report.memory_text import changes_text, heading, look_text, snapshot_text
+    from pgclinic.report.memory_text import changes_text, heading, sample_text, snapshot_text
 
     every_s = parse_duration_s(every, "--every")
     access = _access(server, dsn)
     version = access.server.version
     found: list[MemorySnapshot] = []
-    for snapshot in _looks(access, pid, times, every_s):
+    for snapshot in _samples(access, pid, times, every_s):
         found.append(snapshot)
         if as_json or times == 1:
             continue
         if len(found) == 1:
             print(heading(snapshot, version))
-        print(look_text(snapshot, found[0]), flush=True)
+        print(sample_text(snapshot, found[0]), flush=True)
     if html is not None:
         _write(html, render_memory(found, version))
     if as_json:
@@ -66,7 +66,7 @@ def _access(name: str | None, dsn: str | None) -> Access:
         assert running is not None
         return Access(running)
     if name is not None:
-        raise UsageError("--server and a connection string exclude each other")
+        raise UsageError("--server and a connection string are mutually exclusive")
     return attach(dsn)
 
 
@@ -79,7 +79,7 @@ def _write(path: Path, text: str) -> None:
         raise UsageError(f"--html {path} cannot be written: {error.strerror}") from error
 
 
-def _looks(access: Access, pid: int, times: int, every_s: float) -> Iterator[MemorySnapshot]:
+def _samples(access: Access, pid: int, times: int, every_s: float) -> Iterator[MemorySnapshot]:
     from pgclinic.observe.memory import MemoryReader
 
     with MemoryReader(access) as reader:
@@ -91,7 +91,7 @@ def _looks(access: Access, pid: int, times: int, every_s: float) -> Iterator[Mem
 
 
 def _document(found: list[MemorySnapshot], version: str) -> dict[str, object]:
-    """What the machine-readable output says; ``changes`` are those between the first look and the last."""
+    """What the machine-readable output says; ``changes`` are those between the first and the last sample."""
     from pgclinic.model.memory import changes
 
     return {

@@ -1,4 +1,4 @@
-"""What ``pgclinic lab`` shows: tables, one server, progress, and what was cleaned up."""
+"""Output of ``pgclinic lab``: tables, one server, progress, and what was cleaned up."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import msgspec
 
 from pgclinic.lab.binaries import OnProgress, Progress
 from pgclinic.lab.clone import megabytes
+from pgclinic.lab.orphan_cleanup import Cleaned, Kept, clean_up_orphans
 from pgclinic.lab.postmaster import answers
 from pgclinic.lab.registry import Instance
-from pgclinic.lab.sweep import Cleaned, Kept, sweep
 from pgclinic.pg.dsn import dsn_of
 from pgclinic.report.visible import write_own
 
@@ -24,23 +24,23 @@ def print_json(value: Any) -> None:
 
 
 def say_cleaned() -> None:
-    """Clean up after killed commands and say on stderr what that was."""
-    for found in sweep():
+    """Clean up after killed commands and report it on stderr."""
+    for found in clean_up_orphans():
         print(f"pgclinic: {cleaned_words(found)}", file=sys.stderr)
 
 
 def cleaned_words(cleaned: Cleaned | Kept) -> str:
-    """One line about one thing that was removed, or that could not be."""
+    """One line per object that was removed, or that could not be."""
     if isinstance(cleaned, Kept):
         return cleaned.words
     if cleaned.kind != "server":
         return f"removed the {cleaned.reason} {cleaned.kind} {cleaned.name} ({megabytes(cleaned.bytes)})"
     ended = f", ended its {cleaned.processes} processes" if cleaned.processes else ""
-    return f"cleaned up server {cleaned.name} ({cleaned.reason}){ended}, freed {megabytes(cleaned.bytes)}"
+    return f"removed the server {cleaned.name} ({cleaned.reason}){ended}, freed {megabytes(cleaned.bytes)}"
 
 
 def instance_row(instance: Instance) -> dict[str, Any]:
-    """What the machine-readable output says about one server."""
+    """One server in the JSON output."""
     assert instance.server is not None
     dsn = _dsn(instance)
     return {
@@ -57,7 +57,7 @@ def instance_row(instance: Instance) -> dict[str, Any]:
 
 
 def describe(instance: Instance) -> str:
-    """What ``lab start`` says about the new server."""
+    """The new server as ``lab start`` prints it."""
     row = instance_row(instance)
     lines = [
         f"{row['name']}   PostgreSQL {row['version']} ({row['source']})",

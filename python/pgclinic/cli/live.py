@@ -1,4 +1,4 @@
-"""The live line on stderr: one line that is rewritten on a terminal, a plain line a trial elsewhere."""
+"""The live line on stderr: one line that is rewritten on a terminal, elsewhere a plain line per trial."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLEAR_LINE = "\r\x1b[2K"
 
 
 class TerminalLine:
-    """One line that is drawn over and over, and cleared before anything else is said."""
+    """One line that is drawn repeatedly, and cleared before anything else is printed."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -28,7 +28,7 @@ class TerminalLine:
         self._drawn = True
 
     def keep(self) -> None:
-        """Leave what is drawn where it stands, and go on below it."""
+        """Keep the drawn line, and continue below it."""
         if self._drawn:
             self._out.write("\n")
             self._drawn = False
@@ -40,7 +40,7 @@ class TerminalLine:
             self._drawn = False
 
     def say(self, text: str) -> None:
-        """A line of its own, instead of the one that was drawn."""
+        """Print a line in place of the drawn one."""
         self.clear()
         self._out.write(text + "\n")
         self._out.flush()
@@ -57,7 +57,7 @@ class LiveLine:
         self._said: set[str] = set()
 
     def stage(self, text: str) -> None:
-        """Say what is being prepared."""
+        """Show what is being prepared."""
         if self._terminal:
             self._line.draw(f"  {text}")
         elif text != self._last_stage:
@@ -73,9 +73,13 @@ class LiveLine:
             self._line.draw("  " + live_line(progress, width=shutil.get_terminal_size().columns - 3))
 
     def trial(self, record: TrialRecord) -> None:
-        """A finished trial: it gets a line of its own where no live line shows it."""
+        """A finished trial: printed as a line if no live line shows it."""
         if self._progress is not None and (not self._terminal or record.failure is not None):
             self._line.say("  " + trial_line(record, self._progress))
+
+    def note(self, text: str) -> None:
+        """Print a line that stays, above the live one."""
+        self._line.say(text)
 
     def close(self) -> None:
         self._line.clear()

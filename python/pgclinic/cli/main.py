@@ -1,7 +1,7 @@
 """The command ``pgclinic``: parse, run one verb, turn errors into words and an exit code.
 
 Exit codes: 0 done (replicated, nothing found), 1 wrong usage, 2 the run failed, 3 a claim is contradicted,
-4 inconclusive, 130 interrupted.
+4 inconclusive, 5 findings at or above --fail-on, 130 interrupted.
 
 Everything heavy is imported inside the verbs, so that ``pgclinic --help`` answers at once.
 """
@@ -18,11 +18,18 @@ from typing import NoReturn, cast
 import typer
 
 from pgclinic import __version__
+from pgclinic.cli.assay import assay
 from pgclinic.cli.bench import RawCommand, bench
+from pgclinic.cli.bisect import bisect
+from pgclinic.cli.capture import capture_app
+from pgclinic.cli.checkup import CheckupCommand, checkup
 from pgclinic.cli.compare import compare
 from pgclinic.cli.lab import lab_app
+from pgclinic.cli.search import search
 from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
 from pgclinic.cli.study import study_app
+from pgclinic.cli.treat import treat
+from pgclinic.cli.twin import twin_app
 from pgclinic.errors import PgclinicError
 from pgclinic.report.visible import visible_output
 
@@ -32,7 +39,7 @@ _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 app = typer.Typer(
     name="pgclinic",
-    help="The performance clinic for PostgreSQL: find out why it is slow, prove it by experiment, prove the cure.",
+    help="The performance clinic for PostgreSQL: find out why a server is slow, and prove it by experiments.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -40,7 +47,14 @@ app = typer.Typer(
 )
 app.add_typer(study_app, name="study")
 app.add_typer(lab_app, name="lab")
+app.add_typer(capture_app, name="capture")
+app.add_typer(twin_app, name="twin")
+app.command("checkup", cls=CheckupCommand)(checkup)
+app.command("treat")(treat)
 app.command("compare")(compare)
+app.command("assay")(assay)
+app.command("search")(search)
+app.command("bisect")(bisect)
 app.command("bench", cls=RawCommand, add_help_option=False)(bench)
 
 
@@ -52,7 +66,9 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def pgclinic(
-    version: bool = typer.Option(False, "--version", help="Show the version.", callback=_show_version, is_eager=True),
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and exit.", callback=_show_version, is_eager=True
+    ),
 ) -> None:
     pass
 
@@ -123,7 +139,7 @@ def answer_signals() -> None:
 
 
 class _Guard:
-    """Whatever leaves the ``with`` ends as an exit code: what nobody foresaw becomes one line and a report."""
+    """Whatever leaves the ``with`` ends as an exit code: an unexpected error becomes one line and a report."""
 
     def __init__(self) -> None:
         self.exit_code = 0
@@ -139,25 +155,25 @@ class _Guard:
             _say("interrupted")
             self.exit_code = INTERRUPTED
         elif error is not None:
-            _say_unforeseen(error)
+            _say_unexpected_error(error)
             self.exit_code = FAILED
         return True
 
 
-def _say_unforeseen(error: BaseException) -> None:
-    from pgclinic.cli.unforeseen import report_unforeseen
+def _say_unexpected_error(error: BaseException) -> None:
+    from pgclinic.cli.unexpected_error import report_unexpected_error
 
-    _say(report_unforeseen(error))
+    _say(report_unexpected_error(error))
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:
     if failed.exc_value is not None:
-        _say_unforeseen(failed.exc_value)
+        _say_unexpected_error(failed.exc_value)
 
 
 def _could_not_raise(failed: sys.UnraisableHookArgs) -> None:
     if isinstance(failed.exc_value, Exception):
-        _say_unforeseen(failed.exc_value)
+        _say_unexpected_error(failed.exc_value)
 
 
 def main() -> NoReturn:

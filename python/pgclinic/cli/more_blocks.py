@@ -1,4 +1,4 @@
-"""``--resume RUN --blocks N`` and ``--budget TIME``: what a run may take beyond its plan, and what is said of it."""
+"""``--resume RUN --blocks N`` and ``--budget TIME``: how a run is extended beyond its plan."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pathlib import Path
 
 from pgclinic.cli.duration import parse_budget_s
 from pgclinic.errors import UsageError
+from pgclinic.experiment.extend import spent, with_blocks, with_budget
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Profile
 from pgclinic.model.trial import TrialRecord
-from pgclinic.study.extend import spent, was_fixed, with_blocks, with_budget
-from pgclinic.study.figures import count
+from pgclinic.report.words.figures import count
 
 
 @dataclass(frozen=True)
 class More:
-    """In the user's words: all blocks of the run, or all its time (``+3m``: so much more)."""
+    """As given on the command line: total blocks of the run, or total time (``+3m``: additional time)."""
 
     blocks: int | None = None
     budget: str | None = None
 
     def asked_of(self, info: RunInfo, planned: Profile, done: Sequence[TrialRecord]) -> RunInfo:
-        """The run as it is to go on; as it was where nothing is asked for. Raises UsageError."""
+        """The run with its new limits; unchanged without options. Raises UsageError."""
         if self.blocks is not None and self.budget is not None:
-            raise UsageError("--blocks and --budget are mutually exclusive: one gives the number, the other the time")
+            raise UsageError("--blocks and --budget are mutually exclusive: one sets the number, the other the time")
         if self.blocks is not None:
             return with_blocks(info, planned, done, self.blocks)
         if self.budget is None:
@@ -35,11 +35,11 @@ class More:
 
 
 def say_resumed(name: str, run: Path, done: Sequence[TrialRecord], planned: Profile, now: Profile) -> None:
-    """What is done already, and where the judgement changes with the number of blocks."""
+    """Print how many trials are done, and whether the interval changes with the number of blocks."""
     print(f"{name}   {count(len(done), 'trial')} done; resuming {run}", file=sys.stderr)
-    if was_fixed(planned) and not was_fixed(now):
+    if planned.blocks_fixed is not None and now.blocks_fixed is None:
         print(
-            f"  the number of blocks was fixed at {planned.blocks_max} and is raised: the interval is now the "
-            "confidence sequence, which stays valid and is wider",
+            f"  the number of blocks was fixed at {planned.blocks_max} and is raised: the interval is now a "
+            "confidence sequence, which is wider",
             file=sys.stderr,
         )

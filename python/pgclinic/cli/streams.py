@@ -9,7 +9,7 @@ import sys
 
 
 class _Forgiving(io.TextIOWrapper):
-    """A stderr whose reader may go away, and whose disk may fill: what is said there is never worth an error."""
+    """A stderr whose reader may go away, and whose disk may fill: failures to write there are ignored."""
 
     def write(self, text: str, /) -> int:
         with contextlib.suppress(OSError):
@@ -22,11 +22,11 @@ class _Forgiving(io.TextIOWrapper):
 
 
 class StdoutError(OSError):
-    """What was printed cannot be written: the disk is full, or the reader has gone."""
+    """The output cannot be written: the disk is full, or the reader has gone."""
 
 
 class _Stdout(io.TextIOWrapper):
-    """A stdout whose failures are known for its own, because such an error names no file."""
+    """A stdout whose failures have their own error class, because an OSError of a stream names no file."""
 
     def write(self, text: str, /) -> int:
         try:
@@ -59,7 +59,7 @@ def prepare_streams() -> None:
 
 
 def abandon_stdout() -> None:
-    """Send what is still to be written to nowhere: it would be tried once more at exit."""
+    """Discard buffered output: it would be written once more at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""``pgclinic study``: list, show, run, judge."""
+"""``pgclinic study``: list, show, run, new, judge."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ import typer
 if TYPE_CHECKING:
     from pgclinic.model.verdict import Verdict
 
-study_app = typer.Typer(help="Published performance claims, re-run here.", no_args_is_help=True, rich_markup_mode=None)
+study_app = typer.Typer(help="Test published claims on this machine.", no_args_is_help=True, rich_markup_mode=None)
 
 EXIT_CODES = {"contradicted": 3, "inconclusive": 4, "invalid": 4, "no effect": 3}
-ALLOW_SHELL_HELP = "Let scripts run commands of the shell (\\shell, \\setshell)."
-JSON_HELP = "Print JSON for machines."
+ALLOW_SHELL_HELP = "Allow scripts to run shell commands (\\shell, \\setshell)."
+FLEET_HELP = "Run blocks on the hosts of a Ray cluster."
+JSON_HELP = "Print JSON."
 
 
 @study_app.command("list")
 def list_studies(as_json: bool = typer.Option(False, "--json", help=JSON_HELP)) -> None:
-    """The studies that come with pgclinic."""
+    """List the studies that are installed with pgclinic."""
     import shutil
 
     import msgspec
 
     from pgclinic.cli.duration import in_words
     from pgclinic.report.describe import WIDTH, listed_studies
-    from pgclinic.study.expected import expected_s
+    from pgclinic.study.duration import expected_s
     from pgclinic.study.read import read_study, shipped_studies
 
     studies = [read_study(name)[0] for name in shipped_studies()]
@@ -43,10 +44,10 @@ def list_studies(as_json: bool = typer.Option(False, "--json", help=JSON_HELP)) 
 
 @study_app.command("show")
 def show(
-    name: str = typer.Argument(help="A study's name, or a .toml file."),
+    name: str = typer.Argument(help="Name of a study, or a .toml file."),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
-    """What a study claims, who published it, how it is tested and how long that takes."""
+    """Show the claims of a study, their source, the protocol and the run time."""
     import msgspec
 
     from pgclinic.report.describe import describe_study
@@ -59,25 +60,25 @@ def show(
 @study_app.command("run")
 def run(
     names: list[str] = typer.Argument([], help="Names of studies, .toml files, or all.", show_default=False),
-    quick: bool = typer.Option(False, "--quick", help="The profile that fits in minutes (the default)."),
-    full: bool = typer.Option(False, "--full", help="The published size."),
-    profile: str | None = typer.Option(None, "--profile", help="Another of the study's profiles.", metavar="NAME"),
-    budget: str | None = typer.Option(
-        None, "--budget", help="Time for the trials, such as 5m; with --resume also +5m.", metavar="TIME"
-    ),
-    blocks: int | None = typer.Option(None, "--blocks", help="With --resume: blocks in all.", min=1, metavar="N"),
-    seed: int | None = typer.Option(None, "--seed", help="Repeat the random order of an earlier run.", min=0),
+    quick: bool = typer.Option(False, "--quick", help="The profile that takes minutes (the default)."),
+    full: bool = typer.Option(False, "--full", help="The profile of the published size."),
+    profile: str | None = typer.Option(None, "--profile", help="Another profile of the study.", metavar="NAME"),
+    budget: str | None = typer.Option(None, "--budget", help="Time for the trials, such as 5m or +5m.", metavar="TIME"),
+    blocks: int | None = typer.Option(None, "--blocks", help="With --resume: blocks in total.", min=1, metavar="N"),
+    seed: int | None = typer.Option(None, "--seed", help="Seed of the random order of the trials.", min=0),
     version: str | None = typer.Option(None, "--version", help="PostgreSQL version, such as 13.3.", metavar="VERSION"),
-    bindir: Path | None = typer.Option(None, "--bindir", help="Programs of an installed PostgreSQL.", metavar="DIR"),
-    dsn: str | None = typer.Option(None, "--dsn", help="An existing server; its settings stay as they are."),
-    existing: bool = typer.Option(False, "--existing", help="Run on the tables that --dsn has; create nothing."),
-    allow_writes: bool = typer.Option(False, "--allow-writes", help="With --existing: not only read them."),
+    bindir: Path | None = typer.Option(None, "--bindir", help="Binaries of an installed PostgreSQL.", metavar="DIR"),
+    dsn: str | None = typer.Option(None, "--dsn", help="Connection string of an existing server."),
+    existing: bool = typer.Option(False, "--existing", help="Run on the existing tables of --dsn; create nothing."),
+    allow_writes: bool = typer.Option(False, "--allow-writes", help="With --existing: allow scripts to write."),
     settings: list[str] = typer.Option([], "--set", help="A setting for every arm.", metavar="NAME=VALUE"),
-    prelude: bool = typer.Option(False, "--prelude", help="First measure one arm against itself: 90 s more."),
-    resume: Path | None = typer.Option(None, "--resume", help="Resume a run, or extend it.", metavar="RUN"),
-    pool_machines: bool = typer.Option(False, "--pool-machines", help="Resume a run of another machine, in doubt."),
+    calibrate: bool = typer.Option(False, "--calibrate", help="Run a 90 s A/A calibration before the first block."),
+    earlier_name: bool = typer.Option(False, "--prelude", hidden=True),
+    resume: Path | None = typer.Option(None, "--resume", help="Resume or extend a run.", metavar="RUN"),
+    pool_machines: bool = typer.Option(False, "--pool-machines", help="Resume a run of a different machine."),
     allow_shell: bool = typer.Option(False, "--allow-shell", help=ALLOW_SHELL_HELP),
-    runs: Path = typer.Option(Path("runs"), "--runs", help="Where run folders go.", envvar="PGCLINIC_RUNS"),
+    fleet: str | None = typer.Option(None, "--fleet", help=FLEET_HELP, metavar="ray://ADDRESS"),
+    runs: Path = typer.Option(Path("runs"), "--runs", help="Directory of the run folders.", envvar="PGCLINIC_RUNS"),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
     """Run studies and judge them.
@@ -85,45 +86,43 @@ def run(
     Exit code 0: replicated, also in direction only. 3: contradicted or no effect. 4: inconclusive or invalid.
     """
     from pgclinic.cli.more_blocks import More
-    from pgclinic.cli.study_resume import ResumeRequest, resume_study
+    from pgclinic.cli.resume import ResumeRequest, resume_study
     from pgclinic.cli.study_run import Request, run_studies
     from pgclinic.errors import UsageError
+    from pgclinic.experiment.servers import ServerAsked
 
     if quick and full:
-        raise UsageError("--quick and --full exclude each other")
+        raise UsageError("--quick and --full are mutually exclusive")
     if profile is not None and (quick or full):
-        raise UsageError(f"--profile and {'--quick' if quick else '--full'} exclude each other")
+        raise UsageError(f"--profile and {'--quick' if quick else '--full'} are mutually exclusive")
     if resume is not None:
-        if quick or full or profile or seed is not None or version or bindir or settings or prelude or existing:
-            raise UsageError("--resume goes on with the profile, seed, server and settings of the run: leave them out")
+        of_the_run = (quick, full, profile, version, bindir, settings, calibrate, earlier_name, existing)
+        if any(of_the_run) or seed is not None:
+            raise UsageError("--resume uses the profile, seed, server and settings of the run: omit these options")
         asked = ResumeRequest(
             resume,
-            tuple(names),
             More(blocks, budget),
-            dsn,
+            (dsn,) if dsn is not None else (),
             pool_machines=pool_machines,
-            as_json=as_json,
             allow_shell=allow_shell,
+            fleet=fleet,
         )
-        raise typer.Exit(worst_exit_code([resume_study(asked)]))
+        raise typer.Exit(worst_exit_code([resume_study(asked, tuple(names), as_json=as_json)]))
     if blocks is not None:
-        raise UsageError("--blocks belongs to --resume", hint="how many blocks a study runs is its profile's to say")
+        raise UsageError("--blocks needs --resume", hint="the profile of a study sets the number of blocks")
     if not names:
-        raise UsageError("no study is named", hint="pgclinic study list shows them")
+        raise UsageError("no study is named", hint="pgclinic study list shows the names")
     request = Request(
         profile=profile or ("full" if full else "quick"),
         budget=budget,
         seed=seed,
-        version=version,
-        bindir=bindir,
-        dsn=dsn,
-        existing=existing,
-        allow_writes=allow_writes,
+        server=ServerAsked(version, bindir, dsn, existing, allow_writes),
         settings=tuple(settings),
         runs=runs,
         as_json=as_json,
         allow_shell=allow_shell,
-        prelude=prelude,
+        fleet=fleet,
+        calibrate=calibrate or earlier_name,
     )
     verdicts = run_studies(names, request)
     raise typer.Exit(worst_exit_code(verdicts))
@@ -131,10 +130,10 @@ def run(
 
 @study_app.command("new")
 def new(
-    name: str = typer.Argument(help="The study's name: small letters, digits, hyphens."),
-    folder: Path = typer.Option(Path(), "--folder", help="Where to write it.", metavar="DIR"),
+    name: str = typer.Argument(help="Name of the study: lower-case letters, digits, hyphens."),
+    folder: Path = typer.Option(Path(), "--folder", help="Directory to write it to.", metavar="DIR"),
 ) -> None:
-    """Write a commented study file that runs as it is."""
+    """Write a commented study file that runs without changes."""
     import msgspec
 
     from pgclinic.model.study import Study
@@ -149,7 +148,7 @@ def new(
 
 
 def _author() -> str:
-    """The user's name; a number will do where no account has one."""
+    """The user's name, or the user id if no account has it."""
     import getpass
     import os
 
@@ -161,37 +160,40 @@ def _author() -> str:
 
 @study_app.command("judge")
 def judge_again(
-    run_folder: Path = typer.Argument(help="The folder of a run.", metavar="RUN"),
+    run_folder: Path = typer.Argument(help="Folder of the run.", metavar="RUN"),
     as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
 ) -> None:
-    """Judge a finished or interrupted run again, without a server, and write its report anew."""
+    """Judge a finished or interrupted run again, without a server, and write its report again."""
+    from pgclinic.cli.bench_end import judge_bench
     from pgclinic.cli.compare_end import Ending, finish_comparison
     from pgclinic.cli.verdict import finish, say_strange
-    from pgclinic.errors import RunFailedError
+    from pgclinic.errors import RunFailedError, UsageError
+    from pgclinic.experiment.extend import extended
+    from pgclinic.experiment.road import judge_stored
+    from pgclinic.experiment.stored import plan_of
+    from pgclinic.model.run import RunKind
     from pgclinic.store.run_folder import RunFolder, read_run
-    from pgclinic.study.extend import as_run
-    from pgclinic.study.fitted import in_profile
-    from pgclinic.study.judge import judge
-    from pgclinic.study.read import parse_study
-    from pgclinic.study.trust import doubts_of_run
 
     stored = read_run(run_folder)
     say_strange(stored)
-    study = as_run(parse_study(stored.study_toml, str(run_folder / "study.toml")), stored.info)
-    profile = study.profiles.get(stored.info.profile)
-    if profile is not None:
-        study = in_profile(study, profile)
-    doubts = doubts_of_run(stored.info, stored.prelude)
-    verdict = judge(study, stored.trials, profile, stored.info.machine.memory_bytes, doubts)
-    if not verdict.claims:
+    if stored.info.kind == RunKind.BENCH:
+        raise typer.Exit(judge_bench(stored, as_json=as_json))
+    if stored.info.kind in (RunKind.ASSAY, RunKind.SEARCH, RunKind.BISECT):
+        verb = stored.info.kind.value
+        raise UsageError(
+            f"{run_folder} is the run of pgclinic {verb}",
+            hint=f"its trials are judged again by pgclinic {verb} --resume {run_folder}",
+        )
+    plan = extended(plan_of(stored), stored.info)
+    if not plan.study.questions:
         raise RunFailedError(
-            f"{run_folder}: no claim of {study.name} can be judged on the server and machine of that run"
+            f"{run_folder}: no claim of {plan.study.name} can be judged with the server and machine of that run"
         )
-    if stored.info.kind == "compare":
-        raise typer.Exit(
-            finish_comparison(RunFolder(run_folder), study, verdict, Ending(as_json=as_json, must_store=False))
-        )
-    finish(RunFolder(run_folder), study, verdict, as_json=as_json, must_store=False)
+    verdict = judge_stored(stored, plan)
+    if stored.info.kind == RunKind.COMPARE:
+        ending = Ending(as_json=as_json, must_store=False).or_those_of(stored.info)
+        raise typer.Exit(finish_comparison(RunFolder(run_folder), plan, verdict, ending))
+    finish(RunFolder(run_folder), plan.study, verdict, as_json=as_json, must_store=False)
     raise typer.Exit(worst_exit_code([verdict]))
 
 

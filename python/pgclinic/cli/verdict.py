@@ -5,28 +5,39 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 
 import msgspec
 
+from pgclinic.cli.attached_servers import how_to_resume
 from pgclinic.errors import RunFailedError
 from pgclinic.model.output import StudyOutput
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
+from pgclinic.report.colour import colour_wanted
 from pgclinic.report.page import render_report
-from pgclinic.report.terminal import Places, colour_wanted, verdict_text
+from pgclinic.report.terminal import Places, verdict_text
 from pgclinic.report.visible import write_own
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
 
-def finish(folder: RunFolder, study: Study, verdict: Verdict, *, as_json: bool, must_store: bool = True) -> None:
+def finish(
+    folder: RunFolder,
+    study: Study,
+    verdict: Verdict,
+    *,
+    as_json: bool,
+    must_store: bool = True,
+    dsns: Iterable[str] = (),
+) -> None:
     """Print the verdict (JSON or words) to stdout and write verdict.json and report.html.
 
-    Where they cannot be written the verdict is shown all the same; then that is the error, or with ``must_store`` False
-    only said.
+    If they cannot be written, the verdict is printed all the same; then that is the error, or with ``must_store`` False
+    only a message. ``dsns`` are the whole addresses of existing servers, whose passwords no run folder stores.
     """
     stored = read_run(folder.path)
     page = render_report(
-        stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), prelude=stored.prelude
+        stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), calibration=stored.calibration
     )
     problem = None
     try:
@@ -42,7 +53,7 @@ def finish(folder: RunFolder, study: Study, verdict: Verdict, *, as_json: bool, 
             study,
             stored.trials,
             verdict,
-            Places(report=report, folder=str(folder.path)),
+            Places(report=report, folder=str(folder.path), resume_note=how_to_resume(dsns)),
             colour=colour_wanted(sys.stdout, os.environ),
             width=min(120, max(60, shutil.get_terminal_size((100, 24)).columns)),
         )
@@ -53,13 +64,13 @@ def finish(folder: RunFolder, study: Study, verdict: Verdict, *, as_json: bool, 
 
 
 def not_stored(problem: RunFailedError, *, must_store: bool) -> None:
-    """What is to be done about an answer that was shown and could not be written."""
+    """Report an answer that was printed and could not be written."""
     if must_store:
         raise problem
     print(f"pgclinic: the verdict and the report are not stored: {problem.message}", file=sys.stderr)
 
 
 def say_strange(stored: StoredRun) -> None:
-    """Name what lies among the trials and is none; it counts for nothing."""
+    """Name the files among the trials that are not trials; they are ignored."""
     for path in stored.strange:
-        print(f"pgclinic: {path} is not a trial and is left out", file=sys.stderr)
+        print(f"pgclinic: {path} is not a trial and is ignored", file=sys.stderr)

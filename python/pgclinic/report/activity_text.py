@@ -9,7 +9,7 @@ from pgclinic.analysis.plan_nodes import only_in
 from pgclinic.model.activity import Activity, Cause, StatementCompared, WaitCompared, Work, WorkCompared
 from pgclinic.report.arms_table import Table
 from pgclinic.report.columns import in_columns
-from pgclinic.study.figures import number, size
+from pgclinic.report.words.figures import number, size
 
 CAUSES_SHOWN = 3
 WAITS_SHOWN = 6
@@ -21,11 +21,11 @@ _NAME_MIN = 24
 _PLAN = "  its plan"
 _NONE = "none"
 HEADS = ("Per transaction", "a", "b")
-WAIT_HEADS = ("Sessions that wait for", "a", "b")
+WAIT_HEADS = ("Sessions waiting for", "a", "b")
 STATEMENT_HEADS = ("Statement, time per transaction", "a", "b")
 
 #: What is compared, and how an amount of it is worded.
-_TITLES: dict[Work, str] = {
+WORK_TITLES: dict[Work, str] = {
     Work.TEMPORARY_FILES: "temporary files",
     Work.BUFFER_READS: "buffers read",
     Work.WAL: "WAL",
@@ -49,27 +49,29 @@ class ActivityRows:
     statements: tuple[Row, ...]
 
 
-def why_words(causes: Sequence[Cause]) -> str | None:
-    """The causes that matter most in one line; None without any."""
-    return "; ".join(_cause(cause) for cause in causes[:CAUSES_SHOWN]) or None
+def why_words(causes: Sequence[Cause], names: tuple[str, str] = ("a", "b")) -> str | None:
+    """The causes that matter most in one line; None without any. ``names`` are those of both arms."""
+    return "; ".join(_cause(cause, names) for cause in causes[:CAUSES_SHOWN]) or None
 
 
-def _cause(cause: Cause) -> str:
+def _cause(cause: Cause, names: tuple[str, str]) -> str:
     if cause.plan is not None:
-        return plan_change(cause.plan)
+        return _plan_change(cause.plan, names)
     if cause.wait is not None:
-        return _against(f"sessions that wait for {cause.wait.wait}", cause.wait.a, cause.wait.b, number)
+        return _against(f"sessions waiting for {cause.wait.wait}", cause.wait.a, cause.wait.b, number, names)
     assert cause.work is not None
     one = cause.work
     if one.work is Work.TEMPORARY_FILES:
-        return _against(_TITLES[one.work], one.a_per_s, one.b_per_s, lambda value: f"{size(value)}/s")
-    return _against(f"{_TITLES[one.work]} per transaction", one.a, one.b, lambda value: _amount(one.work, value))
+        return _against(WORK_TITLES[one.work], one.a_per_s, one.b_per_s, lambda value: f"{size(value)}/s", names)
+    return _against(
+        f"{WORK_TITLES[one.work]} per transaction", one.a, one.b, lambda value: work_amount(one.work, value), names
+    )
 
 
-def plan_change(statement: StatementCompared) -> str:
+def _plan_change(statement: StatementCompared, names: tuple[str, str]) -> str:
     """plans differ: Seq Scan on orders (a) -> Index Scan using orders_pkey on orders (b)."""
     a, b = only_in(statement.a_plan, statement.b_plan), only_in(statement.b_plan, statement.a_plan)
-    return f"plans differ: {_nodes(a)} (a) -> {_nodes(b)} (b)"
+    return f"plans differ: {_nodes(a)} ({names[0]}) -> {_nodes(b)} ({names[1]})"
 
 
 def _nodes(nodes: Sequence[str]) -> str:
@@ -78,11 +80,12 @@ def _nodes(nodes: Sequence[str]) -> str:
     return ", ".join(shown)
 
 
-def _against(what: str, a: float, b: float, worded: Callable[[float], str]) -> str:
-    return f"{what}: {worded(a) if a else _NONE} (a) against {worded(b) if b else _NONE} (b)"
+def _against(what: str, a: float, b: float, worded: Callable[[float], str], names: tuple[str, str]) -> str:
+    amounts = (worded(a) if a else _NONE, worded(b) if b else _NONE)
+    return f"{what}: {amounts[0]} ({names[0]}) against {amounts[1]} ({names[1]})"
 
 
-def _amount(work: Work, value: float) -> str:
+def work_amount(work: Work, value: float) -> str:
     if work in _SIZES:
         return size(value)
     return duration(value) if work is Work.CPU else number(value)
@@ -111,9 +114,9 @@ def activity_tables(activity: Activity | None) -> tuple[Table, ...]:
         return ()
     rows = activity_rows(activity)
     parts = (
-        ("What the servers did for a transaction, means over the blocks", HEADS, rows.work),
-        ("What the load's sessions waited for, how many at a time on average", WAIT_HEADS, rows.waits),
-        ("The statements that took most time, with the nodes of their plans", STATEMENT_HEADS, rows.statements),
+        ("Work of the servers per transaction, means over the blocks", HEADS, rows.work),
+        ("Waits of the load's sessions, mean number of sessions waiting", WAIT_HEADS, rows.waits),
+        ("The statements with the highest total time, with the nodes of their plans", STATEMENT_HEADS, rows.statements),
     )
     return tuple(Table(caption=caption, heads=heads, rows=own) for caption, heads, own in parts if own)
 
@@ -150,10 +153,10 @@ def _cut(text: str, width: int) -> str:
 
 
 def _work_row(one: WorkCompared) -> Row:
-    title = _TITLES[one.work]
+    title = WORK_TITLES[one.work]
     if one.work is Work.TEMPORARY_FILES:
         return (title, *(f"{size(amount)}, {size(by_s)}/s" if amount else _NONE for amount, by_s in _sides(one)))
-    return (title, *(_amount(one.work, amount) if amount else _NONE for amount, _ in _sides(one)))
+    return (title, *(work_amount(one.work, amount) if amount else _NONE for amount, _ in _sides(one)))
 
 
 def _sides(one: WorkCompared) -> tuple[tuple[float, float], tuple[float, float]]:

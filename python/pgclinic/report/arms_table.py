@@ -8,31 +8,31 @@ from dataclasses import dataclass
 from pgclinic.model.load import SecondFailure
 from pgclinic.model.study import Counter, Study
 from pgclinic.model.verdict import ArmSeen, Verdict
-from pgclinic.report.ladder import Rung, counters_seen, is_ladder, rungs_of
-from pgclinic.study.figures import counter_words, number
+from pgclinic.report.ladder import LadderStep, counters_seen, is_ladder, ladder_steps
+from pgclinic.report.words.figures import counter_words, number
 
 _NONE = "-"
 
 #: How many arms' heads name a counter; the study file's words for it stand with its claim.
 _HEADS: dict[str, str] = {
-    Counter.BUFFER_HITS_PER_TRANSACTION: "Buffer hits a commit",
-    Counter.PROBE_PAGES: "Pages of the probe",
+    Counter.BUFFER_HITS_PER_TRANSACTION: "Buffer hits per commit",
+    Counter.PROBE_PAGES: "Pages per probe",
     Counter.PROBE_SEQUENTIAL_SCANS: "Sequential scans in the probe's plan",
     Counter.HIT_RATIO: "Hit ratio",
-    Counter.READ_CALLS_PER_TRANSACTION: "Read calls a commit",
+    Counter.READ_CALLS_PER_TRANSACTION: "Read calls per commit",
     Counter.VACUUMS_PER_S: "Vacuums/s",
     Counter.ANALYZES_PER_S: "Analyzes/s",
-    Counter.CHECKPOINT_INTERVAL_S: "A checkpoint every",
+    Counter.CHECKPOINT_INTERVAL_S: "Checkpoint interval",
     Counter.WAL_BYTES_PER_TRANSACTION: "WAL a commit",
-    Counter.SEQUENTIAL_SCAN_SHARE: "Scans that are sequential",
-    Counter.SERVER_CPU_SHARE: "Server's share of the CPU",
+    Counter.SEQUENTIAL_SCAN_SHARE: "Sequential scans, share",
+    Counter.SERVER_CPU_SHARE: "CPU share of the server",
     Counter.SERVER_CPU_US_PER_TRANSACTION: "Server's CPU a commit",
-    Counter.BACKEND_MEMORY_BYTES: "Memory of a backend",
+    Counter.BACKEND_MEMORY_BYTES: "Memory per backend",
     Counter.READ_CALLS_PER_S: "Read calls/s",
-    Counter.LOCK_WAIT_SHARE: "Backends that wait for a lock",
-    Counter.HORIZON_AGE_XIDS: "Age of the horizon, transactions",
-    Counter.TPS_KEPT_AFTER_AN_HOUR: "TPS predicted for one hour, of its first",
-    Counter.DEAD_ROWS_KEPT_SHARE: "Dead rows that VACUUM keeps",
+    Counter.LOCK_WAIT_SHARE: "Backends waiting for a lock",
+    Counter.HORIZON_AGE_XIDS: "Age of the xmin horizon, transactions",
+    Counter.TPS_KEPT_AFTER_AN_HOUR: "TPS predicted after one hour, share",
+    Counter.DEAD_ROWS_KEPT_SHARE: "Dead rows not removable by VACUUM",
     Counter.LOGGED_MEMORY_READ_SHARE: "Logged memory read back",
     Counter.BACKENDS_ON_ONE_QUERY_ID: "Backends on one query id",
     Counter.QUERY_IDS: "Query ids",
@@ -48,11 +48,11 @@ _FATES = {
     "53200": "out of memory",
     "53300": "too many connections",
     "57014": "cancelled",
-    "57P01": "ended by the server",
+    "57P01": "terminated by the server",
     "connection": "connection lost",
-    "timeout": "no answer in time",
-    "script": "fault in the script",
-    "protocol": "answer not understood",
+    "timeout": "timeout",
+    "script": "script error",
+    "protocol": "protocol error",
 }
 
 
@@ -85,32 +85,32 @@ def arms_view(study: Study, verdict: Verdict) -> ArmsView | None:
     if not verdict.arms:
         return None
     ladder, tpcc = is_ladder(verdict), study.workload.tpcc is not None
-    rungs = rungs_of(study, verdict)
+    steps = ladder_steps(study, verdict)
     return ArmsView(
-        title="Every rung" if ladder else "Every arm",
-        speed=speed_table(rungs, ladder=ladder, tpcc=tpcc),
+        title="Every step" if ladder else "Every arm",
+        speed=speed_table(steps, ladder=ladder, tpcc=tpcc),
         rest=rest_table(verdict.arms, tpcc=tpcc) if ladder or any(map(_has_rest, verdict.arms)) else None,
         counters=counters_table(verdict.arms) if ladder else None,
         paragraph=how_counted(verdict.arms) if tpcc else "",
-        notes=tuple(f"{rung.seen.arm}, published: {rung.published_note}." for rung in rungs if rung.published_note),
+        notes=tuple(f"{one.seen.arm}, published: {one.published_note}." for one in steps if one.published_note),
     )
 
 
-def speed_table(rungs: Sequence[Rung], *, ladder: bool, tpcc: bool) -> Table:
+def speed_table(steps: Sequence[LadderStep], *, ladder: bool, tpcc: bool) -> Table:
     """Commits a second beside what the source and BenchBase would call them."""
-    heads = ["Arm", "Commits/s here", "95 % interval", "Commits", "Statements/s"]
+    heads = ["Arm", "Commits/s here", "95 % CI", "Commits", "Statements/s"]
     rows = []
-    for rung in rungs:
-        seen = rung.seen
+    for one in steps:
+        seen = one.seen
         ran = seen.refusal is None and seen.trials > 0
-        cells = [seen.arm, rung.measured_text, rung.limits_text or _NONE]
+        cells = [seen.arm, one.measured_text, one.limits_text or _NONE]
         cells += [f"{seen.commits:,} in {_seconds(seen.exposure_s)}", number(seen.statements_per_s)]
         cells += [number(seen.throughput), number(seen.goodput)] if tpcc else []
-        cells = cells if ran else [seen.arm, rung.measured_text, *([_NONE] * (len(cells) - 2))]
-        rows.append((cells[0], *([rung.published_text] if ladder else []), *cells[1:]))
+        cells = cells if ran else [seen.arm, one.measured_text, *([_NONE] * (len(cells) - 2))]
+        rows.append((cells[0], *([one.published_text] if ladder else []), *cells[1:]))
     heads[1:1] = ["Published TPS"] if ladder else []
     heads += ["BenchBase's throughput", "BenchBase's goodput"] if tpcc else []
-    caption = "All usable trials of each arm together, counted inside the measured time alone"
+    caption = "All usable trials of each arm, counted in the measured time only"
     return Table(caption=caption, heads=tuple(heads), rows=tuple(rows))
 
 
@@ -120,7 +120,7 @@ def _has_rest(arm: ArmSeen) -> bool:
 
 def rest_table(arms: Sequence[ArmSeen], *, tpcc: bool) -> Table:
     """What became of the transactions that did not commit: rolled back, failed, or still running."""
-    heads = ["Arm", *(["Rolled back"] if tpcc else []), "Running at the end", "The oldest of them", "Failed"]
+    heads = ["Arm", *(["Rolled back"] if tpcc else []), "Running at the end", "Oldest of these", "Failed"]
     rows = []
     for arm in arms:
         cells = [f"{arm.rolled_back:,}"] if tpcc else []
@@ -129,7 +129,7 @@ def rest_table(arms: Sequence[ArmSeen], *, tpcc: bool) -> Table:
         if arm.refusal is not None:
             cells = [*([_NONE] * (len(cells) - 1)), f"the server refused: {arm.refusal}"]
         rows.append((arm.arm, *cells))
-    caption = "What did not commit; running at the end is a mean over the trials"
+    caption = "Transactions that did not commit; running at the end is a mean over the trials"
     return Table(caption=caption, heads=tuple(heads), rows=tuple(rows))
 
 
@@ -153,11 +153,11 @@ def _failure_text(failure: SecondFailure) -> str:
 def how_counted(arms: Sequence[ArmSeen]) -> str:
     """Why three figures stand for one speed, and what the transactions still running say of the slow arms."""
     text = (
-        "Commits are what clients were told had happened, inside the measured time. BenchBase's throughput counts "
-        "every transaction that began and ended in that time, also those rolled back, given up or failed; its goodput "
-        "counts commits of the warm-up too, but divides by the measured time alone. Statements are counted whatever "
-        "became of their transactions, so they still move where commits hardly do. Given up (40001) are those whose "
-        "every attempt failed to serialize."
+        "Commits are those confirmed to clients in the measured time. BenchBase's throughput counts every "
+        "transaction that started and ended in that time, including those rolled back, given up or failed; its goodput "
+        "also counts commits of the warm-up, but divides by the measured time only. Statements are counted in "
+        "transactions of any outcome, so they show activity even with few commits. Given up (40001) are those whose "
+        "attempts all failed to serialize."
     )
     waiting = [arm for arm in arms if arm.tps > 0 and arm.running > 0]
     if not waiting:
@@ -166,8 +166,8 @@ def how_counted(arms: Sequence[ArmSeen]) -> str:
     mean_s = slowest.running / slowest.tps
     window_s = slowest.exposure_s / max(1, slowest.trials)
     text += (
-        " What was still running tells the rest: clients in flight over commits a second is the mean latency "
-        f"(Little's law), in {slowest.arm} about {_seconds(mean_s)}"
+        " By Little's law, clients in flight divided by commits per second is the mean latency,"
+        f" in {slowest.arm} about {_seconds(mean_s)}"
     )
     return f"{text}, longer than the {_seconds(window_s)} that a trial measured." if mean_s > window_s else f"{text}."
 
@@ -178,7 +178,7 @@ def counters_table(arms: Sequence[ArmSeen]) -> Table | None:
     if not counters:
         return None
     return Table(
-        caption="What the server did meanwhile, means over the trials",
+        caption="Counters of the server, means over the trials",
         heads=("Arm", *(_HEADS.get(counter, counter.replace("_", " ").capitalize()) for counter in counters)),
         rows=tuple(
             (arm.arm, *(counter_words(one, arm.counters[one]) if one in arm.counters else _NONE for one in counters))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pgclinic.analysis.latency import percentiles_us
 from pgclinic.bench.run import SearchLength
-from pgclinic.bench.thresholds import unit_of
-from pgclinic.model.bench import BenchResult, Condition, RateSearchResult, RateTrial, Stability, ThresholdResult
+from pgclinic.judge.thresholds import unit_of
+from pgclinic.model.bench import BenchResult, RateSearchResult, RateTrial, Stability
 from pgclinic.model.load import Histogram, LoadResult
+from pgclinic.model.threshold import Threshold, ThresholdResult
 from pgclinic.report.progress import clock
-from pgclinic.stats.hdr import decode_histogram
-from pgclinic.study.figures import count, number, percent
+from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.figures import count, number, percent
 from pgclinic.trial.machine_doubts import stopped_load
 
 _FAILURES_SHOWN = 8
@@ -45,17 +47,16 @@ def threshold_lines(result: BenchResult) -> Iterator[str]:
 
 
 def milliseconds(microseconds: float) -> str:
-    """912 us -> 0.912, as many digits as are worth reading."""
+    """912 µs -> 0.912, with the significant digits."""
     return number(microseconds / 1000)
 
 
 def percentile_words(histogram: Histogram, percentiles: Sequence[float]) -> str:
     """p50 0.9   p99 6.1   max 44 ms"""
     if not histogram.count:
-        return "nothing measured"
-    buckets = decode_histogram(histogram.hdr)
-    # The last bucket reaches beyond the highest value itself.
-    parts = [f"p{p:g} {milliseconds(min(buckets.percentile(p), histogram.max_us))}" for p in percentiles]
+        return "no transaction"
+    values = percentiles_us(histogram, percentiles)
+    parts = [f"p{p:g} {milliseconds(value)}" for p, value in zip(percentiles, values, strict=True)]
     return "   ".join([*parts, f"max {milliseconds(histogram.max_us)} ms"])
 
 
@@ -95,13 +96,13 @@ def engine_lines(load: LoadResult) -> Iterator[str]:
     done = load.transactions + load.rolled_back + load.failed
     words = [f"client CPU {cpu_s:.2f} s"]
     if done:
-        words.append(f"{number(1e6 * cpu_s / done)} us a transaction")
+        words.append(f"{number(1e6 * cpu_s / done)} µs per transaction")
     words.append(f"busiest thread {percent(load.occupancy)}")
     words.append(load.engine.io)
     yield "engine   " + " · ".join(words)
     stopped = stopped_load(load)
     if stopped is not None:
-        yield f"stopped   {stopped.text}: the figures are too low"
+        yield f"stopped   {doubt_words(stopped).text}: the figures are too low"
 
 
 def _in_flight(load: LoadResult) -> Iterator[str]:
@@ -126,32 +127,32 @@ def _failures(load: LoadResult) -> Iterator[str]:
 
 def _rate_search(search: RateSearchResult) -> Iterator[str]:
     for trial in search.trials:
-        verdict = "kept" if trial.kept else f"missed: {trial.why}"
+        verdict = "met" if trial.kept else f"missed: {trial.why}"
         measured = _measured(trial.measured, search.target.metric)
         yield f"  {trial.stage:<8} {number(trial.rate_tps):>9} TPS   {measured}   {verdict}"
     if search.rate_tps is None:
-        yield f"RATE   none keeps {search.target.text}"
+        yield f"RATE   no rate meets {search.target.text}"
     elif search.limited == "ceiling":
-        yield f"RATE   {number(search.rate_tps)} TPS keep {search.target.text}; that is all this closed loop reaches"
+        yield f"RATE   {number(search.rate_tps)} TPS meet {search.target.text}; this is the maximum of the closed loop"
     else:
-        yield f"RATE   {number(search.rate_tps)} TPS are the highest rate that keeps {search.target.text}"
+        yield f"RATE   {number(search.rate_tps)} TPS is the highest rate that meets {search.target.text}"
 
 
-def search_length_words(length: SearchLength, target: Condition) -> str:
-    """How long a search takes, said before it begins."""
+def search_length_words(length: SearchLength, target: Threshold) -> str:
+    """How long a search takes, printed before it starts."""
     return (
-        f"the highest rate that keeps {target.text}: {number(length.capacity_s)} s in closed loop, then about "
-        f"{length.trials_likely} loads of {number(length.trial_s)} s: about {clock(length.likely_s)} in all, at most "
+        f"the highest rate that meets {target.text}: {number(length.capacity_s)} s in closed loop, then about "
+        f"{length.trials_likely} loads of {number(length.trial_s)} s: about {clock(length.likely_s)} in total, at most "
         f"{clock(length.most_s)}"
     )
 
 
-def rate_trial_line(trial: RateTrial, target: Condition) -> str:
-    """What a rate gave, said as soon as its load ends: 1,250 TPS offered   kept   p99 3.2 ms."""
+def rate_trial_line(trial: RateTrial, target: Threshold) -> str:
+    """The result of one rate, printed when its load ends: 1,250 TPS offered   met   p99 3.2 ms."""
     measured = _measured(trial.measured, target.metric)
     # What was missed may be another thing than the metric, such as slots that nobody served.
     also = "" if trial.kept or trial.why.startswith(target.metric) else f", {trial.why}"
-    outcome = "kept  " if trial.kept else "missed"
+    outcome = "met   " if trial.kept else "missed"
     return f"{number(trial.rate_tps):>9} TPS offered   {outcome}   {measured}{also}"
 
 
@@ -169,7 +170,7 @@ def _stability(stability: Stability) -> Iterator[str]:
         yield f"STABLE   after {stability.stable_after_s} s: {words}"
 
 
-def _threshold(threshold: ThresholdResult) -> str:
-    condition = threshold.condition
-    value = "nothing" if threshold.measured is None else f"{number(threshold.measured)}{unit_of(condition.metric)}"
-    return f"{'FAIL' if threshold.crossed else 'pass'}   {condition.text}   measured {value}"
+def _threshold(seen: ThresholdResult) -> str:
+    asked = seen.threshold
+    value = "nothing" if seen.measured is None else f"{number(seen.measured)}{unit_of(asked.metric)}"
+    return f"{'FAIL' if seen.crossed else 'pass'}   {asked.text}   measured {value}"

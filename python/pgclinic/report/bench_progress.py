@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pgclinic.analysis.latency import latency_of
 from pgclinic.model.load_progress import LoadEvent, LoadProgress
 from pgclinic.report.progress import clock, sparkline
-from pgclinic.study.figures import number
+from pgclinic.report.words.figures import number
 
 
 def event_text(event: LoadEvent) -> str:
@@ -54,27 +55,19 @@ class ProgressLines:
 
 def progress_line(seconds: Sequence[LoadProgress], style: ProgressStyle, *, epoch_s: float) -> str:
     """These seconds as pgbench words them."""
-    done = sum(second.transactions for second in seconds)
-    mean_us = sum(second.latency_us_sum for second in seconds) / done if done else 0.0
+    seen = latency_of(seconds)
     when = f"{epoch_s:.3f} s" if style.epoch else f"{seconds[-1].second + 1:.1f} s"
-    line = f"progress: {when}, {done / len(seconds):.1f} tps, lat {mean_us / 1000:.3f} ms"
-    line += f" stddev {_stddev_us(seconds, done, mean_us) / 1000:.3f}"
+    line = f"progress: {when}, {seen.transactions / len(seconds):.1f} tps, lat {seen.mean_us / 1000:.3f} ms"
+    line += f" stddev {seen.deviation_us / 1000:.3f}"
     line += f", {sum(second.failed for second in seconds)} failed"
     if style.throttled:
-        lag_us = sum(second.lag_us_sum for second in seconds)
-        line += f", lag {lag_us / done / 1000 if done else 0:.3f} ms"
+        line += f", lag {seen.lag_us / 1000:.3f} ms"
         if style.skips:
             line += f", {sum(second.skipped for second in seconds)} skipped"
     if style.retries:
         line += f", {sum(second.retried for second in seconds)} retried"
         line += f", {sum(second.retries for second in seconds)} retries"
     return line
-
-
-def _stddev_us(seconds: Sequence[LoadProgress], done: int, mean_us: float) -> float:
-    """By the sum of squares; 0 when nothing was done."""
-    squares = sum(second.latency_us2_sum for second in seconds)
-    return math.sqrt(max(0.0, squares / done - mean_us**2)) if done else 0.0
 
 
 @dataclass
@@ -86,7 +79,7 @@ class FillFigures:
     _told_s: float = -math.inf
 
     def line(self, what: str, done: float, total: float, *, now_s: float) -> str | None:
-        """The line that is due, None when the last one is younger than ``every_s``; the end is always told."""
+        """The line that is due, None when the last one is younger than ``every_s``; the end is always reported."""
         share = min(1.0, done / total) if total > 0 else 1.0
         if share < 1.0 and now_s - self._told_s < self.every_s:
             return None
@@ -120,7 +113,7 @@ class LiveFigures:
             case "drain":
                 parts.append("ending")
             case "measure" if self.measure_s is not None and progress.second >= self.measure_s:
-                parts.append("waiting for the transactions that still run   Ctrl-C cancels them")
+                parts.append("waiting for running transactions   Ctrl-C cancels them")
             case _:
                 parts += self._figures(progress)
         while width is not None and len("   ".join(parts)) > width - 2 and len(parts) > 1:

@@ -14,7 +14,7 @@ from pgclinic.report.bench_figures import (
     search_lines,
     threshold_lines,
 )
-from pgclinic.study.figures import count, number, percent
+from pgclinic.report.words.figures import count, number, percent
 
 #: Below this many commits a rate says little without its limits.
 COMMITS_FEW = 30
@@ -31,7 +31,7 @@ def tpcc_lines(result: BenchResult) -> list[str]:
     lines += _table(figures.transactions)
     lines.append("")
     lines += _conventions(result, spec, figures)
-    lines.append(f"statements   {number(figures.statements)}/s answered, whatever became of their transactions")
+    lines.append(f"statements   {number(figures.statements)}/s answered, in transactions of any outcome")
     lines += open_loop_lines(load)
     lines += _latency(result)
     lines += engine_lines(load)
@@ -73,7 +73,7 @@ def _speed(result: BenchResult, figures: TpccFigures) -> Iterator[str]:
     )
     if load.transactions < COMMITS_FEW:
         low, high = figures.commits_limits
-        yield f"  so few commits bound their rate to {number(low)} to {number(high)}/s (95 %, exact)"
+        yield f"  exact 95 % CI of the rate: {number(low)} to {number(high)} commits/s"
 
 
 def _table(transactions: Sequence[TpccTransaction]) -> list[str]:
@@ -108,21 +108,21 @@ def _row(transaction: TpccTransaction) -> tuple[str, ...]:
 
 def _conventions(result: BenchResult, spec: TpccSpec, figures: TpccFigures) -> Iterator[str]:
     if spec.convention is Convention.SPEC:
-        yield f"NewOrder   {number(figures.new_orders_per_minute)} commits a minute" + (
-            ", the specification's tpmC; a valid one needs more than these waits: an audit, and hours"
+        yield f"NewOrder   {number(figures.new_orders_per_minute)} commits per minute" + (
+            "; a valid tpmC needs a longer run and an audit as well"
             if spec.waits
-            else ", which is no valid tpmC: terminals that never rest (see --waits) are not the specification's"
+            else ", not a valid tpmC: the specification requires key and think times (--waits)"
         )
         return
     load = result.load
     yield (
-        f"BenchBase would say   throughput {number(figures.benchbase_throughput)}, "
+        f"BenchBase figures   throughput {number(figures.benchbase_throughput)}, "
         f"goodput {number(figures.benchbase_goodput)} requests/s"
     )
     lost = load.failed + load.rolled_back
-    why = [f"its throughput counts what failed or rolled back, too ({lost:,})"]
+    why = [f"its throughput includes failed and rolled-back transactions ({lost:,})"]
     if load.warm_up_transactions:
-        why.append(f"its goodput the {load.warm_up_transactions:,} commits of the warm-up")
+        why.append(f"its goodput includes {load.warm_up_transactions:,} commits of the warm-up")
     yield "  " + "; ".join(why)
 
 
@@ -156,9 +156,9 @@ def _still_running(load: LoadResult) -> Iterator[str]:
 
 
 def _failures(load: LoadResult) -> Iterator[str]:
-    """One line a SQLSTATE, the most frequent first; which statements failed is told by -r."""
+    """One line a SQLSTATE, the most frequent first; ``-r`` lists the statements that failed."""
     if load.clients_lost:
-        yield f"terminals   {load.clients_lost} of {load.clients} were given up"
+        yield f"terminals   {load.clients_lost} of {load.clients} were lost"
     kinds: dict[str, list[Failure]] = {}
     for failure in sorted(load.failures, key=lambda failure: -failure.count):
         kinds.setdefault(failure.sqlstate, []).append(failure)
@@ -178,7 +178,7 @@ def _consistency(figures: TpccFigures) -> Iterator[str]:
     if figures.violations is None:
         return
     if not figures.violations:
-        yield "consistency   the data keep the conditions of TPC-C"
+        yield "consistency   the data satisfy the conditions of TPC-C"
     for found in figures.violations:
-        head = "lost updates   as this convention has them: " if found.expected else "INCONSISTENT   "
+        head = "lost updates   expected under this convention: " if found.expected else "INCONSISTENT   "
         yield f"{head}condition {found.condition}: {found.text}; first at {found.key}"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgclinic.judge.block_means import t_interval_of
+from pgclinic.judge.evidence import TPS
 from pgclinic.model.run import RunInfo
-from pgclinic.model.study import Claim, Study
+from pgclinic.model.study import Question, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
-from pgclinic.model.verdict import ClaimVerdict, IntervalMethod, MechanismSeen, VerdictWord, WindowSeen
+from pgclinic.model.verdict import ClaimVerdict, IntervalMethod, MechanismSeen, WindowSeen
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.interval_picture import IntervalPicture, interval_picture
 from pgclinic.report.measure_picture import MeasurePicture, measure_picture
-from pgclinic.report.quantities import factor, range_words, told_as_factor
+from pgclinic.report.quantities import factor, range_of_measure, told_as_factor
 from pgclinic.report.sweep import Sweep, sweep_of
 from pgclinic.report.wording import (
     MARKS,
@@ -31,10 +33,8 @@ from pgclinic.report.wording import (
     stated_in_full,
     word_in_full,
 )
-from pgclinic.stats.log_ratio import ratio_range
-from pgclinic.stats.student_t import t_interval
-from pgclinic.study.blocks import TPS
-from pgclinic.study.figures import counter_words, number, percent, ratio, span, times
+from pgclinic.report.words.figures import counter_words, number, percent, ratio, span, times
+from pgclinic.report.words.reasons import sentences
 
 _NONE = "-"
 
@@ -49,7 +49,7 @@ class ClaimView:
     ``plain_interval`` is the ordinary t interval, None unless the number of blocks was fixed before the run.
     """
 
-    claim: Claim
+    claim: Question
     kind: str
     mark: str
     word: str
@@ -90,22 +90,22 @@ def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdic
         ratio=big_figure(claim, verdict),
         ratio_about=_ratio_about(claim, verdict),
         outcome=answer(claim, verdict),
-        interval=interval_text(verdict.interval),
+        interval=interval_text(verdict.interval, claim.measure),
         published=stated_figure(claim),
         origin=capitalised(stated(claim)[0]),
         stated=stated_in_full(claim)[1],
         revisions=tuple(revision_words(one) for one in (*study.revisions, *claim.revisions)),
         sentence=plain_sentence(claim, verdict),
         reason=reason_for_invalid(verdict) if verdict.word is VerdictWord.INVALID else None,
-        picture=interval_picture(verdict, is_open=claim.open),
-        region=range_words(verdict.region_edges, claim.published_ratio),
+        picture=interval_picture(verdict, is_open=claim.is_open, measure=claim.measure),
+        region=range_of_measure(claim.measure, verdict.region_edges, claim.published_ratio),
         null_zone=span(verdict.null_zone),
         compared=compared(claim),
         windows=window_rows(verdict.windows),
         windows_arm=published.arm if published is not None else None,
         mechanisms=tuple(mechanism_row(seen) for seen in verdict.mechanisms),
         mechanisms_moved=all(seen.moved for seen in verdict.mechanisms),
-        how=verdict.how,
+        how=sentences(verdict.reasons),
         block_heads=block_heads(claim),
         blocks=block_rows(claim, verdict, trials),
         own=measure_picture(study, claim, verdict),
@@ -114,28 +114,28 @@ def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdic
     )
 
 
-def big_figure(claim: Claim, verdict: ClaimVerdict) -> str | None:
-    """0.52x, or 2,160x where "slower than" goes on."""
+def big_figure(claim: Question, verdict: ClaimVerdict) -> str | None:
+    """0.52x, or 2,160x where "slower than" follows."""
     if verdict.interval is None:
         return None
     value = verdict.interval.ratio
     return f"{factor(1 / value)}x" if _is_slower(claim, verdict) else times(value)
 
 
-def _is_slower(claim: Claim, verdict: ClaimVerdict) -> bool:
-    """Whether the ratio is told as a factor of slowness, which only TPS can have."""
+def _is_slower(claim: Question, verdict: ClaimVerdict) -> bool:
+    """Whether the ratio is shown as a slowdown factor, which only TPS can have."""
     interval = verdict.interval
     return claim.measure == TPS and interval is not None and told_as_factor(interval.ratio, interval.high)
 
 
-def _ratio_about(claim: Claim, verdict: ClaimVerdict) -> str:
+def _ratio_about(claim: Question, verdict: ClaimVerdict) -> str:
     part = f", TPS in the last {claim.tail_s:g} s of each trial" if claim.measure == TPS and claim.tail_s else ""
     if _is_slower(claim, verdict):
         return f"slower, {claim.arm} against {claim.control}{part}"
     return f"{claim.arm} / {beside(claim)}{part}"
 
 
-def compared(claim: Claim) -> str:
+def compared(claim: Question) -> str:
     """What of each trial counts for a claim: TPS in its last 10 s, bytes per table."""
     if claim.measure != TPS:
         return measure_words(claim)
@@ -149,8 +149,7 @@ def plain_interval(run: RunInfo, study: Study, verdict: ClaimVerdict) -> str | N
         return None
     if profile is None or profile.blocks_min != profile.blocks_max or len(verdict.blocks) != profile.blocks_max:
         return None
-    low, high = t_interval([math.log(block.ratio) for block in verdict.blocks])
-    return span(ratio_range(low, high))
+    return span(t_interval_of(verdict.blocks))
 
 
 def window_rows(windows: Sequence[WindowSeen]) -> tuple[tuple[str, ...], ...]:
@@ -182,11 +181,11 @@ def mechanism_row(seen: MechanismSeen) -> tuple[str, ...]:
         counter_words(seen.counter, seen.arm) if seen.arm is not None else _NONE,
         times(seen.arm / seen.control) if seen.arm is not None and seen.control else _NONE,
         f"{bound} {seen.ratio_min:g}x",
-        "✓\u00a0moved" if seen.moved else "✗ did not move",
+        "✓\u00a0confirmed" if seen.moved else "✗ did not change",
     )
 
 
-def block_heads(claim: Claim) -> tuple[str, ...]:
+def block_heads(claim: Question) -> tuple[str, ...]:
     words = measure_words(claim)
     control = (
         f"{claim.control}, {words}" if claim.reference_value is None else f"{capitalised(stated(claim)[0])} {words}"
@@ -195,7 +194,7 @@ def block_heads(claim: Claim) -> tuple[str, ...]:
     return ("Block", "Order", *heads, "Ratio")
 
 
-def block_rows(claim: Claim, verdict: ClaimVerdict, trials: Sequence[TrialRecord]) -> tuple[tuple[str, ...], ...]:
+def block_rows(claim: Question, verdict: ClaimVerdict, trials: Sequence[TrialRecord]) -> tuple[tuple[str, ...], ...]:
     """Every block that ran: its order, what the claim compares of both arms, and their ratio."""
     used = {block.block: block for block in verdict.blocks}
     rows: list[tuple[str, ...]] = []
@@ -204,7 +203,7 @@ def block_rows(claim: Claim, verdict: ClaimVerdict, trials: Sequence[TrialRecord
         order = ", ".join(_with_outcome(trial) for trial in inside)
         seen = used.get(block)
         if seen is None:
-            rows.append((str(block), order, _NONE, _NONE, "left out"))
+            rows.append((str(block), order, _NONE, _NONE, "excluded"))
         else:
             values = (measured_words(claim, value) for value in (seen.control_value, seen.arm_value))
             rows.append((str(block), order, *values, ratio(seen.ratio)))

@@ -1,22 +1,29 @@
-"""A comparison as the terminal shows it: the answer in a sentence, then the figures it rests on."""
+"""A comparison as text for the terminal: the answer in a sentence, then its figures."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from pgclinic.model.compare import CompareWord, Comparison, Measure, MeasureCompared, ThresholdSeen, ThresholdState
+from pgclinic.analysis.machine_cost import cost_of
+from pgclinic.experiment.extend import blocks_that_decide
+from pgclinic.judge.reasons import refusing
+from pgclinic.model.compare import Comparison, Measure, MeasureCompared
+from pgclinic.model.reason import Answer
+from pgclinic.model.threshold import ThresholdSeen, ThresholdState
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
+from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.activity_text import activity_lines, why_words
+from pgclinic.report.calibration_text import calibration_text
 from pgclinic.report.columns import in_columns
-from pgclinic.report.cost import cost_of, server_words
 from pgclinic.report.no_answer import no_answer
-from pgclinic.report.prelude_text import prelude_text
 from pgclinic.report.quantities import range_words, slower, told_as_factor
-from pgclinic.report.terminal import Places, more_rows
-from pgclinic.study.extend import blocks_that_decide
-from pgclinic.study.figures import count, number, percent, ratio, size
+from pgclinic.report.terminal import Places, doubt_rows, more_rows
+from pgclinic.report.twin_text import twin_line
+from pgclinic.report.words.cost import server_words
+from pgclinic.report.words.figures import count, number, percent, ratio, size
+from pgclinic.report.words.reasons import sentence_of
 
 _LABEL_WIDTH = 12
 #: What the table shows; the record has more.
@@ -43,11 +50,13 @@ TITLES = {
     Measure.HITS: "buffer hit ratio",
     Measure.WAL: "WAL/txn",
 }
-HEAD = ("", "a", "b", "b / a", "95 % interval")
+HEAD = ("", "a", "b", "b / a", "95 % CI")
+#: The columns of ``HEAD`` that need no ratio.
+_MEANS = 3
 
 
 def sentence(comparison: Comparison) -> str:
-    """The answer in words: "b is 1.23x as fast as a, 95 % interval 1.15 to 1.31, 8 blocks", or why there is none."""
+    """The answer in words: "b is 1.23x as fast as a, 95 % CI 1.15 to 1.31, 8 blocks", or why there is none."""
     interval = comparison.interval
     if comparison.word is CompareWord.INVALID or interval is None:
         return no_answer(comparison.invalid_because)
@@ -55,7 +64,7 @@ def sentence(comparison: Comparison) -> str:
 
 
 def refused(comparison: Comparison) -> str | None:
-    """The figure of an invalid comparison, which is no answer; None without one."""
+    """The figure of an invalid comparison, which is not an answer; None without one."""
     interval = comparison.interval
     if comparison.word is not CompareWord.INVALID or interval is None:
         return None
@@ -72,21 +81,22 @@ def _seen(word: CompareWord, interval: Interval) -> str:
 def _bounds(interval: Interval) -> str:
     blocks = count(interval.blocks, "block")
     if interval.low is None or interval.high is None:
-        return f"no interval yet, {blocks}"
-    return f"95 % interval {range_words((interval.low, interval.high), interval.ratio)}, {blocks}"
+        return f"no CI yet, {blocks}"
+    return f"95 % CI {range_words((interval.low, interval.high), interval.ratio)}, {blocks}"
 
 
 def why_invalid(comparison: Comparison) -> str:
     """The step of the reasoning that led there."""
-    return comparison.how[-2] if len(comparison.how) > 1 else "no block could be used"
+    reason = refusing(comparison.reasons)
+    return sentence_of(reason) if reason is not None else "No block is usable."
 
 
 def resolution(comparison: Comparison) -> str | None:
-    """How small a difference could have been told; None with too few blocks, or none worth having."""
+    """The smallest difference that the run detects; None with too few blocks, and for an invalid comparison."""
     effect, interval = comparison.smallest_effect, comparison.interval
     if effect is None or interval is None or comparison.word is CompareWord.INVALID:
         return None
-    return f"{count(interval.blocks, 'block')} this noisy tell a difference of {percent(effect)} or more"
+    return f"with this noise, {count(interval.blocks, 'block')} detect a difference of {percent(effect)} or more"
 
 
 def compare_text(comparison: Comparison, trials: Sequence[TrialRecord], places: Places, *, width: int = 100) -> str:
@@ -104,7 +114,7 @@ def compare_text(comparison: Comparison, trials: Sequence[TrialRecord], places: 
         lines.extend(_row("why", why, width))
     for side, arm in (("a", comparison.a), ("b", comparison.b)):
         lines.extend(_row(side, arm.about, width))
-    lines.extend(["", *table_lines(comparison.measures), ""])
+    lines.extend(["", *table_lines(comparison), ""])
     if comparison.activity is not None:
         lines.extend(activity_lines(comparison.activity, width))
     for label, content in _rows(comparison, trials, places):
@@ -118,18 +128,18 @@ def _rows(comparison: Comparison, trials: Sequence[TrialRecord], places: Places)
     if comparison.word is CompareWord.INVALID:
         yield "reason", why_invalid(comparison)
     if comparison.word is CompareWord.INCONCLUSIVE:
-        yield "needs", comparison.how[-1]
-    told = resolution(comparison)
-    if told is not None:
-        yield "resolution", told
-    if comparison.prelude is not None:
-        yield "prelude", prelude_text(comparison.prelude).replace("\n", "; ")
+        yield from (("needs", sentence_of(one)) for one in comparison.reasons if isinstance(one, Answer))
+    detects = resolution(comparison)
+    if detects is not None:
+        yield "resolution", detects
+    if comparison.calibration is not None:
+        yield "calibration", calibration_text(comparison.calibration).replace("\n", "; ")
+    if comparison.fidelity is not None:
+        yield "twin", twin_line(comparison.fidelity)
     yield "trust", trust(comparison, trials)
-    for doubt in comparison.doubts:
-        yield "doubt", doubt.text
-        yield "advice", doubt.advice
+    yield from doubt_rows(comparison.doubts)
     if places.folder is not None:
-        yield from more_rows("compare", places.folder, blocks_to_decide(comparison, trials))
+        yield from more_rows("compare", places.folder, blocks_to_decide(comparison, trials), places.resume_note)
     if places.report is not None:
         yield "report", places.report
     if places.folder is not None:
@@ -137,29 +147,43 @@ def _rows(comparison: Comparison, trials: Sequence[TrialRecord], places: Places)
 
 
 def blocks_to_decide(comparison: Comparison, trials: Sequence[TrialRecord]) -> int | None:
-    """How many blocks in all would answer the question; None where it is answered, or more blocks would not do it."""
+    """The total number of blocks that would answer the question; None if it is answered, or more would not help."""
     is_open = comparison.word is CompareWord.INCONCLUSIVE
     return blocks_that_decide((comparison.blocks_needed,), trials) if is_open else None
 
 
 def threshold_words(seen: ThresholdSeen) -> str:
-    """crossed: b<0.95a (the whole interval, 0.71 to 0.78, lies there)."""
+    """crossed: b<0.95a (the whole interval, 0.71 to 0.78, is in that range)."""
     interval = seen.interval
     if interval is None or interval.low is None or interval.high is None:
         return f"{seen.state.value}: {seen.threshold.text} (no interval)"
     bounds = f"{ratio(interval.low)} to {ratio(interval.high)}"
     reason = {
-        ThresholdState.CROSSED: f"all of the interval, {bounds}, lies there",
-        ThresholdState.KEPT: f"nothing of the interval, {bounds}, lies there",
-        ThresholdState.UNDECIDED: f"the interval, {bounds}, does not say",
+        ThresholdState.CROSSED: f"the whole interval, {bounds}, is in that range",
+        ThresholdState.KEPT: f"the whole interval, {bounds}, is outside that range",
+        ThresholdState.UNDECIDED: f"part of the interval, {bounds}, is in that range",
     }[seen.state]
     return f"{seen.state.value}: {seen.threshold.text} ({reason})"
 
 
-def table_rows(measures: Sequence[MeasureCompared]) -> tuple[tuple[str, ...], ...]:
-    """Name, a, b, ratio, interval: one row for each measure that is shown and was seen."""
-    by_name = {one.measure: one for one in measures}
-    return tuple(_cells(by_name[measure]) for measure in SHOWN if measure in by_name)
+def table_heads(comparison: Comparison) -> tuple[str, ...]:
+    """The heads of the table; an invalid comparison has no ratios."""
+    return HEAD[:_MEANS] if comparison.word is CompareWord.INVALID else HEAD
+
+
+def table_caption(comparison: Comparison) -> str:
+    """What the table shows, in a sentence."""
+    means = "Means over the blocks"
+    if comparison.word is CompareWord.INVALID:
+        return f"{means}, without ratios: the comparison is invalid"
+    return f"{means}; ratios are b / a within each block, with their 95 % CI"
+
+
+def table_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
+    """Name, a, b, ratio, CI: one row for each measure that is shown and was seen, as wide as ``table_heads``."""
+    by_name = {one.measure: one for one in comparison.measures}
+    width = len(table_heads(comparison))
+    return tuple(_cells(by_name[measure])[:width] for measure in SHOWN if measure in by_name)
 
 
 def _cells(seen: MeasureCompared) -> tuple[str, ...]:
@@ -179,19 +203,19 @@ def _amount(measure: Measure, value: float) -> str:
         return size(value)
     if measure in (Measure.TPS, Measure.STATEMENTS):
         return number(value)
-    return f"{number(value / 1000)} ms" if value >= 1000 else f"{number(value)} us"
+    return f"{number(value / 1000)} ms" if value >= 1000 else f"{number(value)} µs"
 
 
-def table_lines(measures: Sequence[MeasureCompared]) -> list[str]:
+def table_lines(comparison: Comparison) -> list[str]:
     """The table in columns, figures flush right."""
-    rows = (HEAD, *table_rows(measures))
+    rows = (table_heads(comparison), *table_rows(comparison))
     if len(rows) == 1:
-        return ["  no block could be used, so there are no figures"]
+        return ["  no block is usable, so there are no figures"]
     return in_columns(rows)
 
 
 def trust(comparison: Comparison, trials: Sequence[TrialRecord]) -> str:
-    """Why to believe it, in a few words."""
+    """Why the result can be trusted, in a few words."""
     parts = []
     cost = cost_of(trials)
     if cost is not None:
@@ -205,7 +229,7 @@ def trust(comparison: Comparison, trials: Sequence[TrialRecord]) -> str:
 
 
 def _row(label: str, content: str, width: int) -> list[str]:
-    """A label and its content, which goes on under its own beginning; commands and paths are never broken."""
+    """A label and its content, wrapped with a hanging indent; commands and paths are never wrapped."""
     indent = " " * (2 + _LABEL_WIDTH)
     if label in ("report", "again", "continue"):
         return [f"  {label:<{_LABEL_WIDTH}}{content}"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from pgclinic.judge.regions import region_of
 from pgclinic.model.study import Claim, Study, Workload
-from pgclinic.model.verdict import VerdictWord
-from pgclinic.report.quantities import range_words
+from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.report.quantities import range_of_measure
 from pgclinic.report.run_view import block_range, profile_words
 from pgclinic.report.wording import beside, revision_words, stated_in_full
+from pgclinic.report.words.figures import count
 from pgclinic.report.workload_words import tpcc_rows
-from pgclinic.study.expected import expected_s
-from pgclinic.study.figures import count
-from pgclinic.study.vocabulary import region_of
+from pgclinic.study.duration import expected_s
 
 WIDTH = 100
 _FIXED_SPACE = "\u00a0"
@@ -52,14 +52,14 @@ def describe_study(study: Study) -> str:
 
 
 def _claim_lines(claim: Claim) -> list[str]:
-    held = range_words(region_of(claim), claim.published_ratio)
+    held = range_of_measure(claim.measure, region_of(claim), claim.published_ratio)
     label, text = stated_in_full(claim)
     word = VerdictWord.REPLICATED if claim.expected is None else VerdictWord.CONFIRMED
     reason = f" ({claim.region_reason})" if claim.region_reason else ""
     lines = [
         *_field("claim", claim.text),
         *_field(label, text),
-        *_field(word.value, f"when the 95 % interval of {claim.arm} / {beside(claim)} is {held}{reason}"),
+        *_field(word.value, f"if the 95 % CI of {claim.arm} / {beside(claim)} is {held}{reason}"),
     ]
     for mechanism in claim.mechanisms:
         bound = "at least" if mechanism.ratio_min >= 1 else "at most"
@@ -79,7 +79,7 @@ def _protocol_lines(study: Study) -> list[str]:
     lines += _load_lines(workload)
     if workload.probe:
         lines += _field("probe", workload.probe)
-    lines += _field("blocks", "one trial of every arm each, in counterbalanced order, each on a fresh copy of the data")
+    lines += _field("blocks", "one trial of every arm, in counterbalanced order, each on a fresh copy of the data")
     return lines
 
 

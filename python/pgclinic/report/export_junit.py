@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from pgclinic.model.compare import CompareWord, Comparison, ThresholdSeen, ThresholdState
+from pgclinic.model.compare import Comparison
+from pgclinic.model.threshold import ThresholdSeen, ThresholdState
+from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.compare_text import sentence, threshold_words
+from pgclinic.report.words.reasons import sentences
 
 
 def junit_xml(comparison: Comparison, *, elapsed_s: float, started: str, strict: bool) -> str:
@@ -57,4 +60,4 @@ def _case(name: str) -> ElementTree.Element:
 def _add(case: ElementTree.Element, tag: str, message: str, comparison: Comparison) -> None:
     inner = ElementTree.SubElement(case, tag, message=message)
     if tag != "skipped":
-        inner.text = "\n".join(comparison.how)
+        inner.text = "\n".join(sentences(comparison.reasons))

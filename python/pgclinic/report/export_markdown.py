@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
-from pgclinic.model.compare import CompareWord, Comparison, ThresholdState
-from pgclinic.report.compare_text import HEAD, resolution, sentence, table_rows, threshold_words
+from pgclinic.model.compare import Comparison
+from pgclinic.model.threshold import ThresholdState
+from pgclinic.model.verdict_word import CompareWord
+from pgclinic.report.compare_text import resolution, sentence, table_heads, table_rows, threshold_words
+from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.reasons import sentences
 
 _MARKS = {
     CompareWord.FASTER: "▲",
@@ -18,33 +22,37 @@ _STATES = {ThresholdState.CROSSED: "✗", ThresholdState.KEPT: "✓", ThresholdS
 
 
 def markdown(comparison: Comparison, *, report: str) -> str:
-    """Heading, table, thresholds and doubts; the reasoning is folded away. ``report`` names the whole report."""
+    """Heading, table, thresholds and doubts; the reasoning is folded. ``report`` names the whole report."""
     lines = [
-        f"### {_MARKS[comparison.word]} {_plain(comparison.word.value)}: {_plain(sentence(comparison))}",
+        f"### {_MARKS[comparison.word]} {plain_markdown(f'{comparison.word.value}: {sentence(comparison)}')}",
         "",
-        f"- **a** {_plain(comparison.a.about)}",
-        f"- **b** {_plain(comparison.b.about)}",
+        f"- **a** {plain_markdown(comparison.a.about)}",
+        f"- **b** {plain_markdown(comparison.b.about)}",
     ]
     if comparison.server_version is not None:
-        lines.append(f"- PostgreSQL {_plain(comparison.server_version)}")
-    rows = table_rows(comparison.measures)
+        lines.append(f"- PostgreSQL {plain_markdown(comparison.server_version)}")
+    heads, rows = table_heads(comparison), table_rows(comparison)
     if rows:
-        lines += ["", _line(HEAD), "|---|" + "---:|" * (len(HEAD) - 1), *(_line(row) for row in rows)]
+        lines += ["", _line(heads), "|---|" + "---:|" * (len(heads) - 1), *(_line(row) for row in rows)]
     if comparison.thresholds:
-        lines += ["", *(f"- {_STATES[seen.state]} {_plain(threshold_words(seen))}" for seen in comparison.thresholds)]
+        lines += [
+            "",
+            *(f"- {_STATES[seen.state]} {plain_markdown(threshold_words(seen))}" for seen in comparison.thresholds),
+        ]
     if comparison.doubts:
-        lines += ["", *(f"> **doubt** {_plain(doubt.text)} ({_plain(doubt.advice)})" for doubt in comparison.doubts)]
-    told = resolution(comparison)
-    lines += ["", "<details><summary>How this was found</summary>", ""]
-    lines += [f"{number}. {_plain(step)}" for number, step in enumerate(comparison.how, start=1)]
-    lines += ["", *([f"{_plain(told)}.", ""] if told else []), f"Report: `{report}`", "", "</details>"]
+        words = [doubt_words(doubt) for doubt in comparison.doubts]
+        lines += ["", *(f"> **doubt** {plain_markdown(one.text)} ({plain_markdown(one.advice)})" for one in words)]
+    detects = resolution(comparison)
+    lines += ["", "<details><summary>How the answer was reached</summary>", ""]
+    lines += [f"{number}. {plain_markdown(step)}" for number, step in enumerate(sentences(comparison.reasons), start=1)]
+    lines += ["", *([f"{plain_markdown(detects)}.", ""] if detects else []), f"Report: `{report}`", "", "</details>"]
     return "\n".join(lines) + "\n"
 
 
 def _line(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(_plain(cell) for cell in cells)} |"
+    return f"| {' | '.join(plain_markdown(cell) for cell in cells)} |"
 
 
-def _plain(text: str) -> str:
+def plain_markdown(text: str) -> str:
     """Text that Markdown shows as it is, in one line: settings are full of underscores and stars."""
     return re.sub(r"([\\`*_\[\]<>|#~&@])", r"\\\1", " ".join(text.split()))

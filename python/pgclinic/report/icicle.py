@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from pgclinic.model.memory import MemoryContext, changes
 from pgclinic.report.memory_groups import ContextGroup, grouped, signed_size, size
-from pgclinic.study.figures import count, percent
+from pgclinic.report.words.figures import count, percent
 
 ROW_HEIGHT = 34
-#: Narrower than this, in per cent of the width, is not drawn: nobody could see or touch it.
+#: Narrower than this, in per cent of the width, is not drawn: it is too small to be seen or touched.
 _WIDTH_MIN = 0.15
 #: From this width on there is room for a name.
 _LABEL_WIDTH_MIN = 5.0
@@ -39,7 +39,7 @@ class Slab:
 
 @dataclass(frozen=True)
 class Icicle:
-    """``description`` is what a reader who cannot see it is told; ``rows`` the same contexts as a table."""
+    """``description`` is the text for readers who cannot see it; ``rows`` the same contexts as a table."""
 
     slabs: tuple[Slab, ...]
     height: int
@@ -49,7 +49,7 @@ class Icicle:
 
 
 def icicle(root: MemoryContext, *, before: MemoryContext | None = None) -> Icicle:
-    """Lay out a tree; against ``before`` what grew and what shrank by name is told apart."""
+    """Lay out a tree; against ``before`` what grew and what shrank is marked by name."""
     top = grouped(root)
     grown = {change.name: change.grown_bytes for change in changes(before, root)} if before is not None else {}
     slabs = tuple(_slabs(top, 0.0, 100.0 / max(top.total_bytes, 1), grown))
@@ -85,9 +85,9 @@ def _slabs(group: ContextGroup, left: float, per_byte: float, grown: dict[str, i
 def _text(group: ContextGroup, change: int) -> str:
     parts = [f"{group.name}: {size(group.total_bytes)} in {count(group.contexts, 'context')}"]
     if group.children:
-        parts.append(f"{size(group.own_bytes)} without those below")
+        parts.append(f"{size(group.own_bytes)} without the contexts inside")
     if change:
-        parts.append(f"{signed_size(change)} in all of this name")
+        parts.append(f"change of all contexts of this name {signed_size(change)}")
     return ", ".join(parts)
 
 
@@ -105,5 +105,5 @@ def _row(group: ContextGroup, top: ContextGroup) -> tuple[str, ...]:
 def _description(top: ContextGroup) -> str:
     largest = top.children[:_NAMED_IN_DESCRIPTION]
     named = ", ".join(f"{group.name} with {size(group.total_bytes)}" for group in largest)
-    below = f" The largest below it: {named}." if named else ""
-    return f"{top.name} and everything below it hold {size(top.total_bytes)}.{below} The table below has them all."
+    below = f" The largest inside: {named}." if named else ""
+    return f"{top.name} and all contexts inside hold {size(top.total_bytes)}.{below} The table below lists all."

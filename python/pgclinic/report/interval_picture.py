@@ -10,9 +10,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgclinic.judge.evidence import TPS
 from pgclinic.model.verdict import ClaimVerdict
-from pgclinic.report.quantities import range_words, ratio_words
-from pgclinic.study.figures import ratio, times
+from pgclinic.report.quantities import range_of_measure, range_words, ratio_of_measure
+from pgclinic.report.words.figures import ratio, times
 
 #: Sets of round ratios in each power of ten, from coarse to fine; finer ones fill the gaps while ticks are few.
 _STEP_SETS = (
@@ -29,7 +30,7 @@ _TICK_GAP, _TICK_LETTER = 9.0, 2.6
 _TICK_SHORT = 5
 
 
-#: Below this ratio an axis is told in divisors.
+#: Below this ratio an axis is labelled with divisors.
 _DEEP = 0.005
 _UNITS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 
@@ -88,14 +89,16 @@ class _Axis:
         return Band(left=left, width=round(self.at(bounds[1]) - left, 3))
 
 
-def interval_picture(verdict: ClaimVerdict, *, is_open: bool = False) -> IntervalPicture:
+def interval_picture(verdict: ClaimVerdict, *, is_open: bool = False, measure: str = TPS) -> IntervalPicture:
     """Lay out one claim's verdict; of an open question nothing was published."""
     interval = verdict.interval
     bounds = None
     if interval is not None and interval.low is not None and interval.high is not None:
         bounds = (interval.low, interval.high)
-    told = verdict.published_ratio
-    shown = [*verdict.region_edges, *verdict.null_zone, *(bounds or ())] + ([told] if told is not None else [])
+    published_ratio = verdict.published_ratio
+    shown = [*verdict.region_edges, *verdict.null_zone, *(bounds or ())] + (
+        [published_ratio] if published_ratio is not None else []
+    )
     shown.extend(block.ratio for block in verdict.blocks)
     if interval is not None:
         shown.append(interval.ratio)
@@ -110,14 +113,14 @@ def interval_picture(verdict: ClaimVerdict, *, is_open: bool = False) -> Interva
         null_zone=null_zone,
         bands=tuple(sorted(bands, key=lambda one: (-one[1].width, one[0] == "region"))),
         one=axis.at(1.0),
-        published=axis.at(told) if told is not None else None,
+        published=axis.at(published_ratio) if published_ratio is not None else None,
         estimate=axis.at(interval.ratio) if interval is not None else None,
         interval=axis.band(bounds) if bounds is not None else None,
         dots=tuple(
             Tick(at=axis.at(block.ratio), text=f"block {block.block}: {times(block.ratio)}") for block in verdict.blocks
         ),
         ticks=_ticks(axis),
-        description=_description(verdict, bounds, is_open=is_open),
+        description=_description(verdict, bounds, is_open=is_open, measure=measure),
     )
 
 
@@ -155,23 +158,23 @@ def _round_ratios(axis: _Axis, steps: Sequence[float]) -> list[float]:
     return [value for value in values if axis.low <= value <= axis.high]
 
 
-def _description(verdict: ClaimVerdict, bounds: tuple[float, float] | None, *, is_open: bool) -> str:
-    """What a reader who cannot see the picture is told instead."""
+def _description(verdict: ClaimVerdict, bounds: tuple[float, float] | None, *, is_open: bool, measure: str) -> str:
+    """The text for readers who cannot see the picture."""
     interval = verdict.interval
-    seen = "Nothing could be measured."
+    seen = "Nothing was measured."
     if interval is not None:
         ends = (
-            f"with a 95 per cent interval from {range_words(bounds, interval.ratio)}"
+            f"with a 95 % CI from {range_of_measure(measure, bounds, interval.ratio)}"
             if bounds is not None
-            else "without an interval yet"
+            else "without a confidence interval yet"
         )
         each = ", ".join(ratio(block.ratio) for block in verdict.blocks)
-        seen = f"Measured is {ratio_words(interval.ratio)}, {ends}; the blocks are at {each}."
-    told = verdict.published_ratio
-    region = range_words(verdict.region_edges, told)
+        seen = f"Measured is {ratio_of_measure(measure, interval.ratio)}, {ends}; the blocks are at {each}."
+    published_ratio = verdict.published_ratio
+    region = range_of_measure(measure, verdict.region_edges, published_ratio)
     if is_open:
-        return f"Ratios on a logarithmic axis. No difference is from {range_words(verdict.null_zone)}. {seen}"
-    figure = f"Published is {ratio_words(told)}; the" if told is not None else "The"
+        return f"Ratios on a logarithmic axis. The equivalence margin is {range_words(verdict.null_zone)}. {seen}"
+    figure = f"Published is {ratio_of_measure(measure, published_ratio)}; the" if published_ratio is not None else "The"
     return (
         f"Ratios on a logarithmic axis. {figure} claimed region is {region}, "
         f"the equivalence margin {range_words(verdict.null_zone)}. {seen}"

@@ -1,15 +1,15 @@
-"""A ladder: arms that each add to the one before, told by how far every rung falls, as published and as seen here."""
+"""A ladder: arms that each add to the one before, described by the slowdown of every step, published and measured."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgclinic.model.study import Claim, Counter, Study
+from pgclinic.model.study import Counter, Question, Study
 from pgclinic.model.verdict import ArmSeen, MechanismSeen, Verdict
 from pgclinic.report.quantities import factor, slower
 from pgclinic.report.wording import claim_of
-from pgclinic.study.figures import counter_words, number
+from pgclinic.report.words.figures import counter_words, number
 
 #: A source's own words for a figure stand in its place up to this length; longer ones stand below the table.
 _SAID_MAX = 12
@@ -35,7 +35,7 @@ _SHORT: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Fall:
-    """From the rung before to this one, as a ratio of TPS. ``bound``: without a commit here it is at most that."""
+    """From the step before to this one, as a ratio of TPS. ``bound``: without a commit here it is at most that."""
 
     ratio: float
     bound: bool = False
@@ -54,7 +54,7 @@ class Fall:
 
 
 @dataclass(frozen=True)
-class Rung:
+class LadderStep:
     """One arm with both falls to it; a fall is None where one of its two figures is missing."""
 
     seen: ArmSeen
@@ -107,13 +107,13 @@ def is_ladder(verdict: Verdict) -> bool:
     return sum(arm.published_tps is not None for arm in verdict.arms) >= 2
 
 
-def rungs_of(study: Study, verdict: Verdict) -> tuple[Rung, ...]:
+def ladder_steps(study: Study, verdict: Verdict) -> tuple[LadderStep, ...]:
     """The arms in the study file's order, each against the one before."""
-    rungs = []
+    ladder = []
     before: ArmSeen | None = None
     for seen in verdict.arms:
-        rungs.append(
-            Rung(
+        ladder.append(
+            LadderStep(
                 seen=seen,
                 published=_published_fall(before, seen),
                 measured=_measured_fall(before, seen),
@@ -121,7 +121,7 @@ def rungs_of(study: Study, verdict: Verdict) -> tuple[Rung, ...]:
             )
         )
         before = seen
-    return tuple(rungs)
+    return tuple(ladder)
 
 
 def _published_fall(before: ArmSeen | None, seen: ArmSeen) -> Fall | None:
@@ -139,7 +139,7 @@ def _measured_fall(before: ArmSeen | None, seen: ArmSeen) -> Fall | None:
 
 
 def _cause(study: Study, verdict: Verdict, before: ArmSeen | None, seen: ArmSeen) -> str:
-    """What moved, as the claim about this rung says, be it against an earlier one: hit ratio 98.6 % -> 82.9 %."""
+    """What moved, as the claim about this step says, be it against an earlier one: hit ratio 98.6 % -> 82.9 %."""
     own = [(claim_of(study, one), one) for one in verdict.claims]
     own = [(claim, one) for claim, one in own if claim.arm == seen.arm and one.mechanisms]
     if before is None or not own:
@@ -150,7 +150,7 @@ def _cause(study: Study, verdict: Verdict, before: ArmSeen | None, seen: ArmSeen
     return _against(claim, before) + "; ".join(_movement(moved) for moved in chosen.mechanisms)
 
 
-def _against(claim: Claim, before: ArmSeen) -> str:
+def _against(claim: Question, before: ArmSeen) -> str:
     return "" if claim.control == before.arm else f"from {claim.control}: "
 
 
@@ -159,11 +159,11 @@ def _movement(seen: MechanismSeen) -> str:
         "unknown" if value is None else counter_words(seen.counter, value) for value in (seen.control, seen.arm)
     )
     name = _SHORT.get(seen.counter, seen.counter.replace("_", " "))
-    return f"{name} {control} -> {arm}" + ("" if seen.moved else " (did not move)")
+    return f"{name} {control} -> {arm}" + ("" if seen.moved else " (did not change)")
 
 
 def counters_seen(arms: Sequence[ArmSeen]) -> tuple[str, ...]:
-    """Counters that at least one arm has, in the model's order, then the study's own gauges."""
+    """Counters that at least one arm has, in the model's order, then the study's custom metrics."""
     seen = {counter for arm in arms for counter in arm.counters}
     known = [counter.value for counter in Counter]
     return (*(name for name in known if name in seen), *sorted(seen.difference(known)))

@@ -1,52 +1,52 @@
-"""A ladder as a table for the terminal: a rung a line, both figures, both falls, and what moved."""
+"""A ladder as a table for the terminal: one step per line, both figures, both slowdowns, and what changed."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from pgclinic.report.ladder import Fall, Rung
+from pgclinic.report.ladder import Fall, LadderStep
 
 _INDENT = 2
 _MOVED_MIN = 24
 
 #: Name, group above it, whether figures stand flush right. The interval is the one that can be done without.
 _COLUMNS = (
-    ("rung", "", False),
+    ("step", "", False),
     ("published", "TPS", True),
     ("here", "", True),
-    ("95 % interval", "", False),
+    ("95 % CI", "", False),
     ("published", "slower by", True),
     ("here", "", True),
 )
 _INTERVAL = 3
 
 
-def ladder_lines(rungs: Sequence[Rung], width: int) -> list[str]:
-    """The table, in at most ``width`` columns; what moved goes on lines of its own where there is no room beside."""
-    rows = [_cells(rung) for rung in rungs]
+def ladder_lines(ladder: Sequence[LadderStep], width: int) -> list[str]:
+    """The table, in at most ``width`` columns; what changed is on lines of its own if there is no room beside."""
+    rows = [_cells(ladder_step) for ladder_step in ladder]
     shown = list(range(len(_COLUMNS)))
     spaces = {index: max(len(_COLUMNS[index][0]), *(len(row[index]) for row in rows)) for index in shown}
     if _total(spaces, shown) > width:
         shown.remove(_INTERVAL)
     left = width - _total(spaces, shown) - 3
-    beside = left >= _MOVED_MIN and any(rung.cause for rung in rungs)
+    beside = left >= _MOVED_MIN and any(ladder_step.cause for ladder_step in ladder)
     lines = [_group_line(spaces, shown), _line([name for name, _, _ in _COLUMNS], spaces, shown)]
-    lines[1] += "   what moved" if beside else ""
-    for rung, row in zip(rungs, rows, strict=True):
+    lines[1] += "   what changed" if beside else ""
+    for ladder_step, row in zip(ladder, rows, strict=True):
         line = _line(row, spaces, shown)
-        lines.extend(_with_cause(line, rung.cause, beside_width=left if beside else None, width=width))
+        lines.extend(_with_cause(line, ladder_step.cause, beside_width=left if beside else None, width=width))
     return [line.rstrip() for line in lines]
 
 
-def _cells(rung: Rung) -> tuple[str, ...]:
+def _cells(ladder_step: LadderStep) -> tuple[str, ...]:
     return (
-        rung.seen.arm,
-        rung.published_text,
-        rung.measured_text.replace("at most ", "≤"),
-        rung.limits_text,
-        _fall(rung.published),
-        _fall(rung.measured),
+        ladder_step.seen.arm,
+        ladder_step.published_text,
+        ladder_step.measured_text.replace("at most ", "≤"),
+        ladder_step.limits_text,
+        _fall(ladder_step.published),
+        _fall(ladder_step.measured),
     )
 
 

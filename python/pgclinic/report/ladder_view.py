@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.run import RunInfo
-from pgclinic.model.study import Claim, Study
+from pgclinic.model.study import Question, Study
+from pgclinic.model.traffic import TpccTraffic
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, Verdict
-from pgclinic.report.ladder import is_ladder, rungs_of
+from pgclinic.report.ladder import is_ladder, ladder_steps
 from pgclinic.report.quantities import slower, slower_range
 from pgclinic.report.staircase import Staircase, staircase
 from pgclinic.report.wording import claim_of
+from pgclinic.report.words.figures import count
 from pgclinic.report.workload_words import clients_of, warehouses_of
-from pgclinic.study.figures import count
 
 _NONE = "-"
 
@@ -41,13 +42,13 @@ def ladder_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdi
     if not is_ladder(verdict):
         return None
     return LadderView(
-        staircase=staircase(rungs_of(study, verdict)),
+        staircase=staircase(ladder_steps(study, verdict)),
         sizes=tuple(size_of(claim_of(study, claim), claim) for claim in verdict.claims if claim.published_others),
         scale=scale_rows(run, study, trials, verdict),
     )
 
 
-def size_of(claim: Claim, verdict: ClaimVerdict) -> Size:
+def size_of(claim: Question, verdict: ClaimVerdict) -> Size:
     """The source's figures beside each other, the largest effect first, and the measured one among them."""
     ordered = sorted(verdict.published_others, key=lambda one: one.ratio)
     rows = [
@@ -65,7 +66,7 @@ def size_of(claim: Claim, verdict: ClaimVerdict) -> Size:
 
 def _inside(verdict: ClaimVerdict, supported: bool) -> str:
     if verdict.interval is None or verdict.interval.low is None:
-        return "no interval yet"
+        return "no CI yet"
     return "✓\u00a0inside" if supported else "✗ outside"
 
 
@@ -80,23 +81,25 @@ def _limits(verdict: ClaimVerdict) -> str:
     return slower_range(interval.low, interval.high)
 
 
-def _size_sentence(claim: Claim, verdict: ClaimVerdict) -> str:
+def _size_sentence(claim: Question, verdict: ClaimVerdict) -> str:
     others = verdict.published_others
     pair = f"{claim.arm} against {claim.control}"
-    opening = f"For {pair} the source gives {count(len(others), 'figure')}, and they do not agree. "
+    opening = f"For {pair} the source prints {count(len(others), 'figure')} that differ. "
     opening = opening if len(others) > 1 else ""
     supported = sum(one.supported for one in others)
     if verdict.interval is None or verdict.interval.low is None:
-        return f"{opening}This run has no interval yet to hold against that."
+        return f"{opening}This run has no confidence interval yet to compare them with."
     if supported == 0:
         nearest = next((f"; the nearest is {slower(one.ratio)}" for one in others if one.nearest), "")
-        return f"{opening}None lies in the interval measured here, on another machine with other data{nearest}."
+        return (
+            f"{opening}None is inside the interval measured here, on a different machine with different data{nearest}."
+        )
     if supported == len(others) > 1:
-        return f"{opening}All lie in the interval measured here, which cannot tell them apart."
+        return f"{opening}All are inside the interval measured here, which does not distinguish them."
     some = (
-        f"{supported} of them {'lies' if supported == 1 else 'lie'}" if len(others) > 1 else "The source's figure lies"
+        f"{supported} of them {'is' if supported == 1 else 'are'}" if len(others) > 1 else "The figure of the source is"
     )
-    return f"{opening}{some} in the interval measured here."
+    return f"{opening}{some} inside the interval measured here."
 
 
 def scale_rows(
@@ -124,5 +127,6 @@ def _known_here(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdi
 
 def _isolation(trials: Sequence[TrialRecord]) -> str | None:
     """That of TPC-C, in words."""
-    levels = {trial.spec.load.tpcc.isolation.value for trial in trials if trial.spec.load.tpcc is not None}
+    traffic = [trial.spec.traffic for trial in trials]
+    levels = {one.isolation.value for one in traffic if isinstance(one, TpccTraffic)}
     return " and ".join(sorted(level.replace("_", " ") for level in levels)) or None

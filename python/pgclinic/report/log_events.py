@@ -31,6 +31,11 @@ _TEXT_WIDTH = 100
 _SIZES = (("GB", 1024**3), ("MB", 1024**2), ("kB", 1024))
 
 
+def event_words(event: AnyLogEvent) -> str:
+    """What happened, without when and by whom."""
+    return _WORDS[type(event)](event)
+
+
 def event_line(event: AnyLogEvent) -> str:
     """One line: when (UTC), which process, what."""
     at_us, pid = event.origin.at_us, event.origin.pid
@@ -44,7 +49,7 @@ def counts_line(counts: LogCounts) -> str:
         f"{number} {what}"
         for number, what in (
             (counts.not_understood, "not understood (is lc_messages English?)"),
-            (counts.unparsed, "no entries (is log_line_prefix right?)"),
+            (counts.unparsed, "not entries (is log_line_prefix correct?)"),
             (counts.undated, "without a time"),
         )
         if number
@@ -60,7 +65,7 @@ def _lock_wait(event: LockWait) -> str:
 
 def _deadlock(event: Deadlock) -> str:
     circle = ", ".join(f"{one.pid} waits for {one.blocked_by}" for one in event.processes)
-    return f"deadlock: {circle or 'the log does not say of whom'}"
+    return f"deadlock: {circle or 'the log does not name the processes'}"
 
 
 def _statement(event: SlowStatement) -> str:
@@ -74,7 +79,7 @@ def _plan(event: PlanLogged) -> str:
 
 
 def _memory(event: MemoryDump) -> str:
-    size = f"{_size(event.total_bytes)}, {_size(event.used_bytes)} used" if event.complete else "cut off"
+    size = f"{_size(event.total_bytes)}, {_size(event.used_bytes)} used" if event.complete else "incomplete"
     return f"memory of process {event.dumped_pid}: {size}, {len(event.contexts)} contexts"
 
 
@@ -84,7 +89,7 @@ def _error(event: ErrorLogged) -> str:
 
 
 def _ended(event: ProcessEnded) -> str:
-    how = f"ended by signal {event.signal}" if event.signal is not None else f"left with exit code {event.exit_code}"
+    how = f"ended by signal {event.signal}" if event.signal is not None else f"exited with exit code {event.exit_code}"
     return f"{event.process} {event.ended_pid} {how}{_of(event.running)}"
 
 
@@ -98,7 +103,7 @@ def _checkpoint_started(event: CheckpointStarted) -> str:
 
 
 def _checkpoint_completed(event: CheckpointCompleted) -> str:
-    after = "" if event.interval_us is None else f", {event.interval_us / 1e6:.1f} s after the one before"
+    after = "" if event.interval_us is None else f", {event.interval_us / 1e6:.1f} s after the previous one"
     return (
         f"{_kind(event.restartpoint)} complete{_why(event.reasons)}: {event.buffers_written} buffers "
         f"({event.buffers_share * 100:.1f} %) in {event.total_us / 1e6:.3f} s, "

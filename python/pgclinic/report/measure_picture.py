@@ -11,20 +11,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgclinic.model.study import Claim, Study
+from pgclinic.judge.block_means import arm_means
+from pgclinic.judge.evidence import OF_THE_LOAD
+from pgclinic.model.study import Question, Study
 from pgclinic.model.verdict import ClaimVerdict
 from pgclinic.report.interval_picture import Tick
 from pgclinic.report.wording import measure_words, measured_words, stated_figure
-from pgclinic.stats.summary import mean
-from pgclinic.study.blocks import OF_THE_LOAD
-from pgclinic.study.figures import count
+from pgclinic.report.words.figures import count
 
 _LEFT, _RIGHT = 2.0, 96.0
 _TOP, _ROW, _FOOT = 10.0, 52.0, 26.0
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _TICKS = 5
 
-#: From this ratio of the greatest value to the least on, small values could not be told from 0 on a linear axis.
+#: From this ratio of the greatest value to the least on, small values would look like 0 on a linear axis.
 _LOGARITHMIC = 20.0
 
 
@@ -83,14 +83,16 @@ class _Axis:
         return [step * place for place in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
 
-def measure_picture(study: Study, claim: Claim, verdict: ClaimVerdict) -> MeasurePicture | None:
+def measure_picture(study: Study, claim: Question, verdict: ClaimVerdict) -> MeasurePicture | None:
     """None for throughput, for a sweep, which has a picture of its levels, and without a block that can be used."""
     if claim.measure in OF_THE_LOAD or claim.levels or not verdict.blocks:
         return None
     blocks = verdict.blocks
-    values = {claim.arm: [block.arm_value for block in blocks]}
+    control_mean, arm_mean = arm_means(blocks)
+    values, means = {claim.arm: [block.arm_value for block in blocks]}, {claim.arm: arm_mean}
     if claim.reference_value is None:
         values = {claim.control: [block.control_value for block in blocks], **values}
+        means = {claim.control: control_mean, **means}
     reference = [] if claim.reference_value is None else [claim.reference_value]
     axis = _Axis([*reference, *(value for own in values.values() for value in own)])
     numbers = [block.block for block in blocks]
@@ -101,6 +103,7 @@ def measure_picture(study: Study, claim: Claim, verdict: ClaimVerdict) -> Measur
             (arm, tuple(study.arms).index(arm)),
             _TOP + _ROW * (place + 0.72),
             list(zip(numbers, own, strict=True)),
+            means[arm],
         )
         for place, (arm, own) in enumerate(values.items())
     )
@@ -118,20 +121,21 @@ def measure_picture(study: Study, claim: Claim, verdict: ClaimVerdict) -> Measur
     )
 
 
-def _round(claim: Claim, value: float) -> str:
+def _round(claim: Question, value: float) -> str:
     """A tick's value; a round one has no use for a last 0."""
     return re.sub(r"\.0\b", "", measured_words(claim, value))
 
 
-def _row(claim: Claim, axis: _Axis, arm: tuple[str, int], y: float, own: Sequence[tuple[int, float]]) -> Row:
-    middle = mean([value for _, value in own])
+def _row(
+    claim: Question, axis: _Axis, arm: tuple[str, int], y: float, own: Sequence[tuple[int, float]], middle: float
+) -> Row:
     dots = tuple(Tick(at=axis.at(value), text=f"block {block}: {measured_words(claim, value)}") for block, value in own)
     return Row(
         arm=arm[0], index=arm[1], y=y, dots=dots, mean=Tick(at=axis.at(middle), text=measured_words(claim, middle))
     )
 
 
-def _description(claim: Claim, rows: Sequence[Row], blocks: int) -> str:
+def _description(claim: Question, rows: Sequence[Row], blocks: int) -> str:
     """For a reader who cannot see the picture."""
     means = "; ".join(f"{row.arm}: {row.mean.text}" for row in rows)
     stated = ""

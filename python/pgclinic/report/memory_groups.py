@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pgclinic.model.memory import MemoryContext
-from pgclinic.study.figures import number
+from pgclinic.report.words.figures import number
 
 #: Deeper than this is added to the context above: a picture has an end, a tree may have none.
 DEPTH_MAX = 12
 #: To be said where ``leaves_names_out`` is true.
-NAMES_LEFT_OUT = "the server names at most 100 children of one context; the others are among “more child contexts”"
+NAMES_LEFT_OUT = "the server lists at most 100 children of one context; the others are counted in “more child contexts”"
 
 
 @dataclass(frozen=True)

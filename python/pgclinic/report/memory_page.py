@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from pgclinic import __version__
 from pgclinic.model.memory import ContextChange, MemorySnapshot, changes, leaves_names_out
+from pgclinic.report.html_page import assets, content_policy, environment
 from pgclinic.report.icicle import icicle
 from pgclinic.report.memory_groups import NAMES_LEFT_OUT, signed_size, size
-from pgclinic.report.page import assets, content_policy, environment
 
 _STYLES = ("report.css", "icicle.css")
 
@@ -47,14 +47,14 @@ def fact_rows(snapshot: MemorySnapshot, server_version: str) -> tuple[tuple[str,
         ("Process", snapshot.title or str(snapshot.pid)),
         ("Server", f"PostgreSQL {server_version}"),
         ("Memory contexts", f"{size(total.total_bytes)} in {total.contexts:,}"),
-        ("Used in them", f"{size(total.used_bytes)}; {size(total.free_bytes)} free"),
+        ("Used", f"{size(total.used_bytes)}; {size(total.free_bytes)} free"),
     ]
     if snapshot.unread_bytes:
         rows.append(("Not read", f"{size(snapshot.unread_bytes)}: lines of the dump were lost"))
     if snapshot.process is not None:
         rows.append(("Private memory (RssAnon)", size(snapshot.process.rss_anon_bytes)))
         if snapshot.process.pss_bytes is not None:
-            rows.append(("With its share of shared memory (Pss)", size(snapshot.process.pss_bytes)))
+            rows.append(("Proportional memory (Pss)", size(snapshot.process.pss_bytes)))
     return tuple(rows)
 
 

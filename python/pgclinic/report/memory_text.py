@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pgclinic.model.memory import MemorySnapshot, changes, leaves_names_out
 from pgclinic.report.memory_groups import NAMES_LEFT_OUT, ContextGroup, grouped, signed_size, size
-from pgclinic.study.figures import count
+from pgclinic.report.words.figures import count
 
 #: Contexts below this share of the whole are summed up in one line.
 _SHARE_MIN = 0.01
@@ -15,7 +15,7 @@ _CHANGES_MAX = 10
 
 
 def snapshot_text(snapshot: MemorySnapshot, server_version: str) -> str:
-    """One look: what the process is, its sums, and the tree down to one per cent."""
+    """One sample: the process, its sums, and the tree down to one per cent."""
     top = grouped(snapshot.root)
     shown = [group for group in top.walk() if group.total_bytes >= _SHARE_MIN * top.total_bytes]
     rows = [(size(group.total_bytes), size(group.used_bytes), f"{group.contexts:,}", _name(group)) for group in shown]
@@ -44,8 +44,8 @@ def heading(snapshot: MemorySnapshot, server_version: str) -> str:
     return f"process {snapshot.pid}{title}   PostgreSQL {server_version}"
 
 
-def look_text(snapshot: MemorySnapshot, first: MemorySnapshot) -> str:
-    """One look among several, as one line."""
+def sample_text(snapshot: MemorySnapshot, first: MemorySnapshot) -> str:
+    """One of several samples, as one line."""
     at = time.strftime("%H:%M:%S", time.localtime(snapshot.at_s))
     total = snapshot.root.sum()
     rss = "" if snapshot.process is None else f"   RssAnon {size(snapshot.process.rss_anon_bytes)}"
@@ -54,11 +54,11 @@ def look_text(snapshot: MemorySnapshot, first: MemorySnapshot) -> str:
 
 
 def changes_text(snapshots: Sequence[MemorySnapshot]) -> str:
-    """What grew and what shrank between the first look and the last."""
+    """What grew and what shrank between the first and the last sample."""
     first, last = snapshots[0], snapshots[-1]
     changed = changes(first.root, last.root)
     if not changed:
-        return "  no context changed its size"
+        return "  no context changed in size"
     lines = []
     for word, sign in (("grew", 1), ("shrank", -1)):
         some = [change for change in changed if change.grown_bytes * sign > 0]

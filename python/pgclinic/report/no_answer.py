@@ -10,6 +10,7 @@ _REASONS = {
     InvalidReason.STARVED_CPU: "other programs used most of the CPU",
     InvalidReason.NEVER_STARTED: "a server could not be started",
     InvalidReason.CALIBRATION_REFUSED: "the A/A calibration advised against the run",
+    InvalidReason.TWIN_UNLIKE: "the twin is not alike enough to its original",
     InvalidReason.NO_BLOCK: "no block can be used",
 }
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from pgclinic.model.run import Second
 from pgclinic.model.sample import Samples
 from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.observe.deltas import Rate, increase
+from pgclinic.observe.deltas import Rate, happened
 from pgclinic.report.observed_panels import Mark, ObservedTrial, Panel, coloured, panel_of
 from pgclinic.report.observed_series import (
     Track,
@@ -23,7 +22,7 @@ from pgclinic.report.observed_series import (
     second_track,
     wait_track,
 )
-from pgclinic.study.figures import count, counter_words
+from pgclinic.report.words.figures import count, counter_words
 
 #: A horizon that is held back by fewer transactions than this is what a normal load does to it.
 HORIZON_WORTH_SHOWING = 1000.0
@@ -83,10 +82,16 @@ def observed_arms(
     chosen = {arm: chosen_trial(arm, trials, verdict) for arm in study.arms}
     shown = {arm: trial for arm, trial in chosen.items() if trial is not None}
     names = tuple(study.arms)
-    arms = [
-        _observed(names.index(arm), trial, [one for one in seconds if one.trial == trial.spec.number])
-        for arm, trial in shown.items()
-    ]
+    return in_colours(
+        [
+            observed_arm(names.index(arm), trial, [one for one in seconds if one.trial == trial.spec.number])
+            for arm, trial in shown.items()
+        ]
+    )
+
+
+def in_colours(arms: Sequence[ObservedArm]) -> tuple[ObservedArm, ...]:
+    """The same, every part in the colour that it has in all arms."""
     drawn = coloured([one.drawn for one in arms])
     return tuple(replace(one, drawn=own) for one, own in zip(arms, drawn, strict=True))
 
@@ -109,9 +114,10 @@ def _warm_up_s(trial: TrialRecord) -> float:
     return (trial.load.warm_up_s if trial.load is not None else 0.0) or trial.spec.load.warm_up_s
 
 
-def _observed(index: int, trial: TrialRecord, seconds: Sequence[Second]) -> ObservedArm:
+def observed_arm(index: int, trial: TrialRecord, seconds: Sequence[Second], title: str | None = None) -> ObservedArm:
+    """One trial, drawn in the colour of arm ``index``; ``title`` instead of which trial of which block it is."""
     warm_up_s = _warm_up_s(trial)
-    window = _Window(-warm_up_s, trial.load.measured_s if trial.load is not None else 0.0)
+    window = _Window(-warm_up_s, trial.load.span_s if trial.load is not None else 0.0)
     axis = (window.begin_s, round(window.end_s, 3))
     panels, flat = _panels(trial, seconds, window)
     marks = marks_of(trial.samples, window.begin_s, window.end_s)
@@ -121,7 +127,7 @@ def _observed(index: int, trial: TrialRecord, seconds: Sequence[Second]) -> Obse
     return ObservedArm(
         arm=spec.arm,
         index=index,
-        title=f"Trial {spec.number}, block {spec.block}: {window.end_s:g} s measured"
+        title=f"{title or f'Trial {spec.number}, block {spec.block}'}: {round(window.end_s, 1):g} s measured"
         + (f" after {warm_up_s:g} s of warm-up" if warm_up_s else ""),
         events=event_rows(marks, axis),
         begin=_per_cent(0.0, axis),
@@ -148,11 +154,11 @@ def _panels(
     candidates = (
         ("tps", "Transactions", "/s", second_track("TPS", seconds, lambda one: one.tps)),
         ("p99", "p99 latency", " ms", second_track("p99", seconds, _p99_ms)),
-        ("waits", "Backends that are not idle, by what they wait for", "", wait_track(samples, 0.0, end_s)),
+        ("waits", "Backends that are not idle, by wait event", "", wait_track(samples, 0.0, end_s)),
         ("wal", "Write-ahead log", "B/s", rate_track(samples, {"WAL": Rate.WAL_BYTES})),
         ("images", "Full-page images", "/s", rate_track(samples, {"images": Rate.FULL_PAGE_IMAGES})),
         ("pages", "Pages", "/s", pages),
-        ("horizon", "Transactions the horizon is held back by", "", horizon),
+        ("horizon", "Age of the xmin horizon, in transactions", "", horizon),
         ("cpu", "CPU by process type, in cores", "", cpu_track(trial.processes, 0.0, end_s)),
     )
     shown: list[tuple[Panel, Track]] = []
@@ -190,14 +196,11 @@ def _hit_ratio(means: Values) -> str:
 
 def marks_of(samples: Samples, begin_s: float, end_s: float) -> tuple[Mark, ...]:
     """Checkpoints and runs of autovacuum, each when it was first seen to have happened."""
-    marks = []
-    for kind, rate in _EVENTS:
-        taken = [sample for sample in samples.of(rate.view) if sample.rows]
-        for before, after in pairwise(taken):
-            amount = increase(rate.view, before.rows[0], after.rows[0], rate.columns)
-            if amount and after.at_s > begin_s and before.at_s < end_s:
-                marks.append(Mark(kind=kind, at_s=round(min(after.at_s, end_s), 3), count=round(amount)))
-    return tuple(marks)
+    return tuple(
+        Mark(kind=kind, at_s=round(min(at_s, end_s), 3), count=round(amount))
+        for kind, rate in _EVENTS
+        for at_s, amount in happened(samples, rate, begin_s, end_s)
+    )
 
 
 def event_rows(marks: Sequence[Mark], axis: tuple[float, float]) -> tuple[EventRow, ...]:
@@ -225,20 +228,22 @@ def missing_words(samples: Samples) -> tuple[str, ...]:
     """What was not sampled, with the server's reason, and how often a sample is missing."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for view, reason in samples.failed.items():
-        since = "Lost before the end" if samples.of(view) else "Not seen"
+        since = "Incomplete" if samples.of(view) else "Not sampled"
         by_reason.setdefault((since, reason.rstrip(".")), []).append(view.replace("_", " "))
     words = [f"{since}: {' and '.join(sorted(views))}; {reason}." for (since, reason), views in by_reason.items()]
     if samples.gaps:
         moments = count(samples.gaps, "moment")
-        words.append(f"At {moments} a sample was due and did not come in time: there the lines have gaps.")
+        words.append(f"At {moments} a sample was late or missing: the lines have gaps there.")
     counted = any(row.get("full_page_images") is not None for sample in samples.of("wal") for row in sample.rows)
     if samples.of("wal") and not counted:
-        words.append("Not seen: full-page images; this version of the server does not count them.")
+        words.append("Not sampled: full-page images; this version of the server does not count them.")
     return tuple(words)
 
 
 def _without_processes(trial: TrialRecord) -> tuple[str, ...]:
-    return () if trial.processes else ("Not seen: processes; the server is not one that runs on this machine for us.",)
+    return (
+        () if trial.processes else ("Not sampled: processes; the server was not started by pgclinic on this machine.",)
+    )
 
 
 def _table(

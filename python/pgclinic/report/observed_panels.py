@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pgclinic.report.observed_series import REST, RUNNING, Piece, Track, Values
-from pgclinic.study.figures import number, size
+from pgclinic.report.words.figures import number, size
 
 _NONE = "-"
 

@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from pgclinic.model.processes import ProcessKind, ProcessSample
 from pgclinic.model.run import Second
 from pgclinic.model.sample import Samples, Series
 from pgclinic.observe.deltas import Rate, backends_by_wait_event, horizon_age, per_second
-from pgclinic.stats.summary import median
 
 #: Samples further apart than this many of their usual distances have a gap between them.
 _GAP = 1.75
@@ -23,7 +23,7 @@ _GAP = 1.75
 #: An interval shorter than this share of the usual one says little: what grew in 19 ms may be the work of a second.
 _SLIVER = 0.5
 
-#: More areas than this in a stack, or one of less than this share, cannot be told apart; the rest is one area.
+#: More areas than this in a stack, or one of less than this share, cannot be distinguished; the rest is one area.
 PARTS_MAX = 7
 _SHARE_MIN = 0.01
 REST = "the rest"
@@ -104,7 +104,7 @@ def _mean(pieces: Sequence[Piece], line: int) -> float | None:
 
 
 def second_track(name: str, seconds: Sequence[Second], value_of: Callable[[Second], float | None]) -> Track:
-    """Seconds as the load engine told them."""
+    """Seconds as the load engine reported them."""
     ordered = sorted(seconds, key=lambda second: second.second)
     return Track((name,), tuple(Piece(one.second, one.second + 1.0, (value_of(one),)) for one in ordered))
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from importlib import resources
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from pgclinic.analysis.machine_cost import cost_of
+from pgclinic.experiment.extend import blocks_that_decide, needed_by
+from pgclinic.judge.evidence import OF_THE_LOAD
+from pgclinic.model.calibration import Calibration
 from pgclinic.model.compare import Comparison
-from pgclinic.model.prelude import Prelude
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialRecord
@@ -20,25 +19,25 @@ from pgclinic.model.verdict import Verdict
 from pgclinic.report import run_view
 from pgclinic.report.activity_text import activity_tables, why_words
 from pgclinic.report.arms_table import arms_view
+from pgclinic.report.calibration_view import HEADS, calibration_view
 from pgclinic.report.claim_view import ClaimView, claim_view
-from pgclinic.report.compare_text import HEAD, blocks_to_decide, table_rows
+from pgclinic.report.compare_text import blocks_to_decide, table_caption, table_heads, table_rows
 from pgclinic.report.compare_view import compare_view, repeat_comparison
-from pgclinic.report.cost import cost_of, server_words
+from pgclinic.report.html_page import assets, content_policy, environment
 from pgclinic.report.ladder import is_ladder
 from pgclinic.report.ladder_view import ladder_view
-from pgclinic.report.links import linked
 from pgclinic.report.machine_use import machine_use
 from pgclinic.report.observed import observed_arms
 from pgclinic.report.observed_panels import ObservedTrial
 from pgclinic.report.pages_view import pages_view
-from pgclinic.report.prelude_view import HEADS, prelude_view
 from pgclinic.report.series import Chart, ChartData, chart_data
 from pgclinic.report.statements_view import arms_statements
 from pgclinic.report.terminal import more_rows
+from pgclinic.report.twin_text import TWIN_HEADS, twin_view
 from pgclinic.report.wording import capitalised, measure_words
-from pgclinic.study.blocks import OF_THE_LOAD
-from pgclinic.study.extend import blocks_that_decide, needed_by
-from pgclinic.study.figures import count, number
+from pgclinic.report.words.cost import server_words
+from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.figures import count, number
 
 _STYLES = ("uPlot.min.css", "report.css")
 _SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js")
@@ -53,7 +52,7 @@ def render_report(
     verdict: Verdict,
     folder: str = ".",
     comparison: Comparison | None = None,
-    prelude: Prelude | None = None,
+    calibration: Calibration | None = None,
 ) -> str:
     """The whole page. ``folder`` is how the user would name the run folder to judge it again.
 
@@ -75,10 +74,12 @@ def render_report(
             title=capitalised(study.title),
             capitalised=capitalised,
             verdict=verdict,
+            doubts=[doubt_words(doubt) for doubt in verdict.doubts],
             views=views,
             comparison=comparison,
-            compared=table_rows(comparison.measures) if comparison is not None else (),
-            compared_heads=HEAD,
+            compared=table_rows(comparison) if comparison is not None else (),
+            compared_heads=table_heads(comparison) if comparison is not None else (),
+            compared_caption=table_caption(comparison) if comparison is not None else "",
             why=why_words(comparison.causes) if comparison is not None else None,
             activity=activity_tables(comparison.activity) if comparison is not None else (),
             started=run_view.started(run),
@@ -87,8 +88,10 @@ def render_report(
             ladder=ladder_view(run, study, trials, verdict),
             every_arm=arms_view(study, verdict),
             machine=run_view.machine_rows(run),
-            prelude=prelude_view(prelude),
-            prelude_heads=HEADS,
+            calibration=calibration_view(calibration),
+            calibration_heads=HEADS,
+            twin=twin_view(comparison.fidelity) if comparison is not None else None,
+            twin_heads=TWIN_HEADS,
             cost=run_view.cost_rows(trials),
             trust=trust_line(trials, verdict),
             trials=run_view.trial_rows(trials),
@@ -130,7 +133,7 @@ def _more(
         rows = more_rows("compare", folder, blocks_to_decide(comparison, trials))
     else:
         rows = more_rows("study run", folder, blocks_that_decide(needed_by(verdict), trials))
-    return tuple((command, "run more blocks, as many as are likely to decide it") for _, command in rows)
+    return tuple((command, "run more blocks, as many as are expected to decide it") for _, command in rows)
 
 
 def script_json(data: ChartData | list[ObservedTrial]) -> Markup:
@@ -139,19 +142,6 @@ def script_json(data: ChartData | list[ObservedTrial]) -> Markup:
     Line and paragraph separators are legal in JSON and were line ends in older JavaScript, so they are escaped too.
     """
     return Markup(msgspec.json.encode(data).decode().translate(_IN_SCRIPT))
-
-
-def content_policy(script: str = "") -> Markup:
-    """The page's Content-Security-Policy: nothing is loaded, and no script runs but ``script``, known by its hash.
-
-    Inline handlers and javascript: addresses are refused by it, whatever text they came from.
-    """
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    allowed = f"'sha256-{digest}'" if script else "'none'"
-    return Markup(
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
-    )
 
 
 def chart_rows(charts: ChartData, chart: Chart) -> tuple[tuple[str, ...], ...]:
@@ -176,22 +166,3 @@ def trust_line(trials: Sequence[TrialRecord], verdict: Verdict) -> str:
     if cost is not None:
         parts.append(server_words(cost))
     return ", ".join(parts)
-
-
-def environment() -> Environment:
-    """Templates in which everything is escaped and a name that is not given is an error."""
-    made = Environment(
-        loader=PackageLoader("pgclinic.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["linked"] = linked
-    return made
-
-
-def assets(names: Sequence[str]) -> Markup:
-    """Our own and vendored files, put into the page as they are."""
-    folder = resources.files("pgclinic.report") / "assets"
-    return Markup("\n".join((folder / name).read_text(encoding="utf-8") for name in names))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pgclinic.analysis.means import mean_known
 from pgclinic.model.pages import PageFacts
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.arms_table import Table
 from pgclinic.report.wording import claim_of
-from pgclinic.stats.summary import mean
-from pgclinic.study.figures import number, percent
+from pgclinic.report.words.figures import number, percent
 
 _NONE = "-"
 _Read = Callable[[PageFacts], float | None]
@@ -42,22 +42,22 @@ _ROWS: tuple[tuple[str, _Read, Callable[[float], str]], ...] = (
     ("pages of the table", lambda facts: facts.table_pages, number),
     ("pages of the index", lambda facts: facts.index_pages, number),
     (
-        "row versions a sampled page",
+        "row versions per sampled page",
         lambda facts: _of_heap(facts, lambda heap: heap.normal / heap.sampled_pages),
         number,
     ),
     (
-        "line pointers that wait for VACUUM, a page",
+        "dead line pointers per page",
         lambda facts: _of_heap(facts, lambda h: h.dead / h.sampled_pages),
         number,
     ),
-    ("versions in a HOT chain", lambda facts: facts.heap.hot_chain_mean if facts.heap else None, number),
+    ("versions per HOT chain", lambda facts: facts.heap.hot_chain_mean if facts.heap else None, number),
     (
-        "chains without a version that a new snapshot sees",
+        "chains without a version visible to a new snapshot",
         lambda facts: _of_heap(facts, lambda h: h.dead_roots),
         number,
     ),
-    ("index entries a key", lambda facts: facts.leaves.entries_per_key if facts.leaves else None, number),
+    ("index entries per key", lambda facts: facts.leaves.entries_per_key if facts.leaves else None, number),
     ("index entries marked dead", _dead_entries, percent),
     ("pages that are all-visible", _all_visible, percent),
 )
@@ -72,15 +72,10 @@ def pages_view(study: Study, trials: Sequence[TrialRecord], verdict: Verdict) ->
         return None
     rows = []
     for words, read, written in _ROWS:
-        cells = [_mean([read(facts) for facts in seen[arm]]) for arm in arms]
+        cells = [mean_known([read(facts) for facts in seen[arm]]) for arm in arms]
         if any(cell is not None for cell in cells):
             rows.append((words, *(written(cell) if cell is not None else _NONE for cell in cells)))
     first = seen[arms[0]][0]
     name = f"{first.table} and {first.index}" if first.index else first.table
     missing = {f"{one.part.replace('_', ' ')}: {one.reason}" for facts in seen[arms[-1]] for one in facts.missing}
-    return PagesView(Table(f"Inside {name} at the end of a trial", ("", *arms), tuple(rows)), tuple(sorted(missing)))
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return mean(known) if known else None
+    return PagesView(Table(f"Pages of {name} at the end of a trial", ("", *arms), tuple(rows)), tuple(sorted(missing)))

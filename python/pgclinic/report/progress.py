@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pgclinic.model.progress import Progress
 from pgclinic.model.study import Counter
 from pgclinic.model.trial import Probe, TrialOutcome, TrialRecord
-from pgclinic.study.figures import count, number
+from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.figures import count, number
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SPARK_SECONDS = 12
@@ -49,8 +50,10 @@ def live_line(progress: Progress, width: int | None = None) -> str:
 
 
 def place_words(progress: Progress) -> str:
-    """Which block it is, of how many: block 3 of 8, block 3 of at most 9."""
+    """Which block it is, of how many: block 3 of 8, block 3 of at most 9; block 3 where nobody knows how many."""
     what = "A/A calibration" if progress.calibration else "block"
+    if not progress.blocks:
+        return f"{what} {progress.block}"
     # Trials that fail at once take less than any budget allows for.
     blocks = max(progress.block, progress.blocks)
     return f"{what} {progress.block} of {'at most ' if progress.at_most else ''}{blocks}"
@@ -67,7 +70,7 @@ def trial_line(record: TrialRecord, progress: Progress) -> str:
         parts.append(f"{number(hits)} hits/txn")
     if record.probe is not None:
         parts.append(_probe_text(record.probe))
-    parts.extend(f"doubt: {doubt.text}" for doubt in record.doubts)
+    parts.extend(f"doubt: {doubt_words(doubt).text}" for doubt in record.doubts)
     return "   ".join(parts)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from pgclinic.study.figures import span, times
+from pgclinic.judge.evidence import TPS
+from pgclinic.report.words.figures import span, times
 
 #: From this factor on "300x slower" says more than "0.0033x".
 FACTOR_WORTH_SAYING = 20
@@ -48,6 +49,15 @@ def range_words(bounds: tuple[float, float], ratio: float | None = None) -> str:
     if not told_as_factor(middle, high):
         return span(bounds)
     return slower_range(low, high)
+
+
+def range_of_measure(measure: str, bounds: tuple[float, float], ratio: float | None = None) -> str:
+    """The same for a ratio of any measure: only what is counted by the second is slower, pages are fewer."""
+    return range_words(bounds, ratio) if measure == TPS else span(bounds)
+
+
+def ratio_of_measure(measure: str, ratio: float) -> str:
+    return ratio_words(ratio) if measure == TPS else times(ratio)
 
 
 def slower_range(low: float, high: float) -> str:

@@ -6,14 +6,16 @@ import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from pgclinic.analysis.machine_cost import Cost, cost_of
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import ArmFile, Condition, Profile, Study, WarmUpEnd
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.cost import Cost, cost_of
 from pgclinic.report.wording import claim_of
+from pgclinic.report.words.cost import observers_words
+from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.figures import count, number, percent
 from pgclinic.report.workload_words import clients_of, tpcc_rows, warehouses_of
-from pgclinic.study.figures import count, number, percent
 
 Rows = tuple[tuple[str, str], ...]
 
@@ -32,7 +34,7 @@ def arm_rows(study: Study, trials: Sequence[TrialRecord]) -> tuple[tuple[str, st
         condition = own.condition if own is not None else arm.condition
         parts = [f"{key} = {value}" for key, value in sorted(settings.items())]
         parts.extend([*_condition_words(condition), *_change_words(arm)])
-        rows.append((name, arm.about, "; ".join(parts) or "the server's defaults"))
+        rows.append((name, arm.about, "; ".join(parts) or "default settings"))
     return tuple(rows)
 
 
@@ -40,6 +42,9 @@ def _condition_words(condition: Condition | None) -> list[str]:
     words = []
     if condition is not None and condition.horizon_held_by is not None:
         words.append(f"horizon held by a {condition.horizon_held_by.value.replace('_', ' ')}")
+    if condition is not None and condition.replay_horizon is not None:
+        pace = f" in {condition.replay_s:g} s" if condition.replay_s is not None else ""
+        words.append(f"horizon held as in {condition.replay_horizon}{pace}")
     if condition is not None and condition.idle_sessions:
         words.append(count(condition.idle_sessions, "idle session"))
     return words
@@ -53,8 +58,8 @@ def _change_words(arm: ArmFile) -> list[str]:
     if change is None:
         return words
     words += [count(change.clients, "client")] if change.clients is not None else []
-    told = (("data", change.fill), ("scripts", change.scripts), ("probe", change.probe))
-    return [*words, *(f"other {name}" for name, changed in told if changed is not None)]
+    changed_parts = (("data", change.fill), ("scripts", change.scripts), ("probe", change.probe))
+    return [*words, *(f"other {name}" for name, changed in changed_parts if changed is not None)]
 
 
 def workload_rows(run: RunInfo, study: Study, verdict: Verdict, trials: Sequence[TrialRecord] = ()) -> Rows:
@@ -67,7 +72,7 @@ def workload_rows(run: RunInfo, study: Study, verdict: Verdict, trials: Sequence
     rows = [
         ("Server", run.server if run.server.startswith(version) else f"{run.server}; {version}"),
         *(tpcc_rows(workload.tpcc, warehouses_of(profile, trials)) if workload.tpcc is not None else ()),
-        ("Clients", f"{clients}, {protocol}; each begins its next transaction as soon as one has ended"),
+        ("Clients", f"{clients}, {protocol}; each starts its next transaction as soon as one has ended"),
     ]
     if profile is not None:
         rows.append(("Timing", _timing(profile)))
@@ -83,13 +88,13 @@ def _timing(profile: Profile) -> str:
     blocks = block_range(profile)
     warm_up = f"{profile.warm_up_s:g} s of warm-up"
     if profile.warm_up_ends is WarmUpEnd.STEADY:
-        warm_up = f"up to {warm_up}, until it is steady"
+        warm_up = f"up to {warm_up}, until steady"
     return f"{warm_up}, then measured: {measured}; {blocks}"
 
 
 def block_range(profile: Profile) -> str:
     """5 to 20 blocks, or 3 blocks where their number is fixed."""
-    fixed = profile.blocks_min == profile.blocks_max
+    fixed = profile.blocks_fixed is not None
     return count(profile.blocks_max, "block") if fixed else f"{profile.blocks_min} to {profile.blocks_max} blocks"
 
 
@@ -115,7 +120,7 @@ def cost_rows(trials: Sequence[TrialRecord]) -> Rows:
     rows = [
         ("Server", _server(cost)),
         ("Load engine", f"{cost.client_cores:.2f} cores"),
-        ("Observers", _observers(cost)),
+        ("Observers", observers_words(cost)),
         ("Everything else", f"{cost.others_cores:.2f} cores"),
     ]
     if cost.pressure_share is not None:
@@ -129,17 +134,6 @@ def _server(cost: Cost) -> str:
     return f"{cost.server_cores:.2f} of {count(cost.cores, 'core')}"
 
 
-def _observers(cost: Cost) -> str:
-    """All that we do beside the load, and of that what taking samples cost: 0.4 % of one core here, 1 % there."""
-    whole = f"{percent(cost.observer_share)} of the machine"
-    if cost.sampler_share is None:
-        return whole
-    words = f"{whole}; taking samples {percent(cost.sampler_share)} of one core on our side"
-    if cost.sampler_server_share is None:
-        return f"{words}, in the server unknown"
-    return f"{words}, {percent(cost.sampler_server_share)} in its own backend of the server"
-
-
 def trial_rows(trials: Sequence[TrialRecord]) -> tuple[tuple[str, ...], ...]:
     """Every trial in the order in which it ran: number, block, arm, TPS, p50 and p99 latency, remarks."""
     return tuple(_trial_row(trial) for trial in sorted(trials, key=lambda trial: trial.spec.number))
@@ -150,7 +144,7 @@ def _trial_row(trial: TrialRecord) -> tuple[str, ...]:
     load = trial.load
     if trial.outcome is TrialOutcome.FAILED or load is None:
         return (*head, "-", "-", "-", f"failed: {trial.failure or 'no load'}")
-    notes = [doubt.text for doubt in trial.doubts]
+    notes = [doubt_words(doubt).text for doubt in trial.doubts]
     if load.failed:
         notes.append(f"{count(load.failed, 'transaction')} failed")
     latencies = (f"{number(load.latency.p50_us / 1000)} ms", f"{number(load.latency.p99_us / 1000)} ms")
@@ -164,8 +158,8 @@ def repeat_commands(run: RunInfo, folder: str) -> tuple[tuple[str, str], ...]:
         again += profile_words(run.profile)
     again.extend(["--seed", str(run.seed)])
     return (
-        (shlex.join(again), "run the same trials in the same order, on the machine where you type it"),
-        (shlex.join(["pgclinic", "study", "judge", folder]), "judge these trials again; needs no server"),
+        (shlex.join(again), "run the same trials in the same order on this machine"),
+        (shlex.join(["pgclinic", "study", "judge", folder]), "judge these trials again, without a server"),
     )
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from pgclinic.analysis.means import mean_by_place
 from pgclinic.load.by_second import full_seconds
 from pgclinic.model.run import Second
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
-from pgclinic.stats.summary import mean
 
 Values = tuple[float | None, ...]
 
@@ -118,8 +118,7 @@ def _placed(rows: Sequence[Second], length: int, value_of: Callable[[Second], fl
 
 def _mean_values(own: Sequence[Values]) -> Values:
     """The mean of each second over the trials that have it."""
-    columns = [[value for value in column if value is not None] for column in zip(*own, strict=True)]
-    return tuple(round(mean(column), 2) if column else None for column in columns)
+    return tuple(None if value is None else round(value, 2) for value in mean_by_place(own))
 
 
 def _published(study: Study, arms: Sequence[str]) -> tuple[Steps, ...]:

@@ -1,6 +1,6 @@
 """The staircase: published and measured TPS of a ladder's arms, one step each, on one logarithmic axis.
 
-Steps have equal widths, told in per cent, so that the picture fits its box without scaling its text; heights are
+Steps have equal widths, in per cent, so that the picture fits its box without scaling its text; heights are
 pixels. A decade is equally high everywhere, for a factor of ten is the same fall from 7,000 as from 0.7.
 """
 
@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pgclinic.report.ladder import Rung
+from pgclinic.report.ladder import LadderStep
 
 _TOP = 34.0
 _BOTTOM = 36.0
@@ -102,40 +102,40 @@ class _Axis:
         return tuple(GridLine(y=self.y(10.0**power), text=_power_text(power)) for power in powers)
 
 
-def staircase(rungs: Sequence[Rung]) -> Staircase | None:
-    """Lay out the rungs; None where there is not one figure to draw."""
-    values = [value for rung in rungs for value in _values(rung)]
+def staircase(ladder: Sequence[LadderStep]) -> Staircase | None:
+    """Lay out the steps; None where there is not one figure to draw."""
+    values = [value for ladder_step in ladder for value in _values(ladder_step)]
     if not values:
         return None
     axis = _Axis(values)
     steps: list[Step] = []
-    for index, rung in enumerate(rungs):
+    for index, ladder_step in enumerate(ladder):
         before = steps[-1] if steps else None
-        steps.append(_step(rung, axis, before, (index * 100 / len(rungs), (index + 1) * 100 / len(rungs))))
+        steps.append(_step(ladder_step, axis, before, (index * 100 / len(ladder), (index + 1) * 100 / len(ladder))))
     return Staircase(
         height=axis.bottom + _FOOT,
-        width_min=round(_column(rungs) * len(rungs)),
+        width_min=round(_column(ladder) * len(ladder)),
         bottom=axis.bottom,
         grid=axis.grid(),
         steps=tuple(steps),
-        description=_description(rungs),
+        description=_description(ladder),
     )
 
 
-def _values(rung: Rung) -> list[float]:
+def _values(ladder_step: LadderStep) -> list[float]:
     """Every TPS that must find its place on the axis."""
-    seen = rung.seen
-    told = (seen.published_tps, *((seen.tps, seen.tps_low, seen.tps_high) if _was_measured(rung) else ()))
-    return [value for value in told if value is not None and value > 0]
+    seen = ladder_step.seen
+    values = (seen.published_tps, *((seen.tps, seen.tps_low, seen.tps_high) if _was_measured(ladder_step) else ()))
+    return [value for value in values if value is not None and value > 0]
 
 
-def _was_measured(rung: Rung) -> bool:
-    return rung.seen.refusal is None and rung.seen.trials > 0
+def _was_measured(ladder_step: LadderStep) -> bool:
+    return ladder_step.seen.refusal is None and ladder_step.seen.trials > 0
 
 
-def _step(rung: Rung, axis: _Axis, before: Step | None, sides: tuple[float, float]) -> Step:
-    seen = rung.seen
-    published, measured = _published(rung, axis), _measured(rung, axis)
+def _step(ladder_step: LadderStep, axis: _Axis, before: Step | None, sides: tuple[float, float]) -> Step:
+    seen = ladder_step.seen
+    published, measured = _published(ladder_step, axis), _measured(ladder_step, axis)
     if published is not None:
         published = _placed(published, sides, -_APART, before.published if before is not None else None)
     if measured is not None:
@@ -148,28 +148,28 @@ def _step(rung: Rung, axis: _Axis, before: Step | None, sides: tuple[float, floa
         published=published,
         measured=measured,
         refusal=seen.refusal,
-        published_fall=rung.published.text if rung.published is not None else "",
-        measured_fall=rung.measured.text if rung.measured is not None else "",
+        published_fall=ladder_step.published.text if ladder_step.published is not None else "",
+        measured_fall=ladder_step.measured.text if ladder_step.measured is not None else "",
     )
 
 
-def _published(rung: Rung, axis: _Axis) -> Tread | None:
-    tps = rung.seen.published_tps
-    return Tread(y=axis.y(tps), text=rung.published_text) if tps else None
+def _published(ladder_step: LadderStep, axis: _Axis) -> Tread | None:
+    tps = ladder_step.seen.published_tps
+    return Tread(y=axis.y(tps), text=ladder_step.published_text) if tps else None
 
 
-def _measured(rung: Rung, axis: _Axis) -> Tread | None:
+def _measured(ladder_step: LadderStep, axis: _Axis) -> Tread | None:
     """The measured step with its interval; without a commit it is an open mark at its upper limit."""
-    seen = rung.seen
-    if not _was_measured(rung):
+    seen = ladder_step.seen
+    if not _was_measured(ladder_step):
         return None
     if seen.tps <= 0:
-        return Tread(y=axis.y(seen.tps_high), text=rung.measured_text, open=True) if seen.tps_high else None
+        return Tread(y=axis.y(seen.tps_high), text=ladder_step.measured_text, open=True) if seen.tps_high else None
     bar = None
     if seen.tps_low is not None and seen.tps_high is not None:
         # An interval that reaches down to nothing ends where the axis does.
         bar = (axis.y(seen.tps_high), axis.y(max(seen.tps_low, 10.0**axis.first)))
-    return Tread(y=axis.y(seen.tps), text=rung.measured_text, bar=bar)
+    return Tread(y=axis.y(seen.tps), text=ladder_step.measured_text, bar=bar)
 
 
 def _placed(tread: Tread, sides: tuple[float, float], shift: float, before: Tread | None) -> Tread:
@@ -193,8 +193,8 @@ def _with_texts_apart(published: Tread | None, measured: Tread | None) -> tuple[
     return replace(published, text_y=above), replace(measured, text_y=below)
 
 
-def _column(rungs: Sequence[Rung]) -> float:
-    longest = max(len(_cut(rung.seen.arm)) for rung in rungs)
+def _column(ladder: Sequence[LadderStep]) -> float:
+    longest = max(len(_cut(ladder_step.seen.arm)) for ladder_step in ladder)
     return max(_COLUMN_MIN, _LETTER * longest + 14)
 
 
@@ -207,15 +207,17 @@ def _power_text(power: int) -> str:
     return f"{10**power:,}" if power >= 0 else f"{10.0**power:.{-power}f}"
 
 
-def _description(rungs: Sequence[Rung]) -> str:
-    """What a reader who cannot see the picture is told instead; the table below it holds the same figures."""
+def _description(ladder: Sequence[LadderStep]) -> str:
+    """The text for readers who cannot see the picture; the table below has the same figures."""
     parts = []
-    for rung in rungs:
-        seen = rung.seen
-        limits = f" (95 per cent interval {rung.limits_text})" if rung.limits_text and _was_measured(rung) else ""
-        here = f"here {rung.measured_text}{limits}"
-        parts.append(f"{seen.arm}: published {rung.published_text}, {here}")
+    for ladder_step in ladder:
+        seen = ladder_step.seen
+        limits = (
+            f" (95 % CI {ladder_step.limits_text})" if ladder_step.limits_text and _was_measured(ladder_step) else ""
+        )
+        here = f"here {ladder_step.measured_text}{limits}"
+        parts.append(f"{seen.arm}: published {ladder_step.published_text}, {here}")
     return (
-        "A staircase of transactions per second on a logarithmic axis, one step an arm, each with what the arms before "
-        f"it have. {'; '.join(parts)}."
+        "A staircase of transactions per second on a logarithmic axis, one step per arm, each with the settings "
+        f"of the arms before it. {'; '.join(parts)}."
     )

@@ -14,7 +14,7 @@ from pgclinic.observe.statements import statements_seen
 from pgclinic.pg.version import parse_version
 from pgclinic.report.arms_table import Table
 from pgclinic.report.observed import chosen_trial
-from pgclinic.study.figures import count, number, size
+from pgclinic.report.words.figures import count, number, size
 
 TOP = 10
 _NONE = "-"
@@ -59,23 +59,34 @@ def arms_statements(study: Study, trials: Sequence[TrialRecord], verdict: Verdic
     shown = []
     for index, arm in enumerate(study.arms):
         trial = chosen_trial(arm, trials, verdict)
-        if trial is None or trial.server_version is None:
-            continue
-        major = parse_version(trial.server_version).major
-        seen = statements_seen(trial.samples, trial.load, trial.events, major=major, limit=TOP)
-        if seen.counted_by_server or len(seen.statements) > 1 or any(one.plans for one in seen.statements):
-            shown.append(_shown(index, trial, seen))
+        one = arm_statements(index, trial) if trial is not None else None
+        if one is not None:
+            shown.append(one)
     return tuple(shown)
 
 
-def _shown(index: int, trial: TrialRecord, seen: StatementsSeen) -> ArmStatements:
+def arm_statements(index: int, trial: TrialRecord, title: str | None = None) -> ArmStatements | None:
+    """One trial's, None where nothing more is known than that its only statement was its transaction.
+
+    ``title`` instead of which trial of which block it is.
+    """
+    if trial.server_version is None:
+        return None
+    major = parse_version(trial.server_version).major
+    seen = statements_seen(trial.samples, trial.load, trial.events, major=major, limit=TOP)
+    if seen.counted_by_server or len(seen.statements) > 1 or any(one.plans for one in seen.statements):
+        return _shown(index, trial, seen, title or f"Trial {trial.spec.number}, block {trial.spec.block}")
+    return None
+
+
+def _shown(index: int, trial: TrialRecord, seen: StatementsSeen, title: str) -> ArmStatements:
     cells = _counted_cells if seen.counted_by_server else _engine_cells
     return ArmStatements(
         arm=trial.spec.arm,
         index=index,
-        title=f"Trial {trial.spec.number}, block {trial.spec.block}",
+        title=title,
         table=Table(
-            caption=f"The statements of {trial.spec.arm} that took most time, most first",
+            caption=f"The statements of {trial.spec.arm} with the highest total time",
             heads=_HEADS if seen.counted_by_server else _ENGINE_HEADS,
             rows=tuple(cells(one) for one in seen.statements),
         ),
@@ -139,12 +150,10 @@ def _plan(one: StatementSeen, plan: StatementPlan) -> PlanShown:
 
 def _notes(seen: StatementsSeen) -> tuple[str, ...]:
     by_server = (
-        "Calls and what they cost are pg_stat_statements' own, warm-up included; percentiles are what clients waited "
-        "while measuring. A wait's figure is how many sessions waited so at a time."
+        "Calls and their cost are those of pg_stat_statements, including the warm-up; percentiles are client latencies "
+        "while measuring. The figure of a wait is the mean number of sessions waiting."
     )
-    by_engine = (
-        "The server counted no statements (pg_stat_statements): the figures are the load engine's, as clients waited."
-    )
+    by_engine = "The server counted no statements (pg_stat_statements): the figures are latencies of the load engine."
     return (by_server if seen.counted_by_server else by_engine, _how_joined(seen.fingerprints_by), *_plan_words(seen))
 
 
@@ -153,7 +162,7 @@ def _log_words(events: TrialEvents) -> tuple[str, ...]:
     if events.problem is not None:
         return (f"No plans: {events.problem}.",)
     if events.unread_bytes:
-        return (f"Plans are those of the log's first part; {size(events.unread_bytes)} of it were not read.",)
+        return (f"Plans are those of the first part of the log; {size(events.unread_bytes)} of it were not read.",)
     return ()
 
 
@@ -161,13 +170,13 @@ def _how_joined(method: FingerprintMethod) -> str:
     if method is FingerprintMethod.PARSER:
         return "The engine's statements and the server's are matched by fingerprints of PostgreSQL's own parser."
     return (
-        "The engine's statements and the server's are matched by their words without constants, as pglast is not "
-        "installed: pip install 'pgclinic[sql]' brings PostgreSQL's own parser."
+        "The engine's statements and the server's are matched by their words without constants, as pglast, "
+        "PostgreSQL's own parser as a library, could not be loaded."
     )
 
 
 def _plan_words(seen: StatementsSeen) -> tuple[str, ...]:
     parts = [f"{seen.plans_by_query_id:,} by query id"] if seen.plans_by_query_id else []
     parts += [f"{seen.plans_by_fingerprint:,} by the fingerprint of their text"] if seen.plans_by_fingerprint else []
-    parts += [f"{seen.plans_unmatched:,} belong to none of these"] if seen.plans_unmatched else []
-    return (f"Plans in the log found their statement: {', '.join(parts)}.",) if parts else ()
+    parts += [f"{seen.plans_unmatched:,} not matched"] if seen.plans_unmatched else []
+    return (f"Plans in the log matched to statements: {', '.join(parts)}.",) if parts else ()

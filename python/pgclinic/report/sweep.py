@@ -10,14 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgclinic.model.study import Claim, Study
+from pgclinic.judge.block_means import fitted_ends, level_means
+from pgclinic.model.study import Question, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import ClaimVerdict
 from pgclinic.report.interval_picture import Tick
 from pgclinic.report.staircase import GridLine
 from pgclinic.report.wording import measure_words, measured_words
-from pgclinic.stats.summary import mean
-from pgclinic.study.figures import number, times
+from pgclinic.report.words.figures import number, times
 
 _TOP, _HEIGHT, _FOOT = 18.0, 200.0, 30.0
 _LEFT, _RIGHT = 18.0, 94.0
@@ -68,9 +68,10 @@ class _Points:
     levels: tuple[float, ...]
     blocks: tuple[tuple[int, tuple[float, ...]], ...]
 
-    def middle(self, level: int) -> float:
-        """The geometric mean over the blocks."""
-        return math.exp(mean([math.log(values[level]) for _, values in self.blocks]))
+    @property
+    def middles(self) -> tuple[float, ...]:
+        """The geometric mean of each level over the blocks."""
+        return level_means([values for _, values in self.blocks])
 
 
 @dataclass(frozen=True)
@@ -93,15 +94,15 @@ def _share(value: float, ends: tuple[float, float]) -> float:
     return math.log(value / ends[0]) / math.log(ends[1] / ends[0])
 
 
-def sweep_of(study: Study, claim: Claim, trials: Sequence[TrialRecord], verdict: ClaimVerdict) -> Sweep | None:
+def sweep_of(study: Study, claim: Question, trials: Sequence[TrialRecord], verdict: ClaimVerdict) -> Sweep | None:
     """None for a claim about two arms, or where no block can be used."""
     points = _points(study, claim, trials, verdict)
     if points is None or verdict.interval is None:
         return None
-    first, last = _ends(points, verdict.interval.ratio)
-    told = first * claim.published_ratio if claim.published_ratio is not None else None
+    first, last = fitted_ends(points.levels, points.middles, verdict.interval.ratio)
+    published_value = first * claim.published_ratio if claim.published_ratio is not None else None
     shown = [value for _, values in points.blocks for value in values] + [first, last]
-    shown += [told] if told is not None else []
+    shown += [published_value] if published_value is not None else []
     axes = _Axes(
         levels=(points.levels[0], points.levels[-1]),
         values=(min(shown) / 1.15, max(shown) * 1.15),
@@ -113,7 +114,7 @@ def sweep_of(study: Study, claim: Claim, trials: Sequence[TrialRecord], verdict:
         levels=tuple(Tick(at=axes.x(level), text=number(level)) for level in points.levels),
         dots=_dots(claim, points, axes),
         fitted=axes.line(first, last),
-        published=axes.line(first, told) if told is not None else None,
+        published=axes.line(first, published_value) if published_value is not None else None,
         axes=f"{measure_words(claim)} by level, both axes logarithmic",
         description=_description(claim, points, verdict.interval.ratio),
         caption=f"The levels: {measure_words(claim)}, geometric mean of {len(points.blocks)} blocks",
@@ -122,7 +123,7 @@ def sweep_of(study: Study, claim: Claim, trials: Sequence[TrialRecord], verdict:
     )
 
 
-def _points(study: Study, claim: Claim, trials: Sequence[TrialRecord], verdict: ClaimVerdict) -> _Points | None:
+def _points(study: Study, claim: Question, trials: Sequence[TrialRecord], verdict: ClaimVerdict) -> _Points | None:
     ran = {trial.spec.arm for trial in trials}
     arms = tuple(arm for arm in claim.levels if arm in ran)
     levels = tuple(level for arm in arms if (level := study.arms[arm].level) is not None)
@@ -132,22 +133,13 @@ def _points(study: Study, claim: Claim, trials: Sequence[TrialRecord], verdict: 
     return _Points(arms=arms, levels=levels, blocks=blocks)
 
 
-def _ends(points: _Points, ratio: float) -> tuple[float, float]:
-    """The fitted line at the first and the last level: through the middle of all points, as steep as ``ratio``."""
-    logs = [math.log(level) for level in points.levels]
-    steepness = math.log(ratio) / (logs[-1] - logs[0])
-    height = mean([math.log(points.middle(level)) for level in range(len(logs))])
-    first = height - steepness * (mean(logs) - logs[0])
-    return math.exp(first), math.exp(first) * ratio
-
-
 def _between(points: _Points, ends: tuple[float, float], level: float) -> float:
     """The value of a straight line, both axes logarithmic, at a level."""
     share = _share(level, (points.levels[0], points.levels[-1]))
     return ends[0] * math.exp(share * math.log(ends[1] / ends[0]))
 
 
-def _dots(claim: Claim, points: _Points, axes: _Axes) -> tuple[Dot, ...]:
+def _dots(claim: Question, points: _Points, axes: _Axes) -> tuple[Dot, ...]:
     return tuple(
         Dot(x=axes.x(level), y=axes.y(value), text=f"{arm}, block {block}: {measured_words(claim, value)}")
         for block, values in points.blocks
@@ -155,7 +147,7 @@ def _dots(claim: Claim, points: _Points, axes: _Axes) -> tuple[Dot, ...]:
     )
 
 
-def _grid(claim: Claim, axes: _Axes) -> tuple[GridLine, ...]:
+def _grid(claim: Question, axes: _Axes) -> tuple[GridLine, ...]:
     """Round values; powers of ten alone where there would be too many."""
     low, high = axes.values
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -166,26 +158,25 @@ def _grid(claim: Claim, axes: _Axes) -> tuple[GridLine, ...]:
     return tuple(GridLine(y=axes.y(value), text=measured_words(claim, value)) for value in values)
 
 
-def _rows(claim: Claim, points: _Points, ends: tuple[float, float]) -> tuple[tuple[str, ...], ...]:
+def _rows(claim: Question, points: _Points, ends: tuple[float, float]) -> tuple[tuple[str, ...], ...]:
     rows = []
-    for place, (arm, level) in enumerate(zip(points.arms, points.levels, strict=True)):
-        value = points.middle(place)
+    for arm, level, value in zip(points.arms, points.levels, points.middles, strict=True):
         published = claim.published_ratio
-        told = times(_between(points, (1.0, published), level)) if published is not None else "-"
+        published_cell = times(_between(points, (1.0, published), level)) if published is not None else "-"
         fitted = measured_words(claim, _between(points, ends, level))
-        of_first = times(value / points.middle(0))
-        rows.append((arm, number(level), measured_words(claim, value), of_first, fitted, told))
+        of_first = times(value / points.middles[0])
+        rows.append((arm, number(level), measured_words(claim, value), of_first, fitted, published_cell))
     return tuple(rows)
 
 
-def _description(claim: Claim, points: _Points, ratio: float) -> str:
-    """What a reader who cannot see the picture is told instead."""
+def _description(claim: Question, points: _Points, ratio: float) -> str:
+    """The text for readers who cannot see the picture."""
     means = "; ".join(
-        f"level {number(level)}: {measured_words(claim, points.middle(place))}"
-        for place, level in enumerate(points.levels)
+        f"level {number(level)}: {measured_words(claim, value)}"
+        for level, value in zip(points.levels, points.middles, strict=True)
     )
-    told = claim.published_ratio
-    published = f", the published one to {times(told)}" if told is not None else ""
+    published_ratio = claim.published_ratio
+    published = f", the published one to {times(published_ratio)}" if published_ratio is not None else ""
     return (
         f"{measure_words(claim)} by level, both axes logarithmic. Means: {means}. From the first level to the last the "
         f"line through all blocks goes to {times(ratio)}{published}."

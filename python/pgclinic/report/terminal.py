@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import io
-import math
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TextIO
 
-from rich.console import Console
 from rich.text import Text
 
-from pgclinic.model.study import Claim, Study
+from pgclinic.analysis.machine_cost import cost_of
+from pgclinic.experiment.extend import blocks_that_decide, needed_by
+from pgclinic.judge.block_means import block_spread
+from pgclinic.model.doubt import Doubt
+from pgclinic.model.study import Question, Study
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.verdict import ClaimVerdict, MechanismSeen, PublishedSeen, Verdict, VerdictWord
-from pgclinic.report.cost import cost_of, server_words
-from pgclinic.report.ladder import is_ladder, rungs_of
+from pgclinic.model.verdict import ClaimVerdict, MechanismSeen, PublishedSeen, Verdict
+from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.report.colour import rendered
+from pgclinic.report.ladder import is_ladder, ladder_steps
 from pgclinic.report.ladder_text import ladder_lines
-from pgclinic.report.quantities import range_words
-from pgclinic.report.visible import visible_one_by_one
+from pgclinic.report.quantities import range_of_measure
 from pgclinic.report.wording import answer, claim_of, interval_text, outcome, reason_for_invalid, stated, word_in_full
-from pgclinic.stats.summary import standard_deviation
-from pgclinic.study.extend import blocks_that_decide, needed_by
-from pgclinic.study.figures import count, counter_words, number, percent
+from pgclinic.report.words.cost import server_words
+from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.figures import count, counter_words, number, percent
 
 _STYLES = {
     VerdictWord.REPLICATED: "bold green",
@@ -41,17 +41,14 @@ _WINDOWS_SHOWN = 8
 
 @dataclass(frozen=True)
 class Places:
-    """Where the run is kept and where its report lies, as the user would type them; None where they are not written."""
+    """The run folder and the report, as the user would type them; None if they are not written.
+
+    ``resume_note`` is what must be added to the command that continues the run, such as a password.
+    """
 
     folder: str | None = None
     report: str | None = None
-
-
-def colour_wanted(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Colour only for a terminal that can show it and a user who has not refused it (no-color.org)."""
-    if environment.get("NO_COLOR"):
-        return False
-    return stream.isatty() and environment.get("TERM") != "dumb"
+    resume_note: str | None = None
 
 
 def verdict_text(
@@ -68,7 +65,7 @@ def verdict_text(
     if is_ladder(verdict):
         _ladder(text, study, trials, verdict, places, width)
         text.rstrip()
-        return _rendered(text, colour)
+        return rendered(text, colour)
     for index, claim_verdict in enumerate(verdict.claims):
         if index:
             text.append("\n")
@@ -82,19 +79,19 @@ def verdict_text(
         for label, content in rows:
             _row(text, label, content, width)
     text.rstrip()
-    return _rendered(text, colour)
+    return rendered(text, colour)
 
 
 def _ladder(
     text: Text, study: Study, trials: Sequence[TrialRecord], verdict: Verdict, places: Places, width: int
 ) -> None:
-    """The headline, the ladder it stands for, and every other claim in a line, for a ladder has one a rung."""
+    """The headline, the ladder it stands for, and every other claim in a line, for a ladder has one a step."""
     claim = claim_of(study, verdict.headline)
     _headline(text, claim, verdict.headline, width)
     for label, content in _claim_rows(claim, verdict.headline, width):
         _row(text, label, content, width)
     text.append("\n")
-    for index, line in enumerate(ladder_lines(rungs_of(study, verdict), width)):
+    for index, line in enumerate(ladder_lines(ladder_steps(study, verdict), width)):
         text.append(f"{line}\n", style="dim" if index < 2 else "")
     text.append("\n")
     _claim_lines(text, study, verdict.claims[1:], width)
@@ -114,7 +111,7 @@ def _claim_lines(text: Text, study: Study, claims: Sequence[ClaimVerdict], width
     # Where the longest would not fit under one another, every claim takes the room that it needs.
     space = space if 2 + space + 3 + max(map(len, sentences)) <= width else 0
     for one, sentence in zip(claims, sentences, strict=True):
-        word, limits = f"  {word_in_full(one).upper():<{space}}", _limits(one)
+        word, limits = f"  {word_in_full(one).upper():<{space}}", _limits(claim_of(study, one).measure, one)
         fits = len(word) + 3 + len(sentence) + 3 + len(limits) <= width
         gap = "   " if len(word) + 3 + len(sentence) <= width else "\n    "
         text.append(word, style=_STYLES[one.word])
@@ -122,16 +119,16 @@ def _claim_lines(text: Text, study: Study, claims: Sequence[ClaimVerdict], width
     text.append("\n")
 
 
-def _limits(verdict: ClaimVerdict) -> str:
+def _limits(measure: str, verdict: ClaimVerdict) -> str:
     interval = verdict.interval
     if verdict.word is VerdictWord.INVALID or interval is None or interval.low is None or interval.high is None:
         return ""
-    return range_words((interval.low, interval.high), interval.ratio)
+    return range_of_measure(measure, (interval.low, interval.high), interval.ratio)
 
 
-def _headline(text: Text, claim: Claim, verdict: ClaimVerdict, width: int) -> None:
+def _headline(text: Text, claim: Question, verdict: ClaimVerdict, width: int) -> None:
     word = word_in_full(verdict).upper()
-    sentence, interval = outcome(claim, verdict), interval_text(verdict.interval)
+    sentence, interval = outcome(claim, verdict), interval_text(verdict.interval, claim.measure)
     text.append(word, style=_STYLES[verdict.word])
     if verdict.word is VerdictWord.INVALID:
         _no_answer(text, claim, verdict, width)
@@ -147,7 +144,7 @@ def _headline(text: Text, claim: Claim, verdict: ClaimVerdict, width: int) -> No
     _row(text, "interval", interval, width)
 
 
-def _no_answer(text: Text, claim: Claim, verdict: ClaimVerdict, width: int) -> None:
+def _no_answer(text: Text, claim: Question, verdict: ClaimVerdict, width: int) -> None:
     """The reason first: a figure that is refused must not be read as the result."""
     reason = answer(claim, verdict)
     if len(word_in_full(verdict)) + 3 + len(reason) <= width:
@@ -156,10 +153,16 @@ def _no_answer(text: Text, claim: Claim, verdict: ClaimVerdict, width: int) -> N
         text.append("\n")
         _row(text, "no answer", reason.removeprefix("No answer: "), width)
     if verdict.interval is not None:
-        _row(text, "refused", f"{outcome(claim, verdict)}, {interval_text(verdict.interval)}", width, style="dim")
+        _row(
+            text,
+            "refused",
+            f"{outcome(claim, verdict)}, {interval_text(verdict.interval, claim.measure)}",
+            width,
+            style="dim",
+        )
 
 
-def _claim_rows(claim: Claim, verdict: ClaimVerdict, width: int) -> Iterator[tuple[str, str]]:
+def _claim_rows(claim: Question, verdict: ClaimVerdict, width: int) -> Iterator[tuple[str, str]]:
     if verdict.word is VerdictWord.INVALID:
         yield "reason", reason_for_invalid(verdict)
     if verdict.word is VerdictWord.INCONCLUSIVE:
@@ -174,23 +177,23 @@ def _claim_rows(claim: Claim, verdict: ClaimVerdict, width: int) -> Iterator[tup
 
 
 def _other(seen: PublishedSeen) -> str:
-    place = "inside the interval" if seen.supported else "outside"
+    place = "inside the CI" if seen.supported else "outside"
     return f"{seen.text} ({place}{', nearest' if seen.nearest else ''})"
 
 
 def _needs(verdict: ClaimVerdict) -> str:
     if verdict.blocks_needed is None:
-        return "more blocks alone would hardly decide it: the ratio lies too near to an edge"
+        return "more blocks are not expected to decide it: the ratio is too close to a limit"
     return f"about {count(verdict.blocks_needed, 'more block')} to decide it"
 
 
 def _mechanism(seen: MechanismSeen) -> str:
     control = "unknown" if seen.control is None else counter_words(seen.counter, seen.control)
     arm = "unknown" if seen.arm is None else counter_words(seen.counter, seen.arm)
-    return f"{seen.about} {control} -> {arm}" + ("" if seen.moved else " (did not move as claimed)")
+    return f"{seen.about} {control} -> {arm}" + ("" if seen.moved else " (did not change as claimed)")
 
 
-def _windows(claim: Claim, verdict: ClaimVerdict, width: int) -> Iterator[tuple[str, str]]:
+def _windows(claim: Question, verdict: ClaimVerdict, width: int) -> Iterator[tuple[str, str]]:
     shown = verdict.windows[:_WINDOWS_SHOWN]
     published = [number(window.published_tps) for window in shown]
     measured = ["-" if window.measured_tps is None else number(window.measured_tps) for window in shown]
@@ -207,16 +210,22 @@ def _windows(claim: Claim, verdict: ClaimVerdict, width: int) -> Iterator[tuple[
 
 def _trust_rows(trials: Sequence[TrialRecord], verdict: Verdict) -> Iterator[tuple[str, str]]:
     yield "trust", _trust(trials, verdict.headline, verdict)
-    for doubt in verdict.doubts:
-        yield "doubt", doubt.text
-        yield "advice", doubt.advice
+    yield from doubt_rows(verdict.doubts)
+
+
+def doubt_rows(doubts: Sequence[Doubt]) -> Iterator[tuple[str, str]]:
+    """Each doubt and what to do about it, as rows of label and content."""
+    for doubt in doubts:
+        words = doubt_words(doubt)
+        yield "doubt", words.text
+        yield "advice", words.advice
 
 
 def _trust(trials: Sequence[TrialRecord], claim: ClaimVerdict, verdict: Verdict) -> str:
     parts = []
-    if len(claim.blocks) > 1:
-        spread = standard_deviation([math.log(block.ratio) for block in claim.blocks])
-        parts.append(f"blocks differ by {percent(math.expm1(spread))}")
+    spread = block_spread(claim.blocks)
+    if spread is not None:
+        parts.append(f"blocks differ by {percent(spread)}")
     cost = cost_of(trials)
     if cost is not None:
         parts.append(server_words(cost))
@@ -227,15 +236,17 @@ def _trust(trials: Sequence[TrialRecord], claim: ClaimVerdict, verdict: Verdict)
     return "; ".join(part for part in (", ".join(parts), doubts) if part)
 
 
-def more_rows(verb: str, folder: str, blocks: int | None) -> Iterator[tuple[str, str]]:
-    """The command that runs a run on to so many blocks."""
+def more_rows(verb: str, folder: str, blocks: int | None, note: str | None = None) -> Iterator[tuple[str, str]]:
+    """The command that continues a run to this total number of blocks, and what must be added to it."""
     if blocks is not None:
         yield "continue", shlex.join(["pgclinic", *verb.split(), "--resume", folder, "--blocks", str(blocks)])
+        if note is not None:
+            yield "", note
 
 
 def _place_rows(places: Places, blocks: int | None) -> Iterator[tuple[str, str]]:
     if places.folder is not None:
-        yield from more_rows("study run", places.folder, blocks)
+        yield from more_rows("study run", places.folder, blocks, places.resume_note)
     if places.report is not None:
         yield "report", places.report
     if places.folder is not None:
@@ -243,7 +254,7 @@ def _place_rows(places: Places, blocks: int | None) -> Iterator[tuple[str, str]]
 
 
 def _row(text: Text, label: str, content: str, width: int, style: str = "") -> None:
-    """A label and its content; long content goes on under its own beginning. Commands and paths are never broken."""
+    """A label and its content, wrapped with a hanging indent. Commands and paths are never wrapped."""
     indent = " " * (2 + _LABEL_WIDTH)
     if label in ("report", "again", "continue", "windows", ""):
         lines = [content]
@@ -252,19 +263,3 @@ def _row(text: Text, label: str, content: str, width: int, style: str = "") -> N
     text.append(f"  {label:<{_LABEL_WIDTH}}", style="dim")
     text.append(f"\n{indent}".join(lines or [""]), style=style)
     text.append("\n")
-
-
-def _rendered(text: Text, colour: bool) -> str:
-    out = io.StringIO()
-    text.plain = visible_one_by_one(text.plain)
-    # Text does its own wrapping above, so the console must not wrap again.
-    console = Console(
-        file=out,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        no_color=not colour,
-        highlight=False,
-        legacy_windows=False,
-    )
-    console.print(text, soft_wrap=True, end="")
-    return out.getvalue()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pgclinic.model.study import Bound, Claim, Counter, Direction, Revision, Study
-from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
+from pgclinic.judge.evidence import DECLINE, TPS
+from pgclinic.judge.reasons import refusing
+from pgclinic.model.study import Bound, Counter, Direction, Question, Revision, Study
+from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.no_answer import no_answer
-from pgclinic.report.quantities import FACTOR_WORTH_SAYING, factor, range_words, slower, told_as_factor
-from pgclinic.study.blocks import DECLINE, TPS
-from pgclinic.study.figures import count, counter_words, number, times
+from pgclinic.report.quantities import FACTOR_WORTH_SAYING, factor, range_of_measure, slower, told_as_factor
+from pgclinic.report.words.figures import count, counter_words, number, times
+from pgclinic.report.words.reasons import sentence_of
 
 #: A mark beside every word, so that colour is never the only difference.
 MARKS = {
@@ -46,9 +49,9 @@ _DIRECTIONS = {
 _BOUNDS = {Bound.AT_LEAST: "at least ", Bound.AT_MOST: "at most "}
 
 
-def claim_of(study: Study, verdict: ClaimVerdict) -> Claim:
+def claim_of(study: Study, verdict: ClaimVerdict) -> Question:
     """The study's claim that this verdict is about."""
-    return next(claim for claim in study.claims if claim.name == verdict.claim)
+    return next(claim for claim in study.questions if claim.name == verdict.claim)
 
 
 def word_in_full(verdict: ClaimVerdict) -> str:
@@ -69,28 +72,28 @@ def change(ratio: float) -> str:
     return f"{(1 - ratio) * 100:.0f} % fewer"
 
 
-def interval_text(interval: Interval | None) -> str:
-    """The interval and what it rests on: "95 % interval 0.46 to 0.58, 5 blocks", "... , exact for few events"."""
+def interval_text(interval: Interval | None, measure: str = TPS) -> str:
+    """The interval and what it rests on: "95 % CI 0.46 to 0.58, 5 blocks", "... , exact for few events"."""
     if interval is None:
         return "no usable block"
     blocks = count(interval.blocks, "block")
     if interval.low is None or interval.high is None:
-        return f"no interval yet, {blocks}"
-    ends = range_words((interval.low, interval.high), interval.ratio)
-    return f"95 % interval {ends}, {blocks}{_METHODS[interval.method]}"
+        return f"no CI yet, {blocks}"
+    ends = range_of_measure(measure, (interval.low, interval.high), interval.ratio)
+    return f"95 % CI {ends}, {blocks}{_METHODS[interval.method]}"
 
 
-def measure_words(claim: Claim) -> str:
+def measure_words(claim: Question) -> str:
     """What a claim compares: TPS, probe pages."""
     return _MEASURES.get(claim.measure) or claim.measure.replace("_", " ")
 
 
-def measured_words(claim: Claim, value: float) -> str:
+def measured_words(claim: Question, value: float) -> str:
     """A value of what a claim compares, with its unit where it has one."""
     return counter_words(claim.measure, value)
 
 
-def beside(claim: Claim) -> str:
+def beside(claim: Question) -> str:
     """What the arm is held against: the control's name, or "the published 2,400 bytes per table"."""
     if claim.reference_value is None:
         return claim.control
@@ -99,7 +102,7 @@ def beside(claim: Claim) -> str:
     return f"the {origin} {counter_words(claim.measure, claim.reference_value)}{unit}"
 
 
-def stated(claim: Claim) -> tuple[str, str]:
+def stated(claim: Question) -> tuple[str, str]:
     """Where the claim comes from, *published* or *expected*, and the figure with the source's words, or the reason."""
     if claim.expected is not None:
         return "expected", f"{_DIRECTIONS[claim.expected.direction]}: {claim.expected.reason}"
@@ -109,7 +112,7 @@ def stated(claim: Claim) -> tuple[str, str]:
     return "published", f"{figure}: {claim.published.text}"
 
 
-def stated_in_full(claim: Claim) -> tuple[str, str]:
+def stated_in_full(claim: Question) -> tuple[str, str]:
     """As ``stated``, and how the published ratio follows from the figures that the source prints."""
     label, text = stated(claim)
     how = claim.published.follows_from if claim.published is not None else None
@@ -122,7 +125,7 @@ def revision_words(revision: Revision) -> str:
     return f"{revision.date}, {seen}: {revision.what.rstrip('.')}. Why: {revision.why.rstrip('.')}."
 
 
-def stated_figure(claim: Claim) -> str:
+def stated_figure(claim: Question) -> str:
     """What was published or expected, short: published 0.60x, published lower, expected higher."""
     label = "expected" if claim.expected is not None else "published"
     if claim.reference_value is not None:
@@ -142,7 +145,7 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
 
 
-def outcome(claim: Claim, verdict: ClaimVerdict) -> str:
+def outcome(claim: Question, verdict: ClaimVerdict) -> str:
     """What was seen: "held runs at 0.52x of free", "io is 2,160x slower than base"."""
     if verdict.interval is None:
         return f"{claim.arm} could not be compared with {beside(claim)}"
@@ -154,14 +157,14 @@ def outcome(claim: Claim, verdict: ClaimVerdict) -> str:
     return f"{claim.arm} runs at {times(verdict.interval.ratio)} of {beside(claim)}{part}"
 
 
-def answer(claim: Claim, verdict: ClaimVerdict) -> str:
+def answer(claim: Question, verdict: ClaimVerdict) -> str:
     """What was seen; of an invalid run why that is no answer."""
     if verdict.word is VerdictWord.INVALID:
         return no_answer(verdict.invalid_because, verdict.mechanisms)
     return outcome(claim, verdict)
 
 
-def plain_sentence(claim: Claim, verdict: ClaimVerdict) -> str:
+def plain_sentence(claim: Question, verdict: ClaimVerdict) -> str:
     """One sentence that needs no other word of the report."""
     if verdict.word is VerdictWord.INVALID:
         return f"{no_answer(verdict.invalid_because, verdict.mechanisms)}."
@@ -181,7 +184,7 @@ def plain_sentence(claim: Claim, verdict: ClaimVerdict) -> str:
     return f"{opening} {seen}{told}. {_ending(verdict)}".strip()
 
 
-def _has(claim: Claim, ratio: float, *, quoted: bool) -> str:
+def _has(claim: Question, ratio: float, *, quoted: bool) -> str:
     """tables-1600 has 15.8x the grown bytes of tables-100; has 1.29x of the published 2,400 bytes per table."""
     arm, control = (f"“{name}”" if quoted else name for name in (claim.arm, claim.control))
     if claim.measure == DECLINE:
@@ -194,15 +197,9 @@ def _has(claim: Claim, ratio: float, *, quoted: bool) -> str:
 
 
 def reason_for_invalid(verdict: ClaimVerdict) -> str:
-    """Why nothing can be said: the step before the last one, or the counter that did not move."""
-    for seen, step in zip(verdict.mechanisms, _mechanism_steps(verdict), strict=False):
-        if not seen.moved:
-            return step
-    return verdict.how[-2] if len(verdict.how) > 1 else ""
-
-
-def _mechanism_steps(verdict: ClaimVerdict) -> tuple[str, ...]:
-    return tuple(step for step in verdict.how if any(seen.about in step for seen in verdict.mechanisms))
+    """Why nothing can be said: the step that refuses, or the counter that did not change."""
+    reason = refusing(verdict.reasons)
+    return sentence_of(reason) if reason is not None else ""
 
 
 _OPENINGS = {
@@ -212,7 +209,7 @@ _OPENINGS = {
 }
 
 
-def _opening(claim: Claim, verdict: ClaimVerdict) -> str:
+def _opening(claim: Question, verdict: ClaimVerdict) -> str:
     if verdict.word is VerdictWord.REPLICATED_IN_DIRECTION:
         size = f"{verdict.qualifier} than published" if verdict.qualifier else "though its size is still open"
         return f"The published effect shows on this machine, {size}:"
@@ -225,7 +222,7 @@ def _opening(claim: Claim, verdict: ClaimVerdict) -> str:
     return _OPENINGS[verdict.word].format(origin=stated(claim)[0])
 
 
-def _opposite(claim: Claim, verdict: ClaimVerdict) -> str:
+def _opposite(claim: Question, verdict: ClaimVerdict) -> str:
     origin = stated(claim)[0]
     if claim.reference_value is not None:
         return f"This machine shows another figure than was {origin}:"

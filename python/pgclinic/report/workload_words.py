@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgclinic.model.dataset import TpccDataset
 from pgclinic.model.load import Convention
 from pgclinic.model.study import Profile, Study, TpccWorkload
 from pgclinic.model.trial import TrialRecord
-from pgclinic.study.figures import count
+from pgclinic.report.words.figures import count
 
 _READINGS = {
     Convention.BENCHBASE: (
-        "TPC-C as BenchBase implements it: a terminal keeps to its own districts, rests at no time, and a transaction "
-        "that fails to serialize (40001) is tried again with new inputs"
+        "TPC-C as BenchBase implements it: a terminal uses its own districts, never waits, and a transaction "
+        "that fails to serialize (40001) is retried with new inputs"
     ),
     Convention.SPEC: (
-        "TPC-C as its specification has it: districts are drawn anew each time, and a transaction that fails to "
-        "serialize or deadlocks (40001, 40P01) is tried again with the same inputs"
+        "TPC-C as specified: districts are drawn for every transaction, and a transaction that fails to "
+        "serialize or deadlocks (40001, 40P01) is retried with the same inputs"
     ),
 }
 
 
 def tpcc_rows(tpcc: TpccWorkload, warehouses: int | None) -> tuple[tuple[str, str], ...]:
     """Reading, isolation and size of a TPC-C workload, as labels and contents."""
-    size = count(warehouses, "warehouse") if warehouses is not None else "as many warehouses as the profile says"
+    size = count(warehouses, "warehouse") if warehouses is not None else "number of warehouses from the profile"
     return (
-        ("Workload", f"{_READINGS[tpcc.convention]}; {count(tpcc.max_tries, 'attempt')} at most"),
-        ("Data", f"{size}, filled anew from the same seed; every trial has its own copy"),
+        ("Workload", f"{_READINGS[tpcc.convention]}; at most {count(tpcc.max_tries, 'attempt')}"),
+        ("Data", f"{size}, filled from the same seed; every trial has its own copy"),
         ("Isolation", tpcc.isolation.value.replace("_", " ")),
     )
 
@@ -40,7 +41,7 @@ def clients_of(study: Study, profile: Profile | None, trials: Sequence[TrialReco
 
 def warehouses_of(profile: Profile | None, trials: Sequence[TrialRecord]) -> int | None:
     """TPC-C's size; None for other workloads."""
-    ran = trials[0].spec.load.tpcc if trials else None
-    if ran is not None:
-        return ran.warehouses
+    filled = trials[0].spec.dataset if trials else None
+    if isinstance(filled, TpccDataset):
+        return filled.warehouses
     return profile.warehouses if profile is not None else None

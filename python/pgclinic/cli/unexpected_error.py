@@ -1,4 +1,4 @@
-"""Errors that nobody foresaw: one line for the user, and a file with the traceback for whoever fixes it."""
+"""Unexpected errors: one line for the user, and a file with the traceback for a bug report."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _SECRET_VARIABLES = ("PGPASSWORD", "PGSSLPASSWORD")
 _SECRET_CHARACTERS_MIN = 3
 
 
-def report_unforeseen(error: BaseException) -> str:
-    """Write the report of an error and give the line that says what it was and where the report is."""
+def report_unexpected_error(error: BaseException) -> str:
+    """Write the report of an error and return the line that names the error and the report."""
     what = " ".join(without_secrets("".join(traceback.format_exception_only(error))).split())
     if len(what) > _LINE_CHARACTERS:
         what = what[:_LINE_CHARACTERS] + " ..."
@@ -38,7 +38,7 @@ def report_unforeseen(error: BaseException) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """The text without passwords: those of the command line and the environment, and whatever is written like one."""
+    """The text without passwords: those of the command line and the environment, and everything that looks like one."""
     found = {os.environ.get(name, "") for name in _SECRET_VARIABLES}
     for word in sys.argv[1:]:
         found |= {match[2].strip("'\"") for match in _KEYWORD.finditer(word)}
@@ -52,17 +52,17 @@ def without_secrets(text: str) -> str:
 
 
 def _report(error: BaseException) -> str:
-    told = "".join(traceback.format_exception(error))
+    text = "".join(traceback.format_exception(error))
     head = (
         f"pgclinic {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
         f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')}\n"
         f"command: {' '.join(['pgclinic', *sys.argv[1:]])}\n\n"
     )
-    return without_secrets(head + told)
+    return without_secrets(head + text)
 
 
 def _written(text: str) -> Path | None:
-    """The report's file, in the lab home or, where that cannot be written, in the directory of temporary files."""
+    """The report's file, in the lab home or, if that cannot be written, in the directory of temporary files."""
     for make in (_home_folder, lambda: Path(tempfile.gettempdir())):
         # The error may be the very reason why a file cannot be written.
         with contextlib.suppress(Exception):

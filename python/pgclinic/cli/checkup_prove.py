@@ -1,0 +1,54 @@
+"""``pgclinic checkup --prove``: treatments are tested, and what is finished is kept whatever happens."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pgclinic.checkup.case import Case
+from pgclinic.checkup.proof_request import ProofListener, ProofRequest
+from pgclinic.checkup.prove import prove
+from pgclinic.cli.checkup_read import ReadServer
+from pgclinic.cli.compare_end import write_answer
+from pgclinic.cli.lab_output import say_cleaned
+from pgclinic.cli.live import LiveLine
+from pgclinic.experiment.execute import Listener
+from pgclinic.experiment.road import judge_stored
+from pgclinic.model.checkup import Checkup
+from pgclinic.report.capture_text import masked_text
+from pgclinic.store.checkup_folder import write_checkup
+from pgclinic.store.run_folder import RunFolder, read_run
+
+#: Beside the checkup, in its run folder: the twin, and a run for each proof.
+PROOFS = "proofs"
+
+
+def prove_checkup(
+    checkup: Checkup, case: Case, read: ReadServer, folder: Path, *, budget_s: float, command: tuple[str, ...]
+) -> Checkup:
+    """The same checkup with proofs in its findings. The folder has each of them as soon as it is finished."""
+    say_cleaned()
+    request = ProofRequest(folder=folder / PROOFS, command=command, budget_s=budget_s, masked_text=masked_text)
+    with LiveLine(sys.stderr) as live:
+        listener = ProofListener(
+            on_stage=live.stage,
+            on_checkup=lambda one: _keep(folder, one),
+            experiment=Listener(on_progress=live.progress, on_trial=live.trial),
+        )
+        try:
+            return prove(checkup, case, read.access, request, listener)
+        except BaseException:
+            live.close()
+            print(f"the checkup and its finished proofs are kept in {folder}", file=sys.stderr)
+            raise
+
+
+def _keep(folder: Path, checkup: Checkup) -> None:
+    """Write the checkup, and the page of each proof that has none."""
+    write_checkup(folder, checkup)
+    for proof in (proof for finding in checkup.findings for proof in finding.proofs):
+        if proof.run is None or (Path(proof.run) / "report.html").exists():
+            continue
+        stored = read_run(Path(proof.run))
+        if stored.plan is not None:
+            write_answer(RunFolder(stored.path), stored.plan, judge_stored(stored, stored.plan))

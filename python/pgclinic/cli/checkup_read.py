@@ -1,0 +1,148 @@
+"""Reading a live server for a checkup: its state, its machine where that is this one, and its log, at the same time."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pgclinic.capture.server_log import read_server_log
+from pgclinic.capture.snapshot import take_snapshot
+from pgclinic.cli.duration import in_words
+from pgclinic.cli.live import TerminalLine
+from pgclinic.errors import PgclinicError, UsageError
+from pgclinic.model.host import HostState
+from pgclinic.model.log import LogSettings
+from pgclinic.model.server import Server
+from pgclinic.observe.host import watch_host
+from pgclinic.observe.local_server import visible_postmaster
+from pgclinic.pg.reach import reach_dsn
+from pgclinic.pg.session import Access
+from pgclinic.store.checkup_folder import Examined
+
+#: Without an observation the machine is watched for as long as the burst of samples takes.
+_HOST_S = 0.5
+#: What takes less needs no progress.
+_QUIET_S = 2.0
+_FULL = ("too many clients", "connection slots are reserved", "too many connections")
+_TRIES, _AGAIN_S = 5, 0.2
+T = TypeVar("T")
+#: How long the machine may take longer than the server.
+_HOST_LATE_S = 5.0
+
+
+@dataclass(frozen=True)
+class ReadServer:
+    """What a checkup examines, and where the server is, without secrets; ``access`` is None for what was stored."""
+
+    examined: Examined
+    place: str
+    access: Access | None = None
+
+
+def read_server(dsn: str, *, observe_s: float, log: Path | None) -> ReadServer:
+    """Read a live server. Raises UsageError, RunFailedError."""
+    access = _once_free(lambda: reach_dsn(dsn))
+    host = _Machine(_postmaster(access), observe_s or _HOST_S)
+    with _Progress(observe_s) as progress:
+        snapshot = _once_free(
+            lambda: take_snapshot(access, observe_s=observe_s, on_second=progress.second, on_part=progress.part)
+        )
+    named = {one.name: one.value for one in snapshot.settings}
+    settings = LogSettings(
+        log_line_prefix=named.get("log_line_prefix", "%m [%p] "), log_timezone=named.get("log_timezone")
+    )
+    examined = Examined(
+        snapshot=snapshot,
+        host=host.state(),
+        log=read_server_log(log, settings) if log is not None else None,
+    )
+    return ReadServer(examined, place_words(access.server), access)
+
+
+def _once_free(call: Callable[[], T]) -> T:
+    """What ``call`` gives. One session of ours may still be ending where the server has no connection to spare."""
+    for _ in range(_TRIES - 1):
+        try:
+            return call()
+        except UsageError as error:
+            if not _is_full(error):
+                raise
+        time.sleep(_AGAIN_S)
+    try:
+        return call()
+    except UsageError as error:
+        if not _is_full(error):
+            raise
+        hint = "end idle sessions, or connect as a role for which connections are reserved"
+        raise UsageError(error.message, hint=hint) from error
+
+
+def _is_full(error: UsageError) -> bool:
+    return any(words in error.message for words in _FULL)
+
+
+def _postmaster(access: Access) -> int | None:
+    """The process of the server, None where it cannot be seen from here."""
+    try:
+        return visible_postmaster(access)
+    except PgclinicError:
+        return None
+
+
+def place_words(server: Server) -> str:
+    """db.example.org:5432; /var/run/postgresql:5432 for a socket."""
+    return f"{server.host}:{server.port}"
+
+
+class _Machine:
+    """The machine of the server, watched while the server is. None where the server is elsewhere."""
+
+    def __init__(self, postmaster: int | None, observe_s: float) -> None:
+        self._state: HostState | None = None
+        # A machine that cannot be read costs its findings and nothing else; one that hangs holds up no exit.
+        self._thread = threading.Thread(target=self._watch, args=(postmaster, observe_s), daemon=True)
+        self._thread.start()
+
+    def _watch(self, postmaster: int | None, observe_s: float) -> None:
+        if postmaster is not None:
+            with suppress(PgclinicError, OSError):
+                self._state = watch_host(postmaster, observe_s)
+
+    def state(self) -> HostState | None:
+        self._thread.join(_HOST_LATE_S)
+        return self._state
+
+
+class _Progress:
+    """A line on stderr while the server is read, where that takes long enough to be asked about."""
+
+    def __init__(self, observe_s: float) -> None:
+        self._observe_s = observe_s
+        self._began_s = time.monotonic()
+        self._terminal = sys.stderr.isatty()
+        self._line = TerminalLine(sys.stderr)
+        if observe_s > _QUIET_S and not self._terminal:
+            print(f"pgclinic: observing the server for {in_words(observe_s)}", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._line.clear()
+
+    def second(self, at_s: float) -> None:
+        """The server was observed for so long."""
+        if self._terminal and self._observe_s > _QUIET_S:
+            left_s = max(self._observe_s - at_s, 0.0)
+            self._line.draw(f"  observing the server, {in_words(left_s)} left")
+
+    def part(self, name: str) -> None:
+        """This part of its state is read now."""
+        if self._terminal and time.monotonic() - self._began_s > max(_QUIET_S, self._observe_s):
+            self._line.draw(f"  reading {name.replace('_', ' ')}")

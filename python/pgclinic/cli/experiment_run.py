@@ -1,0 +1,83 @@
+"""What the commands that run experiments share: the run's description, the live line, what is said of a failure."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from pgclinic.cli.attached_servers import how_to_resume
+from pgclinic.cli.live import LiveLine
+from pgclinic.errors import UsageError, WorkloadError
+from pgclinic.experiment.execute import Listener
+from pgclinic.experiment.road import Experiment, run
+from pgclinic.fleet.here import Fleet, Here
+from pgclinic.model.calibration import Calibration
+from pgclinic.model.run import RunInfo, RunKind
+from pgclinic.model.verdict import Verdict
+from pgclinic.report.calibration_text import calibration_text
+from pgclinic.report.interleaving_text import window_text
+from pgclinic.report.words.figures import count
+
+SEEDS = 10_000
+_JUDGED_BY_STUDY = (RunKind.STUDY, RunKind.COMPARE)
+
+
+def run_shown(experiment: Experiment, live: LiveLine, addresses: Mapping[str, str]) -> Verdict:
+    """Run it with the live line on stderr; where it ends early, say what is kept and how to resume it.
+
+    ``addresses`` are the whole addresses of attached servers, which no run keeps.
+    """
+
+    def on_calibration(calibration: Calibration) -> None:
+        live.close()
+        print(calibration_text(calibration), file=sys.stderr)
+        if experiment.plan.profile.interleaved and calibration.window_s is not None:
+            print(window_text(calibration.window_s), file=sys.stderr)
+
+    with kept_run(experiment, live, addresses.values()):
+        return run(experiment, Listener(on_progress=live.progress, on_trial=live.trial), on_calibration)
+
+
+@contextmanager
+def kept_run(experiment: Experiment, live: LiveLine, dsns: Iterable[str] = ()) -> Iterator[None]:
+    """Where the run ends early, say what is kept of it and how to resume it."""
+    try:
+        yield
+    except WorkloadError:
+        live.close()
+        print(f"what the trial recorded is kept in {experiment.folder.path}", file=sys.stderr)
+        raise
+    except BaseException:
+        live.close()
+        _say_what_is_kept(experiment, dsns)
+        raise
+
+
+def _say_what_is_kept(experiment: Experiment, dsns: Iterable[str]) -> None:
+    path, kept = experiment.folder.path, experiment.folder.finished()
+    print(f"{count(kept, 'finished trial')} {'is' if kept == 1 else 'are'} kept in {path}", file=sys.stderr)
+    if kept and experiment.info.kind in _JUDGED_BY_STUDY:
+        print(f"  judge the finished trials: pgclinic study judge {path}", file=sys.stderr)
+    print(f"  resume it:           pgclinic {command_of(experiment.info)} --resume {path}", file=sys.stderr)
+    more = how_to_resume(dsns)
+    if more is not None:
+        print(f"                       {more}", file=sys.stderr)
+
+
+def command_of(info: RunInfo) -> str:
+    """The command that makes and resumes runs of this kind."""
+    return "study run" if info.kind is RunKind.STUDY else info.kind.value
+
+
+def fleet_of(address: str | None, addresses: Mapping[str, str]) -> Fleet:
+    """This machine, or the Ray cluster at ``address``. Raises UsageError: no such cluster, or Ray is not installed."""
+    if address is None:
+        return Here(addresses)
+    try:
+        from pgclinic.fleet.ray import RayFleet
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise UsageError("--fleet needs Ray", hint="install it with: pip install 'pgclinic[ray]'") from error
+    return RayFleet(address, addresses)

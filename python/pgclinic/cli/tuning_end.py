@@ -1,0 +1,77 @@
+"""The end of an assay, a search and a bisection: run it with the live line, keep what was found, print it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from pgclinic.cli.experiment_run import kept_run
+from pgclinic.cli.live import LiveLine
+from pgclinic.errors import RunFailedError
+from pgclinic.experiment.execute import Listener
+from pgclinic.experiment.road import Experiment
+from pgclinic.model.output import AssayOutput, BisectOutput, SearchOutput
+from pgclinic.model.plan import ArmSpec
+from pgclinic.model.progress import Progress
+from pgclinic.model.tuning import Assay, Bisect, Search
+from pgclinic.report.tuning_page import render_tuning
+from pgclinic.report.tuning_text import tuning_text
+from pgclinic.store.run_folder import read_run
+from pgclinic.tune.ask import Strategy
+from pgclinic.tune.ledger import Ledger
+from pgclinic.tune.road import run_strategy
+
+Found = TypeVar("Found", Assay, Search, Bisect)
+Output = AssayOutput | SearchOutput | BisectOutput
+
+
+def run_tuning(
+    experiment: Experiment,
+    base: ArmSpec,
+    strategy: Callable[[Ledger], Strategy[Found]],
+    live: LiveLine,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Found:
+    """What the strategy found. Where it ends early, what is kept is said, and how to resume it."""
+    listener = Listener(on_progress=on_progress or live.progress, on_trial=live.trial)
+    with kept_run(experiment, live):
+        found = run_strategy(experiment, base, strategy, listener)
+    live.close()
+    if found is None:
+        raise RunFailedError("the trials do not lead to an answer", hint="start a new run")
+    return found
+
+
+def output_of(
+    found: Assay | Search | Bisect, run: str, report: str | None
+) -> AssayOutput | SearchOutput | BisectOutput:
+    """What ``--json`` prints: the answer itself, with its run and its report."""
+    kinds: dict[type, type] = {Assay: AssayOutput, Search: SearchOutput, Bisect: BisectOutput}
+    whole = msgspec.to_builtins(found) | {"run": run, "report": report}
+    made: AssayOutput | SearchOutput | BisectOutput = msgspec.convert(whole, kinds[type(found)])
+    return made
+
+
+def finish_tuning(
+    experiment: Experiment, found: Found, *, as_json: bool, files: Sequence[tuple[str, Path]] = ()
+) -> None:
+    """Keep it, write its page, print it; ``files`` are others that the answer points to, by what they are."""
+    folder, stored = experiment.folder, read_run(experiment.folder.path)
+    report: str | None = None
+    problem: RunFailedError | None = None
+    try:
+        folder.write_tuning(found)
+        report = str(folder.write_report(render_tuning(stored.info, experiment.plan, found, str(folder.path))))
+    except RunFailedError as error:
+        problem = error
+    if as_json:
+        print(msgspec.json.encode(output_of(found, str(folder.path), report)).decode())
+    else:
+        places = [(name, str(path)) for name, path in files]
+        places += [("report", report)] if report is not None else []
+        print(tuning_text(found, experiment.plan, places, resume=str(folder.path)))
+    if problem is not None:
+        raise problem

@@ -1,0 +1,88 @@
+"""The settings in question: of a file, of a live server, of a twin; and the workload that comes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pgclinic.capture.twin import capture_twin
+from pgclinic.cli.tuning_options import Asked
+from pgclinic.errors import UsageError
+from pgclinic.observe.settings import changed_settings
+from pgclinic.pg.conf_file import parse_conf
+from pgclinic.pg.reach import reach_dsn
+from pgclinic.report.capture_text import masked_text
+from pgclinic.twin.file import read_twin, write_twin
+from pgclinic.twin.mask import mask_twin
+
+#: How long the statements of a live server are counted for its twin.
+OBSERVE_S = 20.0
+#: What a server of the lab cannot have: where it listens, where its files are, libraries that it may lack, and others
+#: that it would wait for.
+_NOT_HERE = frozenset(
+    (
+        *("port", "listen_addresses", "unix_socket_directories", "data_directory", "config_file", "hba_file"),
+        *("ident_file", "external_pid_file", "include", "ssl_cert_file", "ssl_key_file", "ssl_ca_file", "ssl_crl_file"),
+        *("log_directory", "log_filename", "archive_command", "restore_command", "primary_conninfo", "cluster_name"),
+        *("archive_mode", "archive_library", "synchronous_standby_names", "primary_slot_name", "hot_standby_feedback"),
+        *(
+            "shared_preload_libraries",
+            "session_preload_libraries",
+            "local_preload_libraries",
+            "ssl",
+            "stats_temp_directory",
+        ),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """``settings`` in question, and what is ``asked`` for with their workload; ``left_out`` are names."""
+
+    settings: dict[str, str]
+    asked: Asked
+    left_out: tuple[str, ...] = ()
+
+
+def settings_of_file(path: Path, asked: Asked) -> Found:
+    """Those of a postgresql.conf. Raises UsageError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not a text in UTF-8") from error
+    return _here(parse_conf(text, str(path)), asked)
+
+
+def settings_of_twin(path: Path, asked: Asked) -> Found:
+    """Those of a twin's original; its workload runs unless there is another. Raises UsageError."""
+    found = _here(read_twin(path).settings, asked)
+    return replace(found, asked=asked if asked.has_traffic else replace(asked, twin=path))
+
+
+def settings_of_server(dsn: str, asked: Asked, folder: Path, on_stage: Callable[[str], None]) -> Found:
+    """Those of a live server, which is only read; without a workload of the user's own with a twin in ``folder``.
+
+    Raises UsageError, QueryError.
+    """
+    on_stage("reading the settings")
+    access = reach_dsn(dsn)
+    version = asked.version or (str(access.major) if asked.bindir is None else None)
+    found = _here(changed_settings(access), replace(asked, version=version))
+    if asked.has_traffic:
+        return found
+    on_stage("capturing a twin")
+    captured = capture_twin(access, observe_s=OBSERVE_S)
+    masked = mask_twin(captured)
+    path = folder / f"{captured.database.replace('/', '_')}.twin"
+    write_twin(path, masked, masked_text=masked_text(masked), force=True)
+    return replace(found, asked=replace(found.asked, twin=path))
+
+
+def _here(settings: dict[str, str], asked: Asked) -> Found:
+    names = {one.lower() for one in _NOT_HERE}
+    kept = {name: value for name, value in settings.items() if name.lower() not in names}
+    return Found(kept, asked, tuple(name for name in settings if name not in kept))

@@ -1,0 +1,138 @@
+"""A bench that was observed as one self-contained HTML file: the sections that a study's report has for a trial."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgclinic.analysis.machine_cost import cost_of
+from pgclinic.model.bench import BenchResult
+from pgclinic.model.log import PlanLogged, SlowStatement
+from pgclinic.model.run import RunInfo, Second
+from pgclinic.model.trial import TrialRecord
+from pgclinic.report import run_view
+from pgclinic.report.arms_table import Table
+from pgclinic.report.bench_figures import percentile_words, search_lines, threshold_lines
+from pgclinic.report.html_page import assets, content_policy, environment
+from pgclinic.report.log_events import event_words
+from pgclinic.report.machine_use import use_by_arm
+from pgclinic.report.observed import in_colours, observed_arm
+from pgclinic.report.page import script_json
+from pgclinic.report.run_view import Rows
+from pgclinic.report.series import ChartData
+from pgclinic.report.statements_view import arm_statements
+from pgclinic.report.trial_why import why_rows, why_tables
+from pgclinic.report.words.cost import server_words
+from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.figures import count, number, percent
+
+_STYLES = ("uPlot.min.css", "report.css")
+_SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js")
+_TITLE = "The load"
+EVENTS_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class LogView:
+    """What the server logged, but for statements and plans; ``notes`` say what is not here and why."""
+
+    table: Table | None
+    notes: tuple[str, ...]
+
+
+def render_bench(
+    run: RunInfo, result: BenchResult, trial: TrialRecord, seconds: Sequence[Second], folder: str | None = None
+) -> str:
+    """The whole page. ``folder`` is how the user would name the run folder, None where the run was not kept."""
+    script = assets(_SCRIPTS)
+    observed = in_colours([observed_arm(0, trial, seconds, _TITLE)])
+    statements = arm_statements(0, trial, _TITLE)
+    activity = result.observed.activity if result.observed is not None else None
+    return (
+        environment()
+        .get_template("bench.html.j2")
+        .render(
+            run=run,
+            title=run.name,
+            started=run_view.started(run),
+            tps=number(result.load.tps),
+            latency=percentile_words(result.load.latency, result.options.percentiles),
+            remarks=(*search_lines(result), *threshold_lines(result)),
+            why=tuple(words for _, words in why_rows(activity)) if activity is not None else (),
+            why_tables=why_tables(activity) if activity is not None else (),
+            trust=_trust(trial),
+            doubts=tuple(map(doubt_words, trial.doubts)),
+            observed=observed,
+            statements=(statements,) if statements is not None else (),
+            machine_use=use_by_arm({trial.spec.arm: [trial]}),
+            log=log_view(trial),
+            load=load_rows(run, result),
+            settings=tuple(sorted(trial.settings.items())),
+            scripts=_scripts(trial),
+            machine=run_view.machine_rows(run),
+            cost=run_view.cost_rows([trial]),
+            commands=_commands(run, folder),
+            data=script_json(ChartData(arms=(trial.spec.arm,), x=(), charts=())),
+            observed_data=script_json([one.drawn for one in observed]),
+            css=assets(_STYLES),
+            script=script,
+            policy=content_policy(script),
+        )
+    )
+
+
+def load_rows(run: RunInfo, result: BenchResult) -> Rows:
+    """What ran, and how much of it."""
+    options, load = result.options, result.load
+    sessions = f"{count(options.clients, 'client')} in {count(options.threads, 'thread')}"
+    warm_up = f" after {load.warm_up_s:g} s of warm-up" if load.warm_up_s else ""
+    return (
+        ("Server", f"{run.server}, {result.host}"),
+        ("Clients", f"{sessions}, {options.protocol.value} protocol"),
+        ("Pace", _pace(result)),
+        ("Timing", f"{load.measured_s:.1f} s measured{warm_up}"),
+        ("Transactions", f"{load.transactions:,} committed, {load.failed:,} failed"),
+        ("Scale", f"{result.scale:,}"),
+    )
+
+
+def _pace(result: BenchResult) -> str:
+    if result.load.offered is not None and result.load.measured_s > 0:
+        return f"open loop, {number(result.load.offered / result.load.measured_s)} TPS offered"
+    return "closed loop: each begins its next transaction as soon as one has ended"
+
+
+def log_view(trial: TrialRecord) -> LogView:
+    """The events that are kept, oldest first, no more than a reader looks through."""
+    events = trial.events
+    if events.problem is not None:
+        return LogView(None, (f"No events: {events.problem}.",))
+    kept = [one for one in events.kept if not isinstance(one.event, PlanLogged | SlowStatement)]
+    shown = kept[:EVENTS_SHOWN]
+    rows = tuple(("-" if one.at_s is None else f"{one.at_s:.1f}", event_words(one.event)) for one in shown)
+    notes = [f"{count(len(kept) - len(shown), 'more event')} are in the record."] if len(kept) > len(shown) else []
+    notes += [f"Thinned out: {count(lost, kind)}." for kind, lost in events.left_out.items()]
+    if not rows:
+        return LogView(None, ("The server logged nothing but statements, if anything.", *notes))
+    heads = ("Second", "Event")
+    return LogView(Table("What the server logged, by seconds since measuring began", heads, rows), tuple(notes))
+
+
+def _scripts(trial: TrialRecord) -> tuple[tuple[str, int, str], ...]:
+    return tuple((one.name, one.weight, one.text) for one in getattr(trial.spec.traffic, "scripts", ()))
+
+
+def _trust(trial: TrialRecord) -> str:
+    cost = cost_of([trial])
+    parts = ["no doubts" if not trial.doubts else count(len(trial.doubts), "doubt")]
+    if cost is not None:
+        parts += [server_words(cost), f"observers {percent(cost.observer_share)} of the machine"]
+    return ", ".join(parts)
+
+
+def _commands(run: RunInfo, folder: str | None) -> tuple[tuple[str, str], ...]:
+    rows = [(shlex.join(run.command), "run the same load again")]
+    if folder is not None:
+        rows.append((shlex.join(["pgclinic", "study", "judge", folder]), "write this report again; needs no server"))
+    return tuple(rows)

@@ -1,0 +1,257 @@
+"""A checkup on the terminal: the verdict first, then each cause with what shows it, what it costs and what cures it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from pgclinic.checkup.catalog import catalog
+from pgclinic.model.checkup import Checkup
+from pgclinic.model.finding import Finding, Health, Severity
+from pgclinic.report.checkup_graph import all_explained, numbers
+from pgclinic.report.colour import rendered
+from pgclinic.report.snapshot_text import gap_lines
+from pgclinic.report.twin_text import twin_line
+from pgclinic.report.words.facts import evidence_words, time_words
+from pgclinic.report.words.figures import count
+from pgclinic.report.words.findings import (
+    HEALTH_WORDS,
+    costs,
+    explained_words,
+    headline,
+    pathologies_words,
+    proof_words,
+    severity_counts,
+    treatment_lines,
+    treatment_words,
+    unchecked_reasons,
+)
+
+_STYLES = {
+    Health.OK: "bold green",
+    Health.WATCH: "bold blue",
+    Health.SICK: "bold yellow",
+    Health.CRITICAL: "bold red",
+}
+_SEVERITIES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.NOTICE: "bold blue"}
+_LABEL_WIDTH = 11
+#: More of them fill a screen that should be read; the report has all.
+_EVIDENCE_SHOWN = 4
+_ALIKE_SHOWN = 5
+_TEXT_SHOWN = 240
+
+
+@dataclass(frozen=True)
+class CheckupPlaces:
+    """Where the run and its report are, as the user would type them; None where nothing is kept."""
+
+    folder: str | None = None
+    report: str | None = None
+
+
+def checkup_text(
+    checkup: Checkup,
+    places: CheckupPlaces = CheckupPlaces(),
+    *,
+    full: bool = False,
+    colour: bool = False,
+    width: int = 100,
+) -> str:
+    """The whole checkup, wrapped to ``width`` columns. Notices take a line each unless ``full``."""
+    screen = _Screen(width)
+    _verdict(screen, checkup)
+    groups = [(one,) for one in checkup.causes] if full else list(_groups(checkup))
+    shown = [group for group in groups if full or group[0].severity is not Severity.NOTICE]
+    brief = [group for group in groups if group not in shown]
+    for group in shown:
+        screen.line()
+        _finding(screen, checkup, group, full=full)
+    if brief:
+        screen.line()
+        for group in brief:
+            _notice(screen, checkup, group)
+    screen.line()
+    _twin(screen, checkup)
+    _looked_for(screen, checkup, full=full)
+    _places(screen, checkup, places, hidden=bool(brief))
+    return rendered(screen.text, colour).rstrip("\n")
+
+
+class _Screen:
+    """Lines with a label in front, wrapped below their own beginning."""
+
+    def __init__(self, width: int) -> None:
+        self.text = Text()
+        self._width = width
+
+    def line(self, content: str = "", style: str = "") -> None:
+        self.text.append(f"{content}\n", style=style)
+
+    def head(self, word: str, style: str, content: str, about: str = "") -> None:
+        """A word in colour and what it is about, wrapped below its own beginning; ``about`` follows where it fits."""
+        self.text.append(word, style=style)
+        indent = " " * (len(word) + 3)
+        lines = self._wrapped(content, indent)
+        if about and len(indent) + len(lines[-1]) + 3 + len(about) <= self._width:
+            lines[-1] += f"   {about}"
+        elif about:
+            lines += self._wrapped(about, indent)
+        self.text.append("   " + f"\n{indent}".join(lines) + "\n")
+
+    def _wrapped(self, content: str, indent: str) -> list[str]:
+        space = max(20, self._width - len(indent))
+        return textwrap.wrap(content, space, break_long_words=False, break_on_hyphens=False) or [""]
+
+    def row(self, label: str, content: str) -> None:
+        """A label and its content, wrapped."""
+        self.raw(label, *self._wrapped(content, " " * (2 + _LABEL_WIDTH)))
+
+    def raw(self, label: str, *lines: str) -> None:
+        """A label and lines that stay as they are: commands and paths."""
+        indent = " " * (2 + _LABEL_WIDTH)
+        self.text.append(f"  {label:<{_LABEL_WIDTH}}", style="dim")
+        self.text.append(f"\n{indent}".join(lines))
+        self.text.append("\n")
+
+    def rows(self, label: str, contents: Sequence[str]) -> None:
+        """Several contents under one label."""
+        for index, content in enumerate(contents):
+            self.row("" if index else label, content)
+
+
+def _verdict(screen: _Screen, checkup: Checkup) -> None:
+    about = (
+        f"PostgreSQL {checkup.version} · {checkup.database} at {checkup.server} · "
+        f"{count(checkup.statements, 'statement')} · {time_words(checkup.took_s)}"
+    )
+    screen.head(HEALTH_WORDS[checkup.health], _STYLES[checkup.health], severity_counts(checkup.findings), about)
+    explained = explained_words(checkup)
+    if explained is not None:
+        screen.line(explained)
+
+
+def _groups(checkup: Checkup) -> Iterator[tuple[Finding, ...]]:
+    """Causes in their order; those of one pathology and severity stand together, unless there is more to say of one."""
+    makes = {key for one in checkup.findings for key in one.explained_by}
+    alike: dict[tuple[str, ...], list[Finding]] = {}
+    for one in checkup.causes:
+        is_alone = one.key in makes or bool(one.proofs)
+        group: tuple[str, ...] = (one.key,) if is_alone else (one.pathology, one.severity.value)
+        alike.setdefault(group, []).append(one)
+    yield from (tuple(group) for group in alike.values())
+
+
+def _finding(screen: _Screen, checkup: Checkup, group: Sequence[Finding], *, full: bool) -> None:
+    one, *alike = group
+    numbered = numbers(checkup)
+    word = one.severity.value.upper()
+    screen.head(word, _SEVERITIES[one.severity], f"{numbered[one.key]}  {headline(one)}")
+    screen.row("finding", f"{one.pathology}, {one.confidence.value}")
+    _evidence(screen, one, full=full)
+    screen.row("why", one.mechanism)
+    if costs(one):
+        screen.row("costs", "; ".join(costs(one)))
+    _symptoms(screen, checkup, one, full=full)
+    _alike(screen, alike, checkup, full=full)
+    _treatments(screen, one)
+    screen.rows("proof", [proof_words(one, proof) for proof in one.proofs])
+    proving = any(other.proofs for other in checkup.findings)
+    if not one.proofs and one.no_proof is not None and (full or proving):
+        screen.row("proof", f"none: {one.no_proof}")
+
+
+def _evidence(screen: _Screen, one: Finding, *, full: bool) -> None:
+    shown = one.evidence if full else one.evidence[:_EVIDENCE_SHOWN]
+    lines = [evidence_words(evidence) for evidence in shown]
+    more = len(one.evidence) - len(shown)
+    if more:
+        lines.append(f"and {more} more")
+    screen.rows("evidence", [line if full else _shortened(line) for line in lines])
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _TEXT_SHOWN else f"{text[: _TEXT_SHOWN - 3]}..."
+
+
+def _symptoms(screen: _Screen, checkup: Checkup, one: Finding, *, full: bool) -> None:
+    numbered = numbers(checkup)
+    found = all_explained(checkup, one)
+    shown = found if full else found[:_ALIKE_SHOWN]
+    lines = [
+        f"{numbered[symptom.key]}  {symptom.pathology} ({symptom.severity.value}): {_shortened(headline(symptom))}"
+        + (f"; {'; '.join(costs(symptom))}" if costs(symptom) else "")
+        for symptom in shown
+    ]
+    if len(found) > len(shown):
+        lines.append(f"and {len(found) - len(shown)} more")
+    screen.rows("explains", lines)
+
+
+def _alike(screen: _Screen, alike: Sequence[Finding], checkup: Checkup, *, full: bool) -> None:
+    """Further findings of the same pathology: their subjects and costs."""
+    numbered = numbers(checkup)
+    shown = alike if full else alike[:_ALIKE_SHOWN]
+    lines = [
+        f"{numbered[one.key]}  {_shortened(' '.join(one.subject.split()))}"
+        + (f": {'; '.join(costs(one))}" if costs(one) else "")
+        for one in shown
+    ]
+    if len(alike) > len(shown):
+        lines.append(f"and {len(alike) - len(shown)} more")
+    screen.rows("also", lines)
+
+
+def _treatments(screen: _Screen, one: Finding) -> None:
+    for label, prevents in (("treat", False), ("prevent", True)):
+        chosen = [treatment for treatment in one.treatments if treatment.prevents is prevents]
+        for index, treatment in enumerate(chosen):
+            screen.row(label if not index else "or" if not prevents else "", treatment_words(treatment))
+            lines = treatment_lines(treatment)
+            if lines:
+                screen.raw("", *(line for text in lines for line in text.splitlines()))
+
+
+def _notice(screen: _Screen, checkup: Checkup, group: Sequence[Finding]) -> None:
+    one, *alike = group
+    words = headline(one)
+    if costs(one):
+        words += f"; {'; '.join(costs(one))}"
+    number = numbers(checkup)[one.key]
+    more = f"; and {len(alike)} more of this kind" if alike else ""
+    symptoms = all_explained(checkup, one)
+    if symptoms:
+        more += f"; explains {', '.join(dict.fromkeys(symptom.pathology for symptom in symptoms))}"
+    screen.head("NOTICE", _SEVERITIES[one.severity], f"{number}  {one.pathology}: {_shortened(words)}{more}")
+
+
+def _looked_for(screen: _Screen, checkup: Checkup, *, full: bool) -> None:
+    unchecked = {one.pathology for one in checkup.unchecked}
+    areas = dict.fromkeys(one.area.value for one in catalog().values() if one.name not in unchecked)
+    screen.row("looked for", pathologies_words(checkup.pathologies))
+    if full or checkup.health is Health.OK:
+        screen.row("", f"in {', '.join(areas)}")
+    reasons = unchecked_reasons(checkup)
+    screen.rows("skipped", [f"{', '.join(names)} ({reason})" for reason, names in reasons.items()])
+    gaps = [gap for gap in checkup.gaps if not gap.problem.startswith("PostgreSQL ")]
+    if gaps:
+        screen.raw("not read", *gap_lines(gaps))
+
+
+def _twin(screen: _Screen, checkup: Checkup) -> None:
+    if checkup.fidelity is not None:
+        screen.row("twin", twin_line(checkup.fidelity))
+
+
+def _places(screen: _Screen, checkup: Checkup, places: CheckupPlaces, *, hidden: bool) -> None:
+    if places.report is not None:
+        screen.raw("report", places.report)
+    if places.folder is None:
+        return
+    treatable = next((one for one in checkup.findings if one.treatments), None)
+    if treatable is not None:
+        screen.raw("treat", f"pgclinic treat {places.folder} {numbers(checkup)[treatable.key]} -o FILE")
+    if hidden:
+        screen.raw("all", f"pgclinic checkup --from {places.folder} --full")

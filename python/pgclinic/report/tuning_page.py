@@ -1,0 +1,210 @@
+"""An assay, a search or a bisection as one self-contained HTML file: the answer, its picture, its tables."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from pgclinic.model.dataset import PgbenchDataset, TpccDataset, TwinDataset
+from pgclinic.model.plan import ArmSpec, ExperimentPlan
+from pgclinic.model.run import RunInfo
+from pgclinic.model.tuning import Assay, AssayWord, Bisect, BisectWord, Search
+from pgclinic.report.html_page import assets, content_policy, environment
+from pgclinic.report.progress import clock
+from pgclinic.report.tuning_picture import ROW_HEIGHT, Bars, assay_picture, bisect_picture, search_picture
+from pgclinic.report.tuning_text import (
+    OUTCOME_WORDS,
+    assay_headline,
+    assay_trust,
+    bisect_headlines,
+    defaults_words,
+    effect_words,
+    interaction_words,
+    kept_words,
+    release_rows,
+    rule_words,
+    search_headline,
+    search_trust,
+    setting_rows,
+)
+from pgclinic.report.words.figures import number, ratio, times
+
+_STYLES = ("report.css", "tuning.css")
+_SETTING_HEADS = ("Setting", "Factor", "Interval", "Share", "Alone", "Last")
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    about: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric_from: int = 1
+
+
+@dataclass(frozen=True)
+class TuningView:
+    """``kind`` colours the answer as verdicts are coloured."""
+
+    title: str
+    verb: str
+    kind: str
+    headlines: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
+    picture: Bars | None
+    picture_about: str
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...]
+
+
+def render_tuning(info: RunInfo, plan: ExperimentPlan, found: Assay | Search | Bisect, folder: str) -> str:
+    match found:
+        case Assay():
+            view = _assay(info, plan, found)
+        case Search():
+            view = _search(info, plan, found)
+        case Bisect():
+            view = _bisect(info, plan, found)
+    return (
+        environment()
+        .get_template("tuning.html.j2")
+        .render(
+            view=view,
+            pgclinic=info.tool.pgclinic,
+            when=time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(info.started_epoch_us / 1e6)),
+            row_height=ROW_HEIGHT,
+            folder=folder,
+            css=assets(_STYLES),
+            policy=content_policy(),
+        )
+    )
+
+
+def _assay(info: RunInfo, plan: ExperimentPlan, found: Assay) -> TuningView:
+    tables = []
+    if found.carriers:
+        about = "A factor is the mean over orders of adding it; where alone and last differ, settings interact."
+        tables.append(Table("Carriers", about, _SETTING_HEADS, tuple(setting_rows(found.carriers))))
+    notes = [interaction_words(one) for one in found.interactions]
+    if found.smallest and found.keeps is not None and found.smallest_effect is not None:
+        notes.append(
+            f"The smallest set found is {', '.join(found.smallest)}: {kept_words(found.keeps)} of the effect, "
+            f"{effect_words(found.smallest_effect)}."
+        )
+    if found.bystanders:
+        notes.append(f"Without an effect that these trials could find: {', '.join(found.bystanders)}.")
+    facts = (
+        *_facts(info, plan),
+        ("Base", f"{number(found.base_statements_per_s)} statements per second"),
+        ("Complete", f"{number(found.changed_statements_per_s)} statements per second"),
+        ("Trust", assay_trust(found)),
+    )
+    kinds = {AssayWord.SLOWER: "contradicted", AssayWord.FASTER: "replicated", AssayWord.NO_DIFFERENCE: "no-effect"}
+    return TuningView(
+        title="Which settings carry the difference",
+        verb="assay",
+        kind=kinds.get(found.word, "inconclusive"),
+        headlines=(assay_headline(found),),
+        facts=facts,
+        picture=assay_picture(found),
+        picture_about="Statements per second from the base to the complete configuration, one setting after the other.",
+        tables=tuple(tables),
+        notes=tuple(notes),
+    )
+
+
+def _search(info: RunInfo, plan: ExperimentPlan, found: Search) -> TuningView:
+    tables = []
+    if found.effects:
+        about = "Each added to the base, taken out of what was found, and over orders."
+        tables.append(Table("Settings", about, _SETTING_HEADS, tuple(setting_rows(found.effects))))
+    heads = ("Trial", "Added", "Taken out", "Outcome", "Ratio to base", "Kept", "Best", "Time")
+    tables.append(Table("Every step", "All trials of the search in their order.", heads, tuple(_steps(found)), 4))
+    facts = (
+        *_facts(info, plan),
+        ("Base", f"{number(found.base_statements_per_s)} statements per second"),
+        *((("Rule", rule_words(found)),) if found.rule is not None else ()),
+        *((("p99 latency", f"{times(found.p99_ratio)} of the base"),) if found.p99_ratio is not None else ()),
+        ("Trust", search_trust(found)),
+    )
+    return TuningView(
+        title="The slowest configuration found" if found.aim.value == "worst" else "The fastest configuration found",
+        verb="search",
+        kind="replicated" if found.effect is not None else "inconclusive",
+        headlines=(search_headline(found),),
+        facts=facts,
+        picture=search_picture(found),
+        picture_about="Each step that was kept, and what fresh blocks say at the end, as ratios to the base.",
+        tables=tuple(tables),
+        notes=(*found.dropped_by_rule, *found.rejected_by_guard, *(f"Not tried: {one}" for one in found.untried)),
+    )
+
+
+def _steps(found: Search) -> list[tuple[str, ...]]:
+    return [
+        (
+            str(one.trial),
+            ", ".join(f"{name} = {value}" for name, value in one.added.items()) or "-",
+            ", ".join(one.removed) or "-",
+            OUTCOME_WORDS[one.outcome],
+            times(one.ratio) if one.ratio is not None else "-",
+            "kept" if one.accepted else "",
+            times(one.best_ratio),
+            clock(one.spent_s),
+        )
+        for one in found.steps
+    ]
+
+
+def _bisect(info: RunInfo, plan: ExperimentPlan, found: Bisect) -> TuningView:
+    first = found.releases[0].version if found.releases else "the first"
+    heads = ("Release", "Rate", f"Ratio to {first}", "Tail", "Buffers")
+    tables = [Table("Releases", "Measured in the same blocks.", heads, tuple(release_rows(found)))]
+    for change in found.changes:
+        rows = tuple((one.setting, one.before or "does not exist", one.after or "is gone") for one in change.defaults)
+        if rows:
+            about = "What else differs between the two releases; none of it is shown to be the cause."
+            tables.append(
+                Table(f"Defaults changed in {change.after}", about, ("Setting", change.before, change.after), rows)
+            )
+    notes = [f"{change.after}: {words}" for change in found.changes if (words := change.why) is not None]
+    notes += [f"{change.after}: {words}" for change in found.changes if (words := defaults_words(change)) is not None]
+    notes += [f"{before} and {after}: neither a change nor equality is shown." for before, after in found.undecided]
+    return TuningView(
+        title="In which release performance changed",
+        verb="bisect",
+        kind="replicated" if found.word is BisectWord.CHANGED else "no-effect",
+        headlines=tuple(bisect_headlines(found)),
+        facts=(*_facts(info, plan), ("Error", f"5 % for {found.comparisons} comparisons together")),
+        picture=bisect_picture(found),
+        picture_about=f"Every release as a ratio to {first}, with its 95 % CI.",
+        tables=tuple(tables),
+        notes=tuple(notes),
+    )
+
+
+def _facts(info: RunInfo, plan: ExperimentPlan) -> tuple[tuple[str, str], ...]:
+    arm, machine = next(iter(plan.arms.values())), info.machine
+    return (
+        ("Server", info.server),
+        ("Workload", workload_words(arm)),
+        (
+            "Machine",
+            f"{machine.cores} cores ({machine.cpu_model}), {ratio(machine.memory_bytes / 2**30)} GiB",
+        ),
+        ("Seed", str(info.seed)),
+    )
+
+
+def workload_words(arm: ArmSpec) -> str:
+    """TPC-C with 10 warehouses, 20 clients."""
+    match arm.dataset:
+        case TpccDataset(warehouses=warehouses):
+            what = f"TPC-C with {warehouses} warehouses"
+        case TwinDataset(name=name):
+            what = f"the twin {name}"
+        case PgbenchDataset(scale=scale):
+            what = f"pgbench's tables at scale {scale}"
+        case _:
+            what = "scripts on their own data"
+    return f"{what}, {arm.load.clients} clients"

@@ -1,0 +1,290 @@
+"""Assays, searches and bisections as text: the answer first, then what it is made of, then where more is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from pgclinic.model.plan import ExperimentPlan
+from pgclinic.model.tuning import (
+    Aim,
+    Assay,
+    AssayWord,
+    AttemptOutcome,
+    Bisect,
+    BisectWord,
+    ChangeFound,
+    Effect,
+    Interaction,
+    InteractionKind,
+    Search,
+    SettingEffect,
+)
+from pgclinic.report.progress import clock
+from pgclinic.report.quantities import ratio_words, slower, slower_range
+from pgclinic.report.words.figures import count, number, percent, times
+
+#: Settings that are named in a line; the page has all.
+_NAMED = 8
+_DEFAULTS = 6
+
+
+def tuning_text(
+    found: Assay | Search | Bisect, plan: ExperimentPlan, places: Sequence[tuple[str, str]], *, resume: str
+) -> str:
+    """``places`` are files to name at the end."""
+    match found:
+        case Assay():
+            lines = list(assay_lines(found))
+        case Search():
+            lines = list(search_lines(found))
+        case Bisect():
+            lines = list(bisect_lines(found))
+    if plan.fidelity is not None and not plan.fidelity.judges_throughput:
+        lines.append("  doubt      the twin does not run the transactions of its original: this is about the twin")
+    lines += [f"  {name:<10} {path}" for name, path in places]
+    if not found.is_complete:
+        lines.append(f"  resume     pgclinic {type(found).__name__.lower()} --resume {resume} --budget TIME")
+    return "\n".join(lines)
+
+
+# Assay
+
+
+def assay_lines(found: Assay) -> Iterator[str]:
+    yield assay_headline(found)
+    if found.word is AssayWord.REFUSED:
+        return
+    yield (
+        f"  rate       {number(found.base_statements_per_s)} statements per second on the base, "
+        f"{number(found.changed_statements_per_s)} with all of them"
+    )
+    if found.carriers:
+        yield "  carriers"
+        yield from _indented(setting_rows(found.carriers))
+    for one in found.interactions:
+        yield f"  depends    {interaction_words(one)}"
+    if found.smallest and found.keeps is not None and len(found.smallest) < len(found.carriers) + len(found.bystanders):
+        effect = f", {effect_words(found.smallest_effect)}" if found.smallest_effect is not None else ""
+        yield f"  smallest   {', '.join(found.smallest)}: {kept_words(found.keeps)} of the effect{effect}"
+    yield f"  bystanders {bystander_words(found)}"
+    yield f"  trust      {assay_trust(found)}"
+    if not found.is_complete:
+        yield "  doubt      the budget was over before each setting was tried alone and last"
+
+
+def assay_headline(found: Assay) -> str:
+    """The answer in a line."""
+    if found.word is AssayWord.REFUSED:
+        return f"REFUSED   {found.refusal}"
+    effect = effect_words(found.whole) if found.whole is not None else "not measured"
+    if found.word in (AssayWord.NO_DIFFERENCE, AssayWord.INCONCLUSIVE) and not found.carriers:
+        return f"{found.word.value.upper()}   {effect}"
+    share = math.fsum(one.share for one in found.carriers)
+    carriers = count(len(found.carriers), "setting")
+    carry = "carries" if len(found.carriers) == 1 else "carry"
+    of_it = f" {percent(share)} of it" if 0 < share <= 1.5 else " it"
+    return f"{found.word.value.upper()}   {effect}; {carriers} {carry}{of_it}"
+
+
+def setting_rows(effects: Sequence[SettingEffect]) -> list[tuple[str, ...]]:
+    """Setting and value, factor, limits, share, alone, last."""
+    return [
+        (
+            f"{one.setting} = {one.value}",
+            ratio_words(one.factor),
+            f"95 % CI {interval_words(one.interval)}",
+            f"{percent(one.share)} of the effect",
+            f"alone {ratio_words(one.alone)}" if one.alone is not None else "alone -",
+            f"last {ratio_words(one.last)}" if one.last is not None else "last -",
+        )
+        for one in effects
+    ]
+
+
+def interval_words(limits: tuple[float | None, float | None]) -> str:
+    """0.46 to 0.58, or 12x to 15x slower."""
+    low, high = limits
+    if low is None or high is None:
+        return "not known yet"
+    if high < 1 and low > 0 and high < 0.05:
+        return slower_range(low, high)
+    return f"{times(low).removesuffix('x')} to {times(high).removesuffix('x')}"
+
+
+def effect_words(effect: Effect, than: str = "") -> str:
+    """3.2x slower, 95 % CI 3.0x to 3.4x slower."""
+    limits = interval_words((effect.low, effect.high))
+    if effect.low is not None and effect.high is not None and effect.high < 1 and effect.low > 0:
+        limits = slower_range(effect.low, effect.high)
+    return f"{slower(effect.ratio)}{f' than {than}' if than else ''}, 95 % CI {limits}"
+
+
+def kept_words(keeps: float) -> str:
+    """A part of a logarithm; more than all of it where others go the other way."""
+    return "all" if keeps >= 1.0 else percent(keeps)
+
+
+def interaction_words(one: Interaction) -> str:
+    first, second = one.settings
+    expected = f"{ratio_words(one.together)} together, {ratio_words(one.expected)} if they were independent"
+    if one.kind is InteractionKind.SYNERGY:
+        return f"{first} and {second} strengthen each other: {expected}"
+    return f"{first} and {second} do the same work: {expected}"
+
+
+def bystander_words(found: Assay) -> str:
+    if not found.bystanders:
+        return "none"
+    named = ", ".join(found.bystanders[:_NAMED])
+    more = len(found.bystanders) - _NAMED
+    return named + (f" and {count(more, 'other')}" if more > 0 else "")
+
+
+def assay_trust(found: Assay) -> str:
+    parts = [f"{count(found.blocks, 'fresh block')} for the whole", f"{count(found.trials, 'trial')} in all"]
+    if found.resolution is not None:
+        parts.append(f"single settings from {times(found.resolution)} on were found")
+    return ", ".join([*parts, clock(found.spent_s)])
+
+
+# Search
+
+
+def search_lines(found: Search) -> Iterator[str]:
+    yield search_headline(found)
+    yield f"  rate       {number(found.base_statements_per_s)} statements per second on the base"
+    if found.effects:
+        yield "  settings"
+        yield from _indented(setting_rows(found.effects))
+    others = [name for name in found.settings if name not in {one.setting for one in found.effects}]
+    if others:
+        yield "  beside     " + ", ".join(f"{name} = {found.settings[name]}" for name in others)
+    if found.rule is not None:
+        yield f"  rule       {rule_words(found)}"
+    if found.p99_ratio is not None:
+        memory = f", memory {times(found.memory_ratio)}" if found.memory_ratio is not None else ""
+        yield f"  costs      p99 latency {times(found.p99_ratio)}{memory}, found to base"
+    for words in found.dropped_by_rule:
+        yield f"  dropped    {words}"
+    for words in found.rejected_by_guard[:_NAMED]:
+        yield f"  guard      {words}"
+    yield f"  trust      {search_trust(found)}"
+    if found.untried:
+        yield f"  untried    {count(len(found.untried), 'value')}: the budget was over"
+
+
+def search_headline(found: Search) -> str:
+    word = "SLOWEST" if found.aim is Aim.WORST else "FASTEST"
+    if not found.settings:
+        return f"NOTHING FOUND   no value made a step {'down' if found.aim is Aim.WORST else 'up'}"
+    effect = effect_words(found.effect) if found.effect is not None else "not confirmed"
+    return f"{word} FOUND   {effect}; {count(len(found.settings), 'setting')}"
+
+
+def rule_words(found: Search) -> str:
+    rule = found.rule
+    if rule is None:
+        return "not checked"
+    if not rule.passed:
+        return f"broken: {rule.problem}"
+    first = f", the first after at most {rule.first_commit_s:.0f} s" if rule.first_commit_s is not None else ""
+    return (
+        f"kept: all {rule.clients} clients connected, {count(rule.transactions, 'transaction')} committed within "
+        f"{rule.within_s:.0f} s{first}"
+    )
+
+
+def search_trust(found: Search) -> str:
+    counts = ", ".join(f"{amount} {OUTCOME_WORDS[AttemptOutcome(name)]}" for name, amount in found.outcomes.items())
+    return (
+        f"{count(found.blocks, 'fresh block')}; {count(found.trials, 'trial')}, {clock(found.spent_s)}; tried: {counts}"
+    )
+
+
+OUTCOME_WORDS = {
+    AttemptOutcome.DONE: "measured",
+    AttemptOutcome.PRUNED: "stopped early",
+    AttemptOutcome.REJECTED: "rejected",
+    AttemptOutcome.REFUSED: "refused at start",
+    AttemptOutcome.CLIENTS_FAILED: "with failing clients",
+    AttemptOutcome.NO_WORK: "without completed work",
+}
+
+
+# Bisect
+
+
+def bisect_lines(found: Bisect) -> Iterator[str]:
+    yield from bisect_headlines(found)
+    yield "  releases"
+    yield from _indented(release_rows(found))
+    for change in found.changes:
+        if change.why is not None:
+            yield f"  why        {change.after}: {change.why}"
+        words = defaults_words(change)
+        if words is not None:
+            yield f"  defaults   {change.after}: {words}"
+    for before, after in found.undecided:
+        yield f"  undecided  {before} and {after}"
+    yield (
+        f"  trust      {count(found.trials, 'trial')}, {clock(found.spent_s)}; 5 % error for all "
+        f"{count(found.comparisons, 'comparison')} together"
+    )
+
+
+def bisect_headlines(found: Bisect) -> Iterator[str]:
+    """A line for each change, or one that says that there is none."""
+    if found.word is BisectWord.NO_CHANGE:
+        ends = f"{found.versions[0]} to {found.versions[-1]}"
+        yield f"NO CHANGE   {ends} do not differ by more than {percent(found.margin)}"
+        return
+    if found.word is BisectWord.INCONCLUSIVE:
+        yield f"INCONCLUSIVE   no change found, and neighbours may differ by more than {percent(found.margin)}"
+        return
+    for change in found.changes:
+        yield f"CHANGED {change_words(change)}"
+
+
+def change_words(change: ChangeFound) -> str:
+    where = f"in {change.after}" if change.neighbours else f"between {change.before} and {change.after}"
+    return f"{where}   {effect_words(change.effect, change.before)}"
+
+
+def release_rows(found: Bisect) -> list[tuple[str, ...]]:
+    """Version, statements per second, ratio to the first one with limits, p99, buffer hits."""
+    rows: list[tuple[str, ...]] = []
+    for one in found.releases:
+        if one.failure is not None:
+            rows.append((one.version, "-", f"failed: {one.failure}", "", ""))
+            continue
+        effect = one.against_first
+        limits = "" if one is found.releases[0] else interval_words((effect.low, effect.high))
+        rows.append(
+            (
+                one.version,
+                f"{number(one.statements_per_s)} statements/s",
+                f"{times(effect.ratio)}{f' ({limits})' if limits else ''}",
+                f"p99 {number(one.p99_us / 1000)} ms" if one.p99_us is not None else "",
+                f"{number(one.buffer_hits_per_transaction)} hits/txn"
+                if one.buffer_hits_per_transaction is not None
+                else "",
+            )
+        )
+    return rows
+
+
+def defaults_words(change: ChangeFound) -> str | None:
+    """Settings whose defaults are other ones; those that came or went are counted."""
+    moved = [one for one in change.defaults if one.before is not None and one.after is not None]
+    if not change.defaults:
+        return None
+    named = ", ".join(f"{one.setting} {one.before} -> {one.after}" for one in moved[:_DEFAULTS])
+    rest = len(change.defaults) - min(len(moved), _DEFAULTS)
+    return ", ".join(part for part in (named, f"{count(rest, 'other difference')}" if rest else "") if part)
+
+
+def _indented(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))] if rows else []
+    for row in rows:
+        yield ("    " + "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()

@@ -1,0 +1,1 @@
+"""Typed reasons, doubts and refusals in words, and numbers as people read them."""

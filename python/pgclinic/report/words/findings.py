@@ -1,0 +1,131 @@
+"""A finding in words: its headline, what it costs, what to do, and what an experiment on that gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pgclinic.model.checkup import Checkup, Unchecked
+from pgclinic.model.finding import Applies, Cost, CostKind, Fact, Finding, Health, Proof, Severity, Treatment, Unit
+from pgclinic.pg.conf import quoted
+from pgclinic.report.quantities import range_words, ratio_words
+from pgclinic.report.snapshot_text import part_words, problem_words
+from pgclinic.report.words.facts import cost_words, fact_words, plain
+from pgclinic.report.words.figures import count, percent, times
+
+HEALTH_WORDS = {Health.OK: "OK", Health.WATCH: "WATCH", Health.SICK: "SICK", Health.CRITICAL: "CRITICAL"}
+_APPLIED = {
+    Applies.RELOAD: "then reload: select pg_reload_conf();",
+    Applies.RESTART: "then restart the server",
+}
+
+
+def severity_counts(findings: Sequence[Finding]) -> str:
+    """1 critical, 2 warnings, 3 notices."""
+    nouns = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice"}
+    found = {one: sum(finding.severity is one for finding in findings) for one in nouns}
+    parts = [
+        f"{amount} {noun}" if severity is Severity.CRITICAL else count(amount, noun)
+        for severity, noun in nouns.items()
+        if (amount := found[severity])
+    ]
+    return ", ".join(parts) or "nothing found"
+
+
+def headline(finding: Finding) -> str:
+    """an idle transaction holds the xmin horizon: session 4711 (report)"""
+    subject = " ".join(finding.subject.split())
+    said = finding.title.split()
+    return finding.title if all(word in said for word in subject.split()) else f"{finding.title}: {subject}"
+
+
+def costs(finding: Finding) -> tuple[str, ...]:
+    """What a finding costs now, in each unit that is known."""
+    found = [_with_basis(finding.cost)] if finding.cost is not None else []
+    share_said = finding.cost is not None and finding.cost.kind is CostKind.TIME_SHARE
+    if finding.time_share and not share_said:
+        found.append(f"{percent(finding.time_share)} of the time of active sessions")
+    return tuple(found)
+
+
+def _with_basis(cost: Cost) -> str:
+    basis = ", ".join(fact_words(one) for one in cost.basis)
+    return f"{cost_words(cost)} ({basis})" if basis else cost_words(cost)
+
+
+def explained_words(checkup: Checkup) -> str | None:
+    """How much of the time the findings account for; None where nobody was seen working."""
+    if not checkup.active_sessions or checkup.explained_share is None:
+        return None
+    whole = f"the time of {_sessions(checkup.active_sessions)}"
+    claiming = sum(one.claim is not None and bool(one.time_share) for one in checkup.findings)
+    if not claiming:
+        return f"no finding accounts for {whole}"
+    verb = "is explained by"
+    return f"{percent(checkup.explained_share)} of {whole} {verb} {count(claiming, 'finding')}"
+
+
+def _sessions(active: float) -> str:
+    return f"{plain(round(active, 1))} active {'session' if active == 1 else 'sessions'} on average"
+
+
+def treatment_words(treatment: Treatment) -> str:
+    """end the session; lock: none; risk: its transaction is rolled back"""
+    parts = [treatment.title]
+    if treatment.lock:
+        parts.append(f"lock: {treatment.lock}")
+    if treatment.risk:
+        parts.append(f"risk: {treatment.risk}")
+    return "; ".join(" ".join(part.split()) for part in parts)
+
+
+def treatment_lines(treatment: Treatment) -> tuple[str, ...]:
+    """What to type: statements, then settings as a configuration file has them."""
+    lines = [f"{statement.rstrip().rstrip(';')};" for statement in treatment.sql]
+    lines += [f"{name} = {quoted(value)}" for name, value in treatment.settings.items()]
+    if treatment.settings:
+        lines.append(_APPLIED.get(treatment.applies, _APPLIED[Applies.RELOAD]))
+    return tuple(lines)
+
+
+def proof_words(finding: Finding, proof: Proof) -> str:
+    """end the session: on a twin of 16.4 faster, 6.1x, 95 % CI 5.2 to 7.0; slower elsewhere: ..."""
+    about = finding.treatments[proof.treatment].title if proof.treatment < len(finding.treatments) else "treatment"
+    place = f" on {proof.on}" if proof.on else ""
+    if proof.word is None or proof.ratio is None:
+        return f"{about}: no verdict{place}" + (f": {proof.reason}" if proof.reason else "")
+    measure = f" in {proof.measure}" if proof.measure else ""
+    words = f"{about}: {proof.word}{place}, {ratio_words(proof.ratio)}{measure}"
+    if proof.low is not None and proof.high is not None:
+        words += f", 95 % CI {range_words((proof.low, proof.high), proof.ratio)}"
+    for label, facts in (("counters", proof.mechanism), ("elsewhere", proof.elsewhere)):
+        if facts:
+            words += f"; {label}: {', '.join(_compared(one) for one in facts)}"
+    return words
+
+
+def pathologies_words(amount: int) -> str:
+    """1 pathology, 118 pathologies."""
+    return f"{amount:,} {'pathology' if amount == 1 else 'pathologies'}"
+
+
+def _compared(fact: Fact) -> str:
+    """A ratio of a proof is one of the treated to what is."""
+    is_ratio = fact.unit is Unit.RATIO and not isinstance(fact.value, str)
+    return f"{fact.name} {times(float(fact.value))}" if is_ratio else fact_words(fact)
+
+
+def unchecked_reasons(checkup: Checkup) -> Mapping[str, tuple[str, ...]]:
+    """Pathologies that could not be looked for, by the reason in words."""
+    problems = {f"{gap.what}: {gap.problem}": f"{part_words(gap)}: {problem_words(gap)}" for gap in checkup.gaps}
+    found: dict[str, list[str]] = {}
+    for one in checkup.unchecked:
+        found.setdefault(_reason(one, problems), []).append(one.pathology)
+    return {reason: tuple(names) for reason, names in found.items()}
+
+
+def _reason(one: Unchecked, problems: Mapping[str, str]) -> str:
+    version = one.reason.rpartition(": ")[2]
+    if version.startswith("PostgreSQL "):
+        ends = version.endswith((" later", " earlier"))
+        return f"exists on {version} only" if ends else f"exists on {version} and later only"
+    return problems.get(one.reason, one.reason)
