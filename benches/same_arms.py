@@ -50,7 +50,7 @@ def main() -> None:
             began = time.monotonic()
             command = [str(PGCLINIC), "compare", *arms(folder, number, slower=options.slower)]
             command += ["-c", options.clients, "-M", "prepared", "--warm-up", "1s", "--measure", options.measure]
-            command += ["--budget", options.budget, "--no-prelude", "--seed", str(number), "--json"]
+            command += ["--budget", options.budget, "--no-calibrate", "--seed", str(number), "--json"]
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
             took.append(time.monotonic() - began)
             if not done.stdout:

@@ -27,7 +27,8 @@ from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.sources import find_source
 from pgclinic.lab.template import FILL_SETTINGS, filled_template
-from pgclinic.load.tpcc_fill import DEFAULT_SEED, fill_tpcc
+from pgclinic.load.tpcc_fill import fill_tpcc
+from pgclinic.model.dataset import TpccDataset
 from pgclinic.model.load import Convention, Isolation, LoadResult, LoadSpec, OnError, Pace, Target, TpccSpec
 from pgclinic.model.server import Server
 from pgclinic.pg.session import Access
@@ -88,7 +89,7 @@ def template(binaries: Binaries, warehouses: int) -> Path:
     def fill(server: Server) -> None:
         fill_tpcc(Access(server), warehouses)
 
-    return filled_template(binaries, f"tpcc-{warehouses}-{DEFAULT_SEED}", fill)
+    return filled_template(binaries, TpccDataset(warehouses=warehouses).key, fill)
 
 
 def load_spec(server: Server, options: argparse.Namespace, isolation: Isolation) -> LoadSpec:

@@ -22,7 +22,7 @@ from fixtures.noise_kinds import KINDS, counts_wrong, wrong
 from fixtures.procedure import blocks_beyond_the_null_zone, blocks_to_tell_apart, ground_for, median_blocks, run_study
 from fixtures.series import MACHINES, Noise, log_ratios, log_tps, randomised_blocks
 from pgclinic.model.study import Condition
-from pgclinic.model.verdict import VerdictWord
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.stats.calibration import best_slice, blocks_in_budget, slice_noises, smallest_effect
 from pgclinic.stats.claimed_region import NULL_EFFECT, claimed_region
 from pgclinic.stats.confidence_sequence import always_valid_interval, width_factor
@@ -133,7 +133,7 @@ def on_the_edge(studies: int, rng: np.random.Generator) -> Iterator[Row]:
 def coverage(studies: int, rng: np.random.Generator) -> Iterator[Row]:
     for machine, rows in on_each(lambda noise: log_ratios(noise, rng, runs=studies, blocks=BLOCKS, effect=-0.2)):
         yield (
-            f"the confidence sequence holds the truth at all looks, 4 to {BLOCKS}",
+            f"the confidence sequence contains the truth at all interim analyses, 4 to {BLOCKS}",
             machine,
             share(held_at_all_looks(rows, -0.2)),
         )
@@ -141,7 +141,7 @@ def coverage(studies: int, rng: np.random.Generator) -> Iterator[Row]:
         for machine, noise in MACHINES.items():
             rows = log_ratios(noise, rng, runs=studies, blocks=blocks, effect=-0.2)
             missed = wrong(rows + 0.2, fixed=True, margin=0.0)
-            yield f"the t interval of {blocks} blocks, their number fixed, holds it", machine, share(1.0 - missed)
+            yield f"the t interval of {blocks} blocks, their number fixed, contains it", machine, share(1.0 - missed)
 
 
 def coverage_of_values(studies: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -152,7 +152,7 @@ def coverage_of_values(studies: int, rng: np.random.Generator) -> Iterator[Row]:
         "exponential": (rng.exponential(size=(studies, BLOCKS)), 1.0),
     }
     for kind, (rows, truth) in synthetic.items():
-        yield "the sequence holds the truth at all looks", kind, share(held_at_all_looks(rows, truth))
+        yield "the sequence contains the truth at all interim analyses", kind, share(held_at_all_looks(rows, truth))
 
 
 def kinds_of_noise(studies: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -202,7 +202,7 @@ def plain_methods(studies: int, rng: np.random.Generator) -> Iterator[Row]:
             part = rows[:, :n]
             bar = quantile(0.975, n - 1) * part.std(axis=1, ddof=1) / math.sqrt(n)
             ever |= np.abs(part.mean(axis=1)) > bar
-        yield "plain t interval peeked at after every pair", machine, share(ever.mean())
+        yield "ordinary t interval, analysed after every pair", machine, share(ever.mean())
 
 
 def blocks_needed(studies: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -345,7 +345,7 @@ def warm_ups(studies: int, rng: np.random.Generator) -> Iterator[Row]:
             yield f"so is a rise from {start:g} with a time constant of {constant} s", machine, share(settled)
 
 
-def preludes(studies: int, rng: np.random.Generator) -> Iterator[Row]:
+def calibrations(studies: int, rng: np.random.Generator) -> Iterator[Row]:
     """Calibrations of six trials of 15 s, a switch of 4 s a block, 285 s of budget, and a study on the same machine."""
     some, switch_s, budget_s = max(10, studies // 20), 4.0, 285.0
     for machine, noise in MACHINES.items():
@@ -379,7 +379,7 @@ SECTIONS: Mapping[str, Callable[[int, np.random.Generator], Iterator[Row]]] = {
     "trends": trends,
     "steadiness": steadiness,
     "warm_up": warm_ups,
-    "calibration": preludes,
+    "calibration": calibrations,
 }
 
 if __name__ == "__main__":
