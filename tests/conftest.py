@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from fixtures.command import Command
+from fixtures.drawn import drawn_majors, is_drawn
 from fixtures.lab_home import MAJORS, binaries_for, temporary_home, worker_home
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.home import HOME_VARIABLE
@@ -22,11 +23,30 @@ settings.register_profile("fresh", derandomize=False, deadline=None, print_blob=
 settings.load_profile("fresh")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--snapshot-update", action="store_true", help="write tests/snapshots/texts instead of comparing")
+
+
 def pytest_configure() -> None:
     """Workers that run beside each other have homes of their own: in one, trials wait for each other."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None:
         os.environ[HOME_VARIABLE] = str(worker_home(worker))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the cases of ``drawn`` tests that this run has not drawn."""
+    left_out = [
+        item for item in items if (mark := item.get_closest_marker("drawn")) and not is_drawn(item.nodeid, *mark.args)
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_report_header() -> str:
+    seed = os.environ["PGCLINIC_TEST_SEED"]
+    return f"majors and illnesses are drawn (PGCLINIC_TEST_ALL=1: all): PGCLINIC_TEST_SEED={seed}"
 
 
 @pytest.fixture
@@ -36,9 +56,9 @@ def fresh_home() -> Iterator[Path]:
         yield home
 
 
-@pytest.fixture(params=MAJORS)
+@pytest.fixture(params=[MAJORS[0], *drawn_majors("server", MAJORS[1:])])
 def every_binaries(request: pytest.FixtureRequest) -> Binaries:
-    """Programs of every branch that the lab promises to run everywhere, one after the other."""
+    """Programs of the embedded branch and of one other that the lab promises to run everywhere, drawn for each run."""
     return binaries_for(request.param)
 
 

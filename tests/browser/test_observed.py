@@ -7,9 +7,9 @@ import pytest
 
 from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.observed import watched
+from fixtures.planned import judge
 from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.report.page import render_report
-from pgclinic.study.judge import judge
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -97,7 +97,7 @@ def test_another_arm_is_one_click_or_key_away(browser: "sync_api.Browser", repor
     pick(seen, "held")
     assert not page.locator(".pane").nth(0).is_visible()
     assert page.locator(".pane:visible .panel canvas").count() == 8
-    assert pixels(seen, "horizon is held back", "--arm-1") > 100
+    assert pixels(seen, "Age of the xmin horizon", "--arm-1") > 100
     page.keyboard.press("ArrowLeft")
     assert page.locator(".pane").nth(0).is_visible()
     assert page.locator(".pane").nth(0).locator("canvas").count() == 7

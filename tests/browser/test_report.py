@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fixtures.chromium import Seen, needs_chromium, opened
+from fixtures.planned import judge
 from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.report.page import render_report
-from pgclinic.study.judge import judge
 
 if TYPE_CHECKING:
     from playwright import sync_api

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.comparison import asked, comparison, measured
 from fixtures.observed import watched
+from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, global_counters, run_info
+from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.study import Published, Study
-from pgclinic.model.trial import Doubt, DoubtKind
 from pgclinic.report.page import render_report
 from pgclinic.study.compare import PROFILE
-from pgclinic.study.judge import judge
 
 if TYPE_CHECKING:
     from playwright import sync_api

@@ -127,7 +127,7 @@ def test_the_directory_above_is_a_common_mistake() -> None:
 
 
 def test_a_version_and_a_directory_exclude_each_other() -> None:
-    with pytest.raises(UsageError, match="exclude each other"):
+    with pytest.raises(UsageError, match="mutually exclusive"):
         find_source("13", binaries_for("13").bindir)
 
 

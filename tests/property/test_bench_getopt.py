@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgclinic.bench.getopt_long import Option, read_words
-from pgclinic.bench.option_values import leading_float, leading_integer, parse_integer, split_weight
+from pgclinic.bench.option_values import leading_float, leading_integer, parse_integer
 from pgclinic.errors import UsageError
+from pgclinic.load.script_argument import split_weight
 
 OPTIONS = (
     Option("alpha", "", "a"),

@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.reached import assert_reached
 from fixtures.records import blocks_of, global_counters, printed
+from pgclinic.judge.regions import Ground, outside, settled, word_for
+from pgclinic.judge.verdict import decided
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.verdict import Verdict, VerdictWord
-from pgclinic.study.judge import decided, judge
-from pgclinic.study.vocabulary import Ground, outside, settled, word_for
+from pgclinic.model.verdict import Verdict
+from pgclinic.model.verdict_word import VerdictWord
 
 STUDY = global_counters()
 SWAPPED = replace(
@@ -113,7 +115,7 @@ def test_replicated_only_inside_the_region(ratios: list[float]) -> None:
 def test_the_verdict_is_complete(ratios: list[float]) -> None:
     verdict = judge(STUDY, run(ratios))
     claim = verdict.headline
-    assert claim.how
+    assert claim.reasons
     assert (claim.word is VerdictWord.REPLICATED_IN_DIRECTION) or claim.qualifier is None
     assert not (decided(verdict) and claim.word is VerdictWord.INCONCLUSIVE)
     if claim.blocks_needed is not None:

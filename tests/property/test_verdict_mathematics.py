@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from fixtures.reached import assert_reached
 from fixtures.records import global_counters, trial
-from pgclinic.model.prelude import Prelude, RefusalKind
+from pgclinic.judge.calibration import calibration_of
+from pgclinic.model.calibration import Calibration, RefusalKind
 from pgclinic.stats.autocorrelation import correlation_time
 from pgclinic.stats.calibration import best_slice, blocks_in_budget, shows_no_effect, slice_noises, smallest_effect
 from pgclinic.stats.confidence_sequence import always_valid_interval
@@ -19,7 +20,6 @@ from pgclinic.stats.e_values import false_discoveries_held, log_e_value
 from pgclinic.stats.page_trend_test import log_trend_e_value, page_trend
 from pgclinic.stats.slope import theil_sen
 from pgclinic.stats.warm_up import cut_by_state, mser_cut
-from pgclinic.study.prelude import prelude_of
 
 effects = st.floats(-2.0, 2.0, allow_nan=False)
 #: Around one centre, closely or not: intervals that hold a point and intervals that do not.
@@ -51,6 +51,8 @@ def steady_rows(level: int, width: int, turns: list[float], seconds: int) -> lis
 
 
 rows_of_trials = st.one_of(
+    # A server that ends two transactions a second or fewer.
+    st.lists(st.lists(st.integers(0, 2), min_size=14, max_size=30), min_size=4, max_size=6),
     st.lists(st.lists(st.integers(0, 3000), min_size=1, max_size=30), min_size=0, max_size=6),
     st.builds(
         steady_rows,
@@ -60,8 +62,8 @@ rows_of_trials = st.one_of(
         st.integers(14, 30),
     ),
 )
-preludes = st.builds(
-    lambda rows, budget_s, block_s: prelude_of(
+calibrations = st.builds(
+    lambda rows, budget_s, block_s: calibration_of(
         STUDY.claims,
         [trial(STUDY, number, 1, "free", row) for number, row in enumerate(rows, start=1)],
         budget_s=budget_s,
@@ -82,9 +84,15 @@ def test_the_examples_reach_both_sides() -> None:
     assert_reached(series_of_tps, lambda drawn: cut_by_state(drawn).settled, (True, False))
     precision = st.tuples(st.floats(0.001, 0.5), st.integers(5, 200))
     assert_reached(precision, lambda drawn: shows_no_effect(*drawn), (True, False))
-    assert_reached(preludes, lambda prelude: prelude.planned is not None, (True, False))
+    assert_reached(calibrations, lambda calibration: calibration.planned is not None, (True, False))
     refusals = {*RefusalKind, None} - {RefusalKind.STARVED_CPU}
-    assert_reached(preludes, lambda prelude: prelude.refusal and prelude.refusal.kind, refusals, examples=600, least=1)
+    assert_reached(
+        calibrations,
+        lambda calibration: calibration.refusal and calibration.refusal.kind,
+        refusals,
+        examples=600,
+        least=1,
+    )
 
 
 @example(drawn=[9.4e-238] * 5, point=0.0)
@@ -195,12 +203,12 @@ def test_a_value_is_worth_at_most_itself(drawn: list[float]) -> None:
 
 
 @settings(max_examples=60)
-@given(preludes)
-def test_a_prelude_always_ends_with_a_word(prelude: Prelude) -> None:
-    assert (prelude.planned is None) == (
-        prelude.refusal is not None
-        and prelude.refusal.kind not in {RefusalKind.CANNOT_BE_RESOLVED, RefusalKind.ARMS_DIFFER}
+@given(calibrations)
+def test_a_calibration_always_ends_with_a_word(calibration: Calibration) -> None:
+    assert (calibration.planned is None) == (
+        calibration.refusal is not None
+        and calibration.refusal.kind not in {RefusalKind.CANNOT_BE_RESOLVED, RefusalKind.ARMS_DIFFER}
     )
-    if prelude.planned is not None:
-        assert prelude.blocks >= 5
-        assert len(prelude.claims) == len(STUDY.claims)
+    if calibration.planned is not None:
+        assert calibration.blocks >= 5
+        assert len(calibration.claims) == len(STUDY.claims)

@@ -13,8 +13,9 @@ from fixtures.attached import free_port, trial_spec
 from fixtures.lab_home import binaries_for, python
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.sources import attach
+from pgclinic.model.doubt import DoubtKind
 from pgclinic.model.processes import ProcessKind
-from pgclinic.model.trial import DoubtKind, TrialOutcome
+from pgclinic.model.trial import TrialOutcome
 from pgclinic.observe.local_server import visible_postmaster
 from pgclinic.pg.dsn import dsn_of
 from pgclinic.trial.run import TrialListener, run_trial

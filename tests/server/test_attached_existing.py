@@ -15,6 +15,7 @@ from fixtures.lab_home import binaries_for
 from pgclinic.errors import SettingError, UnknownNameError, UsageError
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.sources import attach
+from pgclinic.model.dataset import AttachedDataset
 from pgclinic.model.trial import ServerSpec, TrialOutcome
 from pgclinic.pg.connect import connect
 from pgclinic.pg.dsn import dsn_of
@@ -105,7 +106,9 @@ def test_scripts_that_write_need_allow_writes(running: RunningServer, items: Com
     dsn = address(running, "postgres")
     wanted = ServerSpec(dsn=dsn, existing=True, allow_writes=True)
     record = run_trial(
-        trial_spec(dsn, "insert into written values (1);\n", server=wanted, fill=""), TrialListener(), dsn=dsn
+        trial_spec(dsn, "insert into written values (1);\n", server=wanted, dataset=AttachedDataset()),
+        TrialListener(),
+        dsn=dsn,
     )
     assert record.outcome is TrialOutcome.DONE, record.failure
     assert record.load is not None
@@ -120,7 +123,12 @@ def test_every_session_of_a_trial_is_read_only(running: RunningServer) -> None:
     wanted = ServerSpec(dsn=dsn, existing=True)
     probe = "select 1 / (current_setting('transaction_read_only') = 'on')::int from item limit 1"
     spec = trial_spec(
-        dsn, READS, server=wanted, fill="", gauges={"small": probe}, settings={"search_path": '"a b", public'}
+        dsn,
+        READS,
+        server=wanted,
+        dataset=AttachedDataset(),
+        custom_metrics={"small": probe},
+        settings={"search_path": '"a b", public'},
     )
     record = run_trial(spec, TrialListener(), dsn=dsn)
     assert record.outcome is TrialOutcome.DONE, record.failure
@@ -161,6 +169,7 @@ def test_what_a_session_may_not_set_is_refused_by_name(
         (("--dsn", "DSN", "--allow-writes"), "--allow-writes needs --existing"),
         (("--dsn", "DSN", "--existing", "--schema", "reads.sql"), "--schema and --existing are mutually exclusive"),
         (("--dsn", "DSN", "--existing", "--tpcc"), "TPC-C writes"),
+        (("--dsn", "DSN", "--existing"), "--existing needs --script"),
         (("--dsn", "DSN", "--existing", "--script", "sneaky.sql"), "asks for transactions that write"),
         (("--dsn", "DSN", "--existing", "--script", "reads.sql", "--set", "wal_level=minimal"), "needs a restart"),
     ],
@@ -208,7 +217,7 @@ def test_a_study_of_the_users_tables_runs_on_them(running: RunningServer, items:
 
 
 def test_pgbench_tables_that_are_there_keep_their_scale(running: RunningServer) -> None:
-    from pgclinic.study.pgbench_tables import existing_scale
+    from pgclinic.load.pgbench_tables import existing_scale
 
     assert existing_scale(attach(address(running))) == 1
     execute(running, "create table pgbench_branches as select generate_series(1, 7) bid", "shop")

@@ -97,11 +97,11 @@ def test_find_rate_ends_with_a_rate_that_was_confirmed(server: RunningServer, tm
     assert done.returncode == 0, done.stderr
     search = msgspec.json.decode(done.stdout, type=BenchResult).rate_search
     said = done.stderr.splitlines()
-    assert "1 s in closed loop, then about 7 loads of 1 s: about 0:08 in all, at most 0:31" in said[0]
+    assert "1 s in closed loop, then about 7 loads of 1 s: about 0:08 in total, at most 0:31" in said[0]
     told = [line.split() for line in said if " TPS offered   " in line]
     assert search is not None and len(told) == len(search.trials)
     for words, trial in zip(told, search.trials, strict=True):
-        assert words[3] == ("kept" if trial.kept else "missed")
+        assert words[3] == ("met" if trial.kept else "missed")
         assert words[4] == "p90" and words[6].startswith("ms")
     assert search is not None and search.rate_tps is not None
     assert 20 <= search.rate_tps <= 100

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from fixtures.drawn import drawn_majors
+from fixtures.forked_cli import ForkedCli
 from fixtures.lab_home import MAJORS, binaries_for, cli
 from fixtures.pgbench import pgbench
 from pgclinic.lab.instance import RunningServer, start_server
@@ -26,6 +28,7 @@ class Both:
     """One server on which the same words can be given to both programs, each with a database of its own."""
 
     running: RunningServer
+    forked: ForkedCli
 
     def environment(self, database: str) -> dict[str, str]:
         server = self.running.server
@@ -35,7 +38,7 @@ class Both:
         return pgbench(*words, **self.environment("theirs"))
 
     def ours(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return cli("bench", *words, **self.environment("ours"))
+        return self.forked.run("bench", *words, **self.environment("ours"))
 
     def rows(self, database: str, query: str) -> list[tuple[Any, ...]]:
         access = Access(self.running.server)
@@ -60,14 +63,16 @@ class Both:
         return [" ".join(text.split()) for text in found]
 
 
-@pytest.fixture(scope="module", params=MAJORS)
-def both(request: pytest.FixtureRequest) -> Iterator[Both]:
+@pytest.fixture(scope="module", params=drawn_majors("pgbench", MAJORS))
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     settings = {"log_statement": "all", "autovacuum": "off", "fsync": "off"}
     with start_server(binaries_for(request.param), settings=settings) as running:
         with Session(Access(running.server), statement_timeout_ms=60_000, application_name="test") as session:
             session.execute("create database theirs")
             session.execute("create database ours")
-        yield Both(running)
+        forked = ForkedCli.start(tmp_path_factory.mktemp("commands"))
+        yield Both(running, forked)
+        forked.stop()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +18,9 @@ import pytest
 from fixtures.lab_home import PACKAGE_ROOT, binaries_for, cli
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.template import FILL_SETTINGS, filled_template
-from pgclinic.load.tpcc_fill import DEFAULT_SEED, fill_tpcc
+from pgclinic.load.tpcc_fill import fill_tpcc
 from pgclinic.model.bench import BenchResult
+from pgclinic.model.dataset import TpccDataset
 from pgclinic.model.server import Server
 from pgclinic.pg.connect import Connection, connect
 from pgclinic.pg.session import Access
@@ -95,7 +97,7 @@ def test_the_specification_delivers_and_counts_new_orders(server: RunningServer)
     )
     assert done.returncode == 0, done.stderr
     assert "1 warehouse · 3 terminals · convention spec · serializable · up to 10 tries" in done.stdout
-    assert "is no valid tpmC" in done.stdout
+    assert "not a valid tpmC" in done.stdout
     assert [line[:14] for line in done.stderr.splitlines() if line.startswith("progress")] == [
         "progress: 1.0 ",
         "progress: 2.0 ",
@@ -103,10 +105,11 @@ def test_the_specification_delivers_and_counts_new_orders(server: RunningServer)
 
 
 def test_terminals_that_wait_hardly_load_the_server(server: RunningServer) -> None:
+    began_s = time.monotonic()
     result = result_of(server, "--convention", "spec", "--waits", "-T", "2", "-c", "4")
     # A terminal keys in for seconds before it begins.
     assert result.load.transactions < 8
-    assert result.load.measured_s < 4
+    assert 1.9 < result.load.measured_s < time.monotonic() - began_s
 
 
 def test_open_loop_and_thresholds_work_as_for_scripts(server: RunningServer) -> None:
@@ -192,7 +195,7 @@ def test_a_lab_server_is_filled_once_run_and_checked() -> None:
     again = cli("bench", "--tpcc", "--lab", "-T", "1", "-c", "4")
     assert again.returncode == 0, again.stderr
     assert "filling" not in again.stderr
-    assert "the data keep the conditions of TPC-C" in again.stdout
+    assert "the data satisfy the conditions of TPC-C" in again.stdout
 
 
 def test_a_server_that_dies_ends_the_run_with_code_2_and_says_so() -> None:
@@ -200,7 +203,7 @@ def test_a_server_that_dies_ends_the_run_with_code_2_and_says_so() -> None:
         fill_tpcc(Access(server), 1)
 
     binaries = binaries_for("18")
-    template = filled_template(binaries, f"tpcc-1-{DEFAULT_SEED}", fill)
+    template = filled_template(binaries, TpccDataset(warehouses=1).key, fill)
     with start_server(binaries, settings={"fsync": "off"}, template=template) as running:
         words = [sys.executable, "-c", "from pgclinic.cli.main import main; main()", "bench", "--tpcc", "-T", "4"]
         environment = {**os.environ, "PYTHONPATH": str(PACKAGE_ROOT), **where(running, "postgres")}

@@ -80,7 +80,7 @@ def test_a_server_that_died_is_cleaned_up_with_its_reason(home: Path) -> None:
         time.sleep(0.05)
     done = cli("lab", "list")
     assert done.stdout == "no servers\n"
-    assert f"cleaned up server {SERVER} (the server had died" in done.stderr
+    assert f"removed the server {SERVER} (the server had died" in done.stderr
 
 
 def test_a_hanging_server_is_listed_as_such_and_can_be_stopped(home: Path) -> None:
@@ -109,9 +109,9 @@ def test_a_hanging_server_is_listed_as_such_and_can_be_stopped(home: Path) -> No
         (("--version", "133"), "unknown PostgreSQL version '133'", "did you mean 13.3?"),
         (("--version", "13.6"), "unknown PostgreSQL version '13.6'", "did you mean 13.5?"),
         (("--version", "x"), "is not a PostgreSQL version", "write it as"),
-        (("--port", "80"), "not a port the lab can use", "1024 to 65535"),
+        (("--port", "80"), "is not a valid port for the lab", "1024 to 65535"),
         (("--name", "no/slash"), "cannot be a server's name", "use up to 40"),
-        (("--version", "13", "--bindir", "/usr/bin"), "exclude each other", ""),
+        (("--version", "13", "--bindir", "/usr/bin"), "mutually exclusive", ""),
     ],
 )
 def test_wrong_usage_is_told_with_its_cure(home: Path, words: tuple[str, ...], said: str, hint: str) -> None:
@@ -133,7 +133,7 @@ def test_nothing_to_stop_list_or_prune(home: Path) -> None:
     assert cli("lab", "list").stdout == "no servers\n"
     assert cli("lab", "list", "--templates").stdout == "no templates\n"
     assert cli("lab", "prune").stdout == "removed 0 templates, 0 MB\n"
-    assert cli("lab", "stop", "--all").stdout == "no server was running\n"
+    assert cli("lab", "stop", "--all").stdout == "no server is running\n"
     refused = cli("lab", "stop")
     assert (refused.returncode, refused.stderr) == (
         1,

@@ -15,9 +15,9 @@ from fixtures.lab_home import binaries_for, cli, python
 from pgclinic.errors import ServerLostError
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import start_server
+from pgclinic.lab.orphan_cleanup import clean_up_orphans
 from pgclinic.lab.reaper import processes_of
 from pgclinic.lab.registry import entries
-from pgclinic.lab.sweep import sweep
 from pgclinic.pg.connect import connect
 
 pytestmark = [pytest.mark.usefixtures("fresh_home"), pytest.mark.alone]
@@ -76,10 +76,10 @@ def test_a_killed_command_takes_its_server_along(version: str, fresh_home: Path)
     finish(process)
     assert wait_until(lambda: processes_of(data_dir) == ()) < 5
     wait_until(lambda: shared_memory() <= before)
-    cleaned = sweep()
+    cleaned = clean_up_orphans()
     assert [(one.kind, one.reason) for one in cleaned] == [("server", "its command was killed")]
     assert list((fresh_home / "instances").iterdir()) == []
-    assert sweep() == ()
+    assert clean_up_orphans() == ()
 
 
 def test_the_next_command_says_what_it_cleaned_up() -> None:
@@ -88,7 +88,7 @@ def test_the_next_command_says_what_it_cleaned_up() -> None:
     wait_until(lambda: processes_of(data_dir) == ())
     done = cli("lab", "list")
     assert done.returncode == 0
-    assert f"cleaned up server {data_dir.parent.name} (its command was killed)" in done.stderr
+    assert f"removed the server {data_dir.parent.name} (its command was killed)" in done.stderr
     assert done.stdout == "no servers\n"
     assert cli("lab", "list").stderr == ""
 
@@ -100,7 +100,7 @@ def test_a_hanging_server_does_not_survive_its_command() -> None:
         send(pid, signal.SIGSTOP)
     finish(process)
     wait_until(lambda: processes_of(data_dir) == (), 15)
-    assert len(sweep()) == 1
+    assert len(clean_up_orphans()) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -113,7 +113,7 @@ def test_an_interrupted_command_cleans_up_by_itself(number: signal.Signals, fres
     assert "KeyboardInterrupt" in process.communicate(timeout=20)[1]
     assert processes_of(data_dir) == ()
     assert list((fresh_home / "instances").iterdir()) == []
-    assert sweep() == ()
+    assert clean_up_orphans() == ()
 
 
 def test_a_command_killed_while_its_server_starts_leaves_no_process(fresh_home: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_command_killed_while_its_server_starts_leaves_no_process(fresh_home: 
         for data_dir in [entry.data_dir for entry in entries()]:
             wait_until(lambda data_dir=data_dir: processes_of(data_dir) == ())  # type: ignore[misc]
         time.sleep(0.2)
-        sweep()
+        clean_up_orphans()
         assert list((fresh_home / "instances").iterdir()) == []
         assert entries() == ()
 
@@ -172,11 +172,11 @@ def test_stopping_a_hanging_server_has_a_limit(binaries: Binaries) -> None:
 
 def test_a_server_of_a_living_command_is_left_alone() -> None:
     process, data_dir = holder()
-    assert sweep() == ()
+    assert clean_up_orphans() == ()
     assert processes_of(data_dir)
     finish(process)
     wait_until(lambda: processes_of(data_dir) == ())
-    assert len(sweep()) == 1
+    assert len(clean_up_orphans()) == 1
 
 
 def test_two_commands_at_once_on_an_empty_home(fresh_home: Path) -> None:
@@ -190,7 +190,7 @@ def test_two_commands_at_once_on_an_empty_home(fresh_home: Path) -> None:
         finish(process)
     for line in lines:
         wait_until(lambda line=line: processes_of(Path(line)) == ())  # type: ignore[misc]
-    assert len(sweep()) == 3
+    assert len(clean_up_orphans()) == 3
 
 
 def test_the_name_of_a_server_is_taken_only_once() -> None:
@@ -220,14 +220,14 @@ def test_the_name_of_a_server_is_taken_only_once() -> None:
     said = sorted(process.stdout.readline() for process in processes if process.stdout is not None)
     for process in processes:
         process.communicate("end\n", timeout=20)
-    assert said == ["a server named wanted exists already\n", "got it\n"]
+    assert said == ["a server named wanted already exists\n", "got it\n"]
 
 
 def test_leftovers_without_an_entry_are_removed(fresh_home: Path) -> None:
     (fresh_home / "instances" / "stray" / "data").mkdir(parents=True)
     (fresh_home / "clusters" / ".new-18.6-abc").mkdir(parents=True)
     (fresh_home / "versions" / ".new-13.3.0").mkdir(parents=True)
-    assert {(one.kind, one.name, one.reason) for one in sweep()} == {
+    assert {(one.kind, one.name, one.reason) for one in clean_up_orphans()} == {
         ("server", "stray", "it was never registered"),
         ("cluster", "18.6-abc", "half-built"),
         ("version", "13.3.0", "half-built"),
@@ -237,7 +237,7 @@ def test_leftovers_without_an_entry_are_removed(fresh_home: Path) -> None:
 def test_a_restarted_machine_ends_everything(binaries: Binaries, monkeypatch: pytest.MonkeyPatch) -> None:
     """Process numbers of another boot say nothing, whatever runs under them now."""
     process, data_dir = holder()
-    monkeypatch.setattr("pgclinic.lab.sweep.boot_id", lambda: "another boot")
-    assert [one.reason for one in sweep()] == ["the machine was restarted"]
+    monkeypatch.setattr("pgclinic.lab.orphan_cleanup.boot_id", lambda: "another boot")
+    assert [one.reason for one in clean_up_orphans()] == ["the machine was restarted"]
     finish(process)
     assert processes_of(data_dir) == ()

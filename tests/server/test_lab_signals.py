@@ -21,9 +21,9 @@ from pgclinic.lab.account import own, server_account
 from pgclinic.lab.clone import clone_tree
 from pgclinic.lab.cluster import empty_cluster
 from pgclinic.lab.instance import start_server
+from pgclinic.lab.orphan_cleanup import Cleaned, Kept, clean_up_orphans
 from pgclinic.lab.reaper import is_served, processes_of
 from pgclinic.lab.registry import entries
-from pgclinic.lab.sweep import Cleaned, Kept, sweep
 from pgclinic.pg.connect import connect
 
 pytestmark = [pytest.mark.usefixtures("fresh_home"), pytest.mark.alone]
@@ -76,7 +76,7 @@ def test_a_signal_during_the_removal_lets_it_finish(fresh_home: Path) -> None:
         assert not data_dir.parent.exists()
         assert processes_of(data_dir) == ()
         assert list((fresh_home / "instances").iterdir()) == []
-        assert sweep() == ()
+        assert clean_up_orphans() == ()
 
 
 def test_an_interrupt_where_no_with_holds_the_server_leaves_nothing(fresh_home: Path) -> None:
@@ -142,7 +142,7 @@ def test_the_watcher_finds_a_server_behind_a_link(linked_home: Path) -> None:
     process.kill()
     process.communicate()
     wait_for(lambda: processes_of(data_dir) == ())
-    assert [one.reason for one in sweep() if isinstance(one, Cleaned)] == ["its command was killed"]
+    assert [one.reason for one in clean_up_orphans() if isinstance(one, Cleaned)] == ["its command was killed"]
     assert not data_dir.exists()
 
 
@@ -152,7 +152,7 @@ def test_a_living_server_is_kept_by_whatever_path_its_home_is_reached(
     with start_server(binaries_for("18"), settings={}) as running:
         for home in (fresh_home, linked_home):
             monkeypatch.setenv("PGCLINIC_HOME", str(home))
-            assert sweep() == ()
+            assert clean_up_orphans() == ()
             with connect(running.server) as connection:
                 assert connection.execute("select 1").fetchone() == (1,)
 
@@ -209,7 +209,7 @@ def test_an_entry_cannot_lead_to_the_removal_of_another_directory(fresh_home: Pa
     found = json.loads(entry.read_text())
     found |= {"directory": str(precious), "socket_dir": f"/tmp/pgc-/../..{precious}"}
     entry.write_text(json.dumps(found))
-    assert [one.name for one in sweep() if isinstance(one, Cleaned)] == ["held"]
+    assert [one.name for one in clean_up_orphans() if isinstance(one, Cleaned)] == ["held"]
     assert precious.is_dir()
     assert not (fresh_home / "instances" / "held").exists()
 
@@ -223,7 +223,7 @@ def test_a_server_whose_processes_cannot_be_seen_is_known_by_its_lock(monkeypatc
         monkeypatch.setattr("pgclinic.lab.dismantle._LET_GO_S", 0.1)
         monkeypatch.setattr("pgclinic.lab.registry.Instance.owner_lives", lambda _: False)
         assert is_served(directory)
-        (kept,) = sweep()
+        (kept,) = clean_up_orphans()
         assert isinstance(kept, Kept)
         assert str(directory) in kept.words
         with connect(running.server) as connection:
@@ -260,4 +260,4 @@ def test_a_watcher_spares_a_later_server_of_the_same_name(fresh_home: Path) -> N
     second.kill()
     second.communicate()
     wait_for(lambda: processes_of(data_dir) == ())
-    assert len(sweep()) == 1
+    assert len(clean_up_orphans()) == 1

@@ -14,8 +14,8 @@ from pgclinic.lab import clone
 from pgclinic.lab.binaries import Binaries, Progress
 from pgclinic.lab.cluster import empty_cluster
 from pgclinic.lab.instance import start_server
+from pgclinic.lab.orphan_cleanup import clean_up_orphans
 from pgclinic.lab.reaper import processes_of
-from pgclinic.lab.sweep import sweep
 from pgclinic.lab.template import filled_template, prune, templates
 from pgclinic.model.server import Server
 from pgclinic.pg.connect import connect
@@ -109,7 +109,7 @@ def test_a_killed_fill_is_noticed_and_done_again(binaries: Binaries, fresh_home:
         assert time.monotonic() < limit
         time.sleep(0.02)
     (fresh_home / "templates" / ".new-half").mkdir()
-    assert {(one.kind, one.reason) for one in sweep()} == {
+    assert {(one.kind, one.reason) for one in clean_up_orphans()} == {
         ("server", "its command was killed"),
         ("template", "half-built"),
     }

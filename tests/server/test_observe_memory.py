@@ -172,7 +172,7 @@ def test_the_command_shows_a_process_once_and_over_time(tmp_path: Path) -> None:
         page = tmp_path / "memory.html"
         several = cli("lab", "memory", pid, "--times", "2", "--every", "0.2s", "--html", str(page))
         assert several.returncode == 0, several.stderr
-        assert "no context changed its size" in several.stdout
+        assert "no context changed in size" in several.stdout
         assert f"Memory of process {pid}" in page.read_text()
 
         document = cli("lab", "memory", pid, dsn_of(running.server), "--json")

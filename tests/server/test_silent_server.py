@@ -29,10 +29,12 @@ def words(verb: str, dsn: str, folder: Path) -> list[str]:
         "compare": ["compare", "--dsn", dsn, "--a", "clients=1", "--b", "clients=2", "--script", str(script)],
         "study": ["study", "run", "global-counters", "--dsn", dsn],
         "leftovers": ["lab", "leftovers", dsn],
+        "snapshot": ["capture", "snapshot", dsn],
+        "horizon": ["capture", "horizon", dsn, "--for", "10s"],
     }[verb]
 
 
-@pytest.mark.parametrize("verb", ["bench", "compare", "study", "leftovers"])
+@pytest.mark.parametrize("verb", ["bench", "compare", "study", "leftovers", "snapshot", "horizon"])
 @pytest.mark.parametrize("kind", ["mute", "silent"])
 def test_a_silent_server_ends_every_verb(kind: str, verb: str, tmp_path: Path) -> None:
     began = time.monotonic()

@@ -53,7 +53,7 @@ def test_a_missing_privilege_stops_a_comparison_at_the_broken_arm(command: Comma
     (command.folder / "good.sql").write_text("select 1;\n")
     (command.folder / "bad.sql").write_text("set role pg_monitor;\nselect count(*) from secret;\n")
     (command.folder / "schema.sql").write_text("create table secret (id int);\n")
-    lengths = ("--warm-up", "0", "--measure", "1s", "--blocks", "4", "--no-prelude", "--schema", "schema.sql")
+    lengths = ("--warm-up", "0", "--measure", "1s", "--blocks", "4", "--no-calibrate", "--schema", "schema.sql")
     done = command.run("compare", "--a", "script=good.sql", "--b", "script=bad.sql", *lengths)
     assert done.returncode == 2, done.stderr
     assert "no transaction of arm b succeeded; script bad.sql, line 2: permission denied for" in done.stderr

@@ -164,10 +164,13 @@ def test_a_deadlock_is_a_failure_that_benchbase_does_not_try_again(access: Acces
     (result,) = results
     deadlocks = [failure for failure in result.failures if failure.sqlstate == "40P01" and failure.script == "payment"]
     payment = script(result, "payment")
-    (insert,) = [statement for statement in payment.statements if statement.text.startswith("INSERT INTO history")]
-    assert [failure.statement for failure in deadlocks] == [payment.statements.index(insert)]
-    assert insert.failures == deadlocks[0].count >= 1
-    assert insert.retries == 0
+    (insert,) = [at for at, one in enumerate(payment.statements) if one.text.startswith("INSERT INTO history")]
+    # Who waits for the warehouse behind the payment is part of the circle, too, and may be the one that finds it.
+    assert {failure.statement for failure in deadlocks} <= {0, insert}
+    assert sum(failure.count for failure in deadlocks) >= 1
+    at_insert = sum(failure.count for failure in deadlocks if failure.statement == insert)
+    assert payment.statements[insert].failures == at_insert
+    assert payment.statements[insert].retries == 0
     assert payment.transactions > 0, "the terminals go on"
 
 

@@ -153,7 +153,7 @@ def test_a_release_that_never_came_spoils_the_trial(binaries: Binaries) -> None:
     condition = Condition(horizon_held_by=Holder.SESSION, release_at_s=60.0)
     with (
         start_server(binaries, settings=SETTINGS) as running,
-        pytest.raises(RunFailedError, match="over before the release at 60 s"),
+        pytest.raises(RunFailedError, match="the trial ended before the release at 60 s"),
         conditions(Access(running.server), condition),
     ):
         pass

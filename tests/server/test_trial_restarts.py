@@ -21,13 +21,14 @@ from pgclinic.lab.reaper import processes_of
 from pgclinic.lab.registry import entries
 from pgclinic.model.load import Script
 from pgclinic.model.run import Second
+from pgclinic.model.traffic import ScriptTraffic
 from pgclinic.model.trial import TrialOutcome, TrialSpec
 from pgclinic.trial.run import TrialListener, run_trial
 
 
 def lasting(spec: TrialSpec, measure_s: float, text: str | None = None) -> TrialSpec:
-    scripts = spec.load.scripts if text is None else (Script(name="one", text=text),)
-    return replace(spec, load=replace(spec.load, measure_s=measure_s, scripts=scripts))
+    traffic = spec.traffic if text is None else ScriptTraffic(scripts=(Script(name="one", text=text),))
+    return replace(spec, traffic=traffic, load=replace(spec.load, measure_s=measure_s))
 
 
 def processes_called(words: str) -> list[int]:

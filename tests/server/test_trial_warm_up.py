@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fixtures.statements import SETTINGS, trial_spec
+from pgclinic.model.doubt import DoubtKind
 from pgclinic.model.run import Second
 from pgclinic.model.study import Condition, WarmUpEnd
-from pgclinic.model.trial import DoubtKind, TrialOutcome
+from pgclinic.model.trial import TrialOutcome
 from pgclinic.trial.run import TrialListener, run_trial
 
 LONGEST_S = 30.0

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import plan_of
+from pgclinic.experiment.fit import fitted
+from pgclinic.experiment.plan import planned_trials
+from pgclinic.experiment.prepare import prepare
+from pgclinic.experiment.servers import ServerAsked, choose_server
 from pgclinic.model.study import Claim, Condition, Counter, Profile, Study
 from pgclinic.model.trial import ServerSpec, TrialOutcome, TrialSpec
-from pgclinic.study.expand import expand
-from pgclinic.study.expected import expected_s
-from pgclinic.study.fitted import fitted, in_profile
-from pgclinic.study.prepare import choose_patient, prepare
+from pgclinic.study.duration import expected_s
+from pgclinic.study.in_profile import in_profile
 from pgclinic.study.read import read_study, shipped_studies
 from pgclinic.trial.run import TrialListener, run_trial
 
@@ -53,16 +56,18 @@ def test_the_full_profile_judges_every_claim(name: str) -> None:
     assert in_profile(study, study.profiles["full"]).claims == study.claims
 
 
+@pytest.mark.drawn(0.35)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_arm_runs_and_has_what_its_claims_need(name: str) -> None:
     study, profile = quick(name)
     study = hurried(fitted(study, 18, profile, memory_bytes=2**36).study)
     measure_s = {arm: max([1.0, *(SECONDS_FOR.get(one, 1.0) for one in needed_by(study, arm))]) for arm in study.arms}
     profile = replace(profile, warm_up_s=0.2, measure_s=measure_s, settings={})
-    patient = choose_patient(study, version="18", bindir=None, dsn=None)
-    prepare(study, profile, patient, {}, on_stage=lambda _: None)
-    for spec in expand(study, profile, seed=1, server=patient.wanted, extra_settings={})[0]:
-        record = run_trial(small(spec, patient.wanted), TrialListener())
+    server = choose_server(ServerAsked(version="18"))
+    plan = plan_of(study, profile, server=server.spec)
+    prepare(plan, {}, lambda _: None)
+    for spec in planned_trials(plan, 1):
+        record = run_trial(small(spec, server.spec), TrialListener())
         assert record.outcome is TrialOutcome.DONE, f"{spec.arm}: {record.failure}"
         assert record.load is not None
         assert record.load.transactions, spec.arm

@@ -8,9 +8,10 @@ import json
 import pytest
 
 from fixtures.command import Command
+from fixtures.drawn import drawn_majors
 
 
-@pytest.mark.parametrize("version", ["13", "14", "17", "18"])
+@pytest.mark.parametrize("version", ["18", *drawn_majors("study", ["13", "14", "17"])])
 def test_a_study_runs_from_file_to_report(command: Command, version: str) -> None:
     done = command.run(
         "study", "run", command.study(free_s=2, held_s=2), "--version", version, "--seed", "7", "--json", timeout=240
@@ -39,7 +40,8 @@ def test_a_study_runs_from_file_to_report(command: Command, version: str) -> Non
         held, free = (min(row[counter] for row in by_arm[arm]) for arm in ("held", "free"))
         assert held > free, counter
 
-    seconds = [json.loads(line) for line in (folder / "seconds.jsonl").read_text().splitlines()]
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    seconds = [event["second"] for event in events if event["event"] == "second"]
     assert {second["trial"] for second in seconds} == {1, 2, 3, 4}
     assert all(second["tps"] > 0 for second in seconds)
 
@@ -51,6 +53,9 @@ def test_a_run_is_judged_again_without_a_server(command: Command) -> None:
     (folder / "report.html").unlink()
     again = command.run("study", "judge", str(folder), "--json")
     assert again.returncode == first.returncode
+    once = {file: (folder / file).read_bytes() for file in ("verdict.json", "report.html", "run.json", "plan.json")}
+    assert command.run("study", "judge", str(folder), "--json").stdout == again.stdout
+    assert {file: (folder / file).read_bytes() for file in once} == once
     assert json.loads(again.stdout)["verdict"] == json.loads(first.stdout)["verdict"]
     assert (folder / "report.html").is_file()
     in_words = command.run("study", "judge", str(folder))

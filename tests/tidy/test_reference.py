@@ -1,4 +1,4 @@
-"""The published schemas are those of the records, and describe what is really written."""
+"""The published schemas and pages are those of the records and the catalog, and describe what is really written."""
 
 from __future__ import annotations
 
@@ -6,13 +6,38 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pgclinic.checkup.catalog import catalog
+
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
+AGAIN = "run: make reference"
+
+
+def fresh(folder: Path) -> Path:
+    subprocess.run([sys.executable, ROOT / "tools" / "write-reference", folder], check=True, timeout=60)
+    return folder
+
+
+def texts(folder: Path, pattern: str) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.glob(pattern)}
 
 
 def test_the_published_schemas_are_up_to_date(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, ROOT / "tools" / "write-reference", tmp_path], check=True, timeout=60)
-    fresh = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    published = {path.name: path.read_text() for path in REFERENCE.glob("*.schema.json")}
-    assert published == fresh, "run: .venv/bin/python tools/write-reference docs/reference"
-    assert "study.schema.json" in published
+    published = texts(REFERENCE, "*.schema.json")
+    assert published == texts(fresh(tmp_path), "*.schema.json"), AGAIN
+    assert {"study.schema.json", "checkup.schema.json"} <= set(published)
+
+
+def test_every_pathology_has_a_page_that_is_up_to_date(tmp_path: Path) -> None:
+    published = texts(REFERENCE / "pathologies", "*.md")
+    assert published == texts(fresh(tmp_path) / "pathologies", "*.md"), AGAIN
+    assert set(published) == {"README.md", *(f"{name}.md" for name in catalog())}
+    assert all(f"({name}.md)" in published["README.md"] for name in catalog())
+
+
+def test_the_page_of_a_pathology_that_is_gone_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / "pathologies" / "no-such-pathology.md"
+    left.parent.mkdir()
+    left.write_text("# no-such-pathology\n", encoding="utf-8")
+    fresh(tmp_path)
+    assert not left.exists()

@@ -9,12 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.comparison import SECONDS, asked, measured
+from fixtures.planned import judge
 from fixtures.records import histogram
 from pgclinic.analysis.activity import compare_activity
 from pgclinic.analysis.causes import find_causes
 from pgclinic.analysis.clear_difference import differs_clearly
 from pgclinic.analysis.plan_nodes import nodes_of, only_in
 from pgclinic.analysis.wait_groups import group_of
+from pgclinic.judge.comparison import compare
 from pgclinic.model.activity import Activity, CauseKind, Work
 from pgclinic.model.load import ScriptResult, StatementResult
 from pgclinic.model.log import LogOrigin, PlanLogged
@@ -25,8 +27,6 @@ from pgclinic.report.activity_text import activity_lines, why_words
 from pgclinic.report.compare_text import compare_text
 from pgclinic.report.terminal import Places
 from pgclinic.study.compare import PROFILE, B
-from pgclinic.study.comparison import compare
-from pgclinic.study.judge import judge
 
 SEQ = "Aggregate  (cost=1.00..2.00 rows=1 width=8)\n  ->  Seq Scan on orders  (cost=0.00..1.00 rows=9 width=4)"
 INDEX = "Index Scan using orders_pkey on orders  (cost=0.29..8.30 rows=1 width=33)\n  Index Cond: (id = 7)"
@@ -177,7 +177,7 @@ def test_waits_count_by_the_time_they_take() -> None:
     assert cause.wait is not None and cause.wait.wait == "WAL"
     # Half of the sessions, in twice the time, of which half is more than before.
     assert cause.effect == pytest.approx(1.0, abs=0.1)
-    assert (why(trials) or "").startswith("sessions that wait for WAL: none (a) against ")
+    assert (why(trials) or "").startswith("sessions waiting for WAL: none (a) against ")
     assert group_of("IO:WalSync") == group_of("LWLock:WALWrite") == "WAL"
     assert why(waiting(measured(HALF), "IO:WALSync", (0.0, 0.2))) is None, "too little to matter"
     assert why(waiting(measured(HALF), "Lock:tuple", (2.0, 3.0), spread=0.9)) is None, "not clear"

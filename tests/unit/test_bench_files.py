@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from fixtures.records import load_result
 from pgclinic.bench.command_line import read_command_line
 from pgclinic.bench.hdr_log import hdr_log_text
-from pgclinic.bench.initialize import partition_statements, row_blocks
-from pgclinic.bench.request import BenchRequest, InitRequest
+from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.seconds_file import refuse_unwritable, write_seconds
 from pgclinic.bench.secrets import without_secrets
 from pgclinic.errors import UsageError
+from pgclinic.load.pgbench_tables import PgbenchTables, partition_statements, row_blocks
 from pgclinic.model.load import LogSpec, SecondFailure
 
 
@@ -139,7 +139,7 @@ def test_rows_are_those_of_pgbench() -> None:
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])
 def test_range_partitions_leave_no_gap(parts: int) -> None:
-    statements = list(partition_statements(InitRequest(partitions=parts, partition_method="range", scale=3)))
+    statements = list(partition_statements(PgbenchTables(partitions=parts, partition_method="range", scale=3)))
     bounds = [text.split("from (")[1].split(")")[0] for text in statements]
     ends = [text.split("to (")[1].split(")")[0] for text in statements]
     assert bounds[0] == "minvalue"

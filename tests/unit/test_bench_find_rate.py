@@ -11,10 +11,10 @@ from fixtures.records import load_result
 from pgclinic.bench.find_rate import TRIALS_MAX, RateSearch
 from pgclinic.bench.run import missed
 from pgclinic.bench.stability import describe_stability, is_stable
-from pgclinic.bench.thresholds import parse_condition
+from pgclinic.judge.thresholds import parse_threshold
 from pgclinic.model.bench import RateSearchResult
 
-TARGET = parse_condition("p99<20ms", "--find-rate")
+TARGET = parse_threshold("p99<20ms", "--find-rate")
 
 
 def queue_ms(capacity_tps: float) -> Callable[[float], float]:
@@ -26,14 +26,14 @@ def search(server: Callable[[float], float], *, first: float, ceiling: float) ->
     found = RateSearch(TARGET, first_tps=first, ceiling_tps=ceiling)
     while (rate := found.next_rate()) is not None:
         value = server(rate)
-        found.tell(rate, served_tps=rate, measured=value, why="" if value < TARGET.amount else f"p99 {value:.0f}")
+        found.tell(rate, served_tps=rate, measured=value, why="" if value < TARGET.bound else f"p99 {value:.0f}")
     return found.result()
 
 
 @pytest.mark.parametrize("capacity", [300.0, 1000.0, 9_412.0, 250_000.0])
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
 def test_it_finds_the_highest_rate_within_its_gap(capacity: float, share: float) -> None:
-    truth = capacity - 1000 * 4.6 / TARGET.amount
+    truth = capacity - 1000 * 4.6 / TARGET.bound
     result = search(queue_ms(capacity), first=capacity * share, ceiling=capacity * 1.1)
     assert result.rate_tps is not None
     assert truth / 1.07 <= result.rate_tps <= truth
@@ -108,7 +108,7 @@ def test_the_start_of_a_load_does_not_count_against_it() -> None:
 
 
 def test_it_never_goes_below_the_rate_that_still_shows_something() -> None:
-    search = RateSearch(parse_condition("p99<20ms", "--find-rate"), first_tps=100, ceiling_tps=220, lowest_tps=10)
+    search = RateSearch(parse_threshold("p99<20ms", "--find-rate"), first_tps=100, ceiling_tps=220, lowest_tps=10)
     rates = []
     while (rate := search.next_rate()) is not None:
         rates.append(rate)

@@ -7,54 +7,17 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from fixtures.bench_results import bench_result as result
+from fixtures.bench_results import failure as _failure
 from fixtures.records import histogram, load_result
-from pgclinic.bench.command_line import read_command_line
-from pgclinic.bench.load_spec import options_of
-from pgclinic.bench.request import BenchRequest
-from pgclinic.bench.thresholds import parse_condition
-from pgclinic.model.bench import BenchResult, RateSearchResult, RateTrial, Stability, ThresholdResult
-from pgclinic.model.load import Failure, InFlight, LoadResult, ScriptResult, StatementResult
+from pgclinic.judge.thresholds import parse_threshold
+from pgclinic.model.bench import RateSearchResult, RateTrial, Stability
+from pgclinic.model.load import InFlight
 from pgclinic.model.load_progress import LoadProgress
-from pgclinic.model.run import Machine, Tool
+from pgclinic.model.threshold import ThresholdResult
 from pgclinic.report.bench_figures import own_lines
 from pgclinic.report.bench_progress import LiveFigures, ProgressLines, ProgressStyle, progress_line
 from pgclinic.report.bench_summary import pgbench_lines
-
-
-def script(name: str, transactions: int = 100, weight: int = 1) -> ScriptResult:
-    command = StatementResult(line=1, text="select\n 1;", executions=transactions, failures=0, latency=histogram(3))
-    return ScriptResult(
-        name=name,
-        weight=weight,
-        transactions=transactions,
-        failed=0,
-        skipped=0,
-        retried=0,
-        retries=0,
-        latency=histogram(transactions),
-        statements=(command,),
-    )
-
-
-def result(*words: str, load: LoadResult | None = None, scripts: int = 1) -> BenchResult:
-    request = read_command_line(words, {}).asked
-    assert isinstance(request, BenchRequest)
-    names = tuple(script(chosen.script.name) for chosen in request.scripts)[:scripts]
-    return BenchResult(
-        command=("pgclinic", "bench", *words),
-        options=options_of(request),
-        server_version="18.6",
-        host="/tmp",
-        database="bench",
-        scale=2,
-        load=load or replace(load_result([100.0, 100.0]), scripts=names),
-        machine=Machine(
-            cpu_model="m", cores=2, memory_bytes=1, kernel="k", governor=None, autogroup=None, architecture="x86_64"
-        ),
-        tool=Tool(pgclinic="0.1.0", engine="0.1.0", engine_profile="release", python="3.11"),
-        started_epoch_us=0,
-        exit_code=0,
-    )
 
 
 def test_the_lines_of_a_plain_run_are_those_of_pgbench_in_their_order() -> None:
@@ -105,18 +68,6 @@ def test_options_add_their_lines() -> None:
         assert line in text
 
 
-def _failure(sqlstate: str, count: int) -> Failure:
-    return Failure(
-        sqlstate=sqlstate,
-        script="a",
-        script_number=0,
-        statement=0,
-        command=2,
-        count=count,
-        message="could not serialize",
-    )
-
-
 def test_several_scripts_have_their_parts() -> None:
     text = "\n".join(pgbench_lines(result("-S@3", "-N", scripts=2)))
     assert "transaction type: multiple scripts" in text
@@ -147,8 +98,8 @@ def test_our_own_lines_tell_what_pgbench_does_not() -> None:
         made,
         load=load,
         thresholds=(
-            ThresholdResult(condition=parse_condition("p99>50ms", "--fail-if"), measured=61.0, crossed=True),
-            ThresholdResult(condition=parse_condition("p50>50ms", "--fail-if"), measured=1.0, crossed=False),
+            ThresholdResult(threshold=parse_threshold("p99>50ms", "--fail-if"), measured=61.0, crossed=True),
+            ThresholdResult(threshold=parse_threshold("p50>50ms", "--fail-if"), measured=1.0, crossed=False),
         ),
     )
     text = "\n".join(own_lines(made))
@@ -168,14 +119,14 @@ def test_percentiles_of_commands_are_shown_on_request() -> None:
 @pytest.mark.parametrize(
     ("rate", "limited", "words"),
     [
-        (500.0, "target", "RATE   500 TPS are the highest rate that keeps p99<20ms"),
-        (500.0, "ceiling", "all this closed loop reaches"),
-        (None, "target", "RATE   none keeps p99<20ms"),
+        (500.0, "target", "RATE   500 TPS is the highest rate that meets p99<20ms"),
+        (500.0, "ceiling", "the maximum of the closed loop"),
+        (None, "target", "RATE   no rate meets p99<20ms"),
     ],
 )
 def test_a_rate_search_ends_in_one_sentence(rate: float | None, limited: str, words: str) -> None:
     trial = RateTrial(stage="bracket", rate_tps=700, served_tps=690, measured=31.0, kept=False, why="p99 31")
-    target = parse_condition("p99<20ms", "--find-rate")
+    target = parse_threshold("p99<20ms", "--find-rate")
     search = RateSearchResult(target=target, rate_tps=rate, limited=limited, trials=(trial,))
     text = "\n".join(own_lines(replace(result(), rate_search=search)))
     assert words in text

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pgclinic.bench.target import connect_timeout_s
+from pgclinic.bench.server_connection import connect_timeout_s
 from pgclinic.errors import UsageError
 from pgclinic.model.tls import ChannelBinding, TlsMode, TlsSpec
 from pgclinic.pg.libpq import Reached, is_connection_string, libpq_keywords

@@ -1,4 +1,4 @@
-"""Conditions, and the histograms behind their percentiles."""
+"""Thresholds, and the histograms behind their percentiles."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.records import load_result
-from pgclinic.bench.thresholds import METRICS, judge_thresholds, measured, parse_condition, percentile_of
 from pgclinic.errors import UsageError
+from pgclinic.judge.thresholds import METRICS, judge_values, measured, parse_threshold, percentile_of
 from pgclinic.model.load import Histogram, LoadResult
 from pgclinic.stats.hdr import decode_histogram
 
@@ -59,9 +59,10 @@ def test_an_empty_histogram_and_a_damaged_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "metric", "amount"),
+    ("text", "metric", "bound"),
     [
         ("p99>50ms", "p99", 50.0),
+        ("p50<250µs", "p50", 0.25),
         ("p99.9 >= 1s", "p99.9", 1000.0),
         ("P50<250us", "p50", 0.25),
         ("tps<1000", "tps", 1000.0),
@@ -71,15 +72,15 @@ def test_an_empty_histogram_and_a_damaged_one() -> None:
         ("lag>1ms", "lag", 1.0),
     ],
 )
-def test_conditions_are_read(text: str, metric: str, amount: float) -> None:
-    condition = parse_condition(text, "--fail-if")
-    assert (condition.metric, condition.amount) == (metric, pytest.approx(amount))
+def test_thresholds_are_read(text: str, metric: str, bound: float) -> None:
+    threshold = parse_threshold(text, "--fail-if")
+    assert (threshold.metric, threshold.bound) == (metric, pytest.approx(bound))
 
 
 @pytest.mark.parametrize("text", ["", "p99", "p99=5ms", "p0>1ms", "p101>1ms", "tps>5ms", "failed%>5ms", "p99>-1ms"])
-def test_what_is_no_condition_is_refused(text: str) -> None:
+def test_what_is_no_threshold_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--fail-if"):
-        parse_condition(text, "--fail-if")
+        parse_threshold(text, "--fail-if")
 
 
 def test_every_metric_can_be_measured() -> None:
@@ -101,12 +102,12 @@ def test_thresholds_are_crossed_or_not() -> None:
         "failed%>5": False,
         "failed>9": True,
     }
-    conditions = tuple(parse_condition(text, "--fail-if") for text in texts)
-    assert [result.crossed for result in judge_thresholds(conditions, loaded())] == list(texts.values())
+    thresholds = tuple(parse_threshold(text, "--fail-if") for text in texts)
+    assert [result.crossed for result in judge_values(thresholds, loaded())] == list(texts.values())
 
 
 def test_nothing_measured_counts_as_crossed() -> None:
     load = replace(load_result([]), latency=replace(load_result([]).latency, count=0))
-    (result,) = judge_thresholds((parse_condition("p99>50ms", "--fail-if"),), load)
+    (result,) = judge_values((parse_threshold("p99>50ms", "--fail-if"),), load)
     assert result.crossed
     assert result.measured is None

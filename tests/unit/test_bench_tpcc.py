@@ -7,45 +7,37 @@ from dataclasses import replace as changed
 import pytest
 from msgspec.structs import replace
 
-from fixtures.records import histogram, load_result
+from fixtures.bench_results import tpcc_load as loaded
+from fixtures.bench_results import tpcc_request as asked
+from fixtures.bench_results import tpcc_result as made
+from fixtures.records import histogram
 from pgclinic.bench.command_line import read_command_line
-from pgclinic.bench.load_spec import load_spec, options_of
+from pgclinic.bench.load_spec import load_spec
 from pgclinic.bench.prepare import Tables
-from pgclinic.bench.request import BenchRequest, TpccInitRequest
+from pgclinic.bench.request import TpccInitRequest
 from pgclinic.bench.result import ABORTED, DONE, exit_code
 from pgclinic.bench.run import Ran
-from pgclinic.bench.target import Patient
+from pgclinic.bench.server_connection import ServerConnection
 from pgclinic.bench.tpcc_data import refuse_unfit, settled
 from pgclinic.bench.tpcc_figures import tpcc_figures
 from pgclinic.errors import UnknownNameError, UsageError
-from pgclinic.load.tpcc_fill import DEFAULT_SEED
 from pgclinic.load.tpcc_state import StateKind, TpccState
-from pgclinic.model.bench import BenchResult, TpccViolation
+from pgclinic.model.bench import TpccViolation
+from pgclinic.model.dataset import TPCC_SEED
 from pgclinic.model.load import (
     Convention,
     Failure,
     InFlight,
     Isolation,
-    LoadResult,
     OnError,
     Protocol,
-    ScriptResult,
     StatementResult,
 )
 from pgclinic.model.load_progress import LoadProgress
-from pgclinic.model.run import Machine, Tool
 from pgclinic.model.server import Server
 from pgclinic.pg.session import Access
 from pgclinic.report.bench_progress import FillFigures, LiveFigures
 from pgclinic.report.bench_tpcc import tpcc_lines
-
-WEIGHTS = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
-
-
-def asked(*words: str) -> BenchRequest:
-    request = read_command_line(["--tpcc", *words], {}).asked
-    assert isinstance(request, BenchRequest)
-    return request
 
 
 def filling(*words: str) -> TpccInitRequest:
@@ -105,13 +97,13 @@ def test_a_fill_takes_its_own_options() -> None:
     request = filling("--warehouses", "4", "-j", "2", "--random-seed", "5", "--replace", "shop")
     assert (request.warehouses, request.connections, request.seed, request.replace) == (4, 2, 5, True)
     assert request.address.dbname == "shop"
-    assert (filling().seed, filling().warehouses, filling().check) == (DEFAULT_SEED, 1, True)
+    assert (filling().seed, filling().warehouses, filling().check) == (TPCC_SEED, 1, True)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-S"], "--select-only and --tpcc exclude each other"),
+        (["-S"], "--select-only and --tpcc are mutually exclusive"),
         (["-f", "nofile.sql"], "could not open"),
         (["-b", "tpcb-like"], "--builtin and --tpcc"),
         (["-s", "3"], "--scale and --tpcc .*--warehouses"),
@@ -121,10 +113,10 @@ def test_a_fill_takes_its_own_options() -> None:
         (["-v"], "--vacuum-all and --tpcc"),
         (["--partitions", "2"], "--partitions and --tpcc"),
         (["--replace"], "--replace and --tpcc .*without -i"),
-        (["-c", "2", "--terminals", "2"], "same thing"),
+        (["-c", "2", "--terminals", "2"], "same option"),
         (["--waits"], "--waits needs --convention spec"),
         (["--waits", "--convention", "spec", "-R", "5"], "--waits and --rate"),
-        (["--check-consistency", "--no-check-consistency"], "exclude each other"),
+        (["--check-consistency", "--no-check-consistency"], "mutually exclusive"),
         (["--warehouses", "0"], "--warehouses must be in range"),
         (["-i", "-T", "5"], "--time cannot be used with --tpcc -i"),
         (["-i", "-s", "5"], "--scale cannot be used with --tpcc -i"),
@@ -199,69 +191,13 @@ SERVER = Server(
 
 def test_the_engine_gets_terminals_that_go_on_after_errors() -> None:
     request = settled(asked("--isolation", "repeatable-read", "--terminals", "4"), 2)
-    patient = Patient(session=None, access=Access(SERVER), connect_timeout_s=1.0, words="")  # type: ignore[arg-type]
-    spec = load_spec(request, Tables(scale=2), patient)
+    connection = ServerConnection(session=None, access=Access(SERVER), connect_timeout_s=1.0, words="")  # type: ignore[arg-type]
+    spec = load_spec(request, Tables(scale=2), connection)
     assert spec.tpcc is not None
     assert (spec.scripts, spec.clients, spec.protocol, spec.on_error) == ((), 4, Protocol.PREPARED, OnError.CONTINUE)
     assert (spec.tpcc.warehouses, spec.tpcc.isolation) == (2, Isolation.REPEATABLE_READ)
-    aborting = load_spec(changed(request, exit_on_abort=True), Tables(scale=2), patient)
+    aborting = load_spec(changed(request, exit_on_abort=True), Tables(scale=2), connection)
     assert aborting.on_error is OnError.ABORT_LOAD
-
-
-def transaction(name: str, commits: int, **counts: int) -> ScriptResult:
-    filled = {"failed": 0, "skipped": 0, "retried": 0, "retries": 0} | counts
-    return ScriptResult(
-        name=name, weight=WEIGHTS[name], transactions=commits, latency=histogram(commits), statements=(), **filled
-    )  # fmt: skip
-
-
-def loaded(new_orders: int = 450) -> LoadResult:
-    """20 s with every fate: 40 commits of Payment and none of the small three."""
-    scripts = (
-        transaction("new_order", new_orders, failed=30, rolled_back=5, retries=90, begun_before=7),
-        transaction("payment", 40, failed=6, begun_before=3),
-        *(transaction(name, 0) for name in ("order_status", "delivery", "stock_level")),
-    )
-    commits = new_orders + 40
-    failures = (
-        Failure(sqlstate="40001", script="new_order", statement=3, count=27, message="could not serialize access"),
-        Failure(sqlstate="40P01", script="new_order", statement=7, count=2, message="deadlock detected"),
-        Failure(sqlstate="XX000", script="new_order", statement=7, count=1, message="no unpinned buffers"),
-        Failure(sqlstate="40001", script="payment", statement=0, count=6, message="could not serialize access"),
-    )
-    return replace(
-        load_result([commits / 20] * 20),
-        measured_s=20.0,
-        transactions=commits,
-        rolled_back=5,
-        failed=36,
-        retries=90,
-        statements=9000,
-        warm_up_transactions=110,
-        scripts=scripts,
-        failures=failures,
-        latency=histogram(commits),
-    )
-
-
-def made(load: LoadResult, *words: str, violations: tuple[TpccViolation, ...] | None = None) -> BenchResult:
-    request = settled(asked(*words), 10)
-    return BenchResult(
-        command=("pgclinic", "bench", "--tpcc", *words),
-        options=options_of(request),
-        server_version="18.6",
-        host="/tmp",
-        database="bench",
-        scale=10,
-        load=load,
-        machine=Machine(
-            cpu_model="m", cores=2, memory_bytes=1, kernel="k", governor=None, autogroup=None, architecture="x86_64"
-        ),
-        tool=Tool(pgclinic="0.1.0", engine="0.1.0", engine_profile="release", python="3.11"),
-        started_epoch_us=0,
-        exit_code=0,
-        tpcc=tpcc_figures(load, violations),
-    )
 
 
 def test_every_fate_is_counted_once() -> None:
@@ -301,12 +237,12 @@ def test_the_result_in_words() -> None:
     text = "\n".join(tpcc_lines(made(replace(loaded(), in_flight=flying), "--warm-up", "5", violations=())))
     assert "TPC-C   10 warehouses · 100 terminals · convention benchbase · serializable · up to 3 tries" in text
     assert "24.5 commits/s   490 commits in 20.0 s after 5 s of warm-up" in text
-    assert "BenchBase would say   throughput 26.1, goodput 30.0 requests/s" in text
-    assert "failed or rolled back, too (41)" in text
+    assert "BenchBase figures   throughput 26.1, goodput 30.0 requests/s" in text
+    assert "includes failed and rolled-back transactions (41)" in text
     assert "statements   450/s" in text
     assert "still running   2 at the end, cancelled and not counted: 1 NewOrder, 1 Payment; the oldest, Payment" in text
     assert "failed   40001   33x   NewOrder 27 · Payment 6: could not serialize access" in text
-    assert "keep the conditions" in text
+    assert "satisfy the conditions" in text
     assert "95 %" not in text
     header, new_order = text.splitlines()[5:7]
     assert header.split()[:2] == ["commits", "share"]
@@ -335,12 +271,12 @@ def test_few_commits_come_with_exact_limits() -> None:
     load = replace(loaded(new_orders=11), transactions=11, measured_s=90.0)
     text = "\n".join(tpcc_lines(made(load)))
     assert "0.122 commits/s" in text
-    assert "bound their rate to 0.061 to 0.219/s" in text
+    assert "exact 95 % CI of the rate: 0.061 to 0.219 commits/s" in text
 
 
 def test_the_specification_counts_new_orders_a_minute_and_claims_nothing() -> None:
     text = "\n".join(tpcc_lines(made(loaded(), "--convention", "spec")))
-    assert "1,350 commits a minute, which is no valid tpmC" in text
+    assert "1,350 commits per minute, not a valid tpmC" in text
     assert "BenchBase" not in text
     waiting = "\n".join(tpcc_lines(made(loaded(), "--convention", "spec", "--waits")))
     assert "convention spec with waits" in waiting
@@ -352,7 +288,7 @@ def test_a_violation_names_condition_and_key() -> None:
     line = "condition 3: the new orders of a district have no gap; first at warehouse 1, district 4"
     assert f"INCONSISTENT   {line}" in tpcc_lines(made(loaded(), violations=(found,)))
     expected = tpcc_lines(made(loaded(), violations=(replace(found, expected=True),)))
-    assert f"lost updates   as this convention has them: {line}" in expected
+    assert f"lost updates   expected under this convention: {line}" in expected
 
 
 def test_the_live_line_shows_statements_while_nothing_commits() -> None:

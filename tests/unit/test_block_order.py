@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from pgclinic.study.block_order import block_order, blocks_in_cycle, load_seed
+from pgclinic.stats.block_order import block_order, blocks_in_cycle, load_seed
 
 ARMS = "abcdefg"
 

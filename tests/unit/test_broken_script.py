@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from fixtures.records import blocks_of, global_counters, histogram, load_result
 from pgclinic.errors import WorkloadError
+from pgclinic.experiment.broken_script import refuse_broken
 from pgclinic.model.load import Failure, LoadResult, ScriptResult, StatementResult
 from pgclinic.model.trial import TrialRecord
-from pgclinic.study.broken_script import refuse_broken
 
 STUDY = global_counters()
 GOOD = blocks_of(STUDY, (0.6,))[0]

@@ -9,15 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.headline import headline_text
+from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters
 from pgclinic.errors import StudyFileError
+from pgclinic.judge.regions import direction_of, region_of
 from pgclinic.model.study import Bound, Claim, Direction, Expected, Published, Revision
-from pgclinic.model.verdict import VerdictWord
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.describe import describe_study
 from pgclinic.study.claim_rules import check_question
-from pgclinic.study.judge import judge
 from pgclinic.study.read import parse_study, read_study, shipped_studies
-from pgclinic.study.vocabulary import direction_of, region_of
 
 STUDY = global_counters()
 CLAIM = replace(STUDY.claims[0], published_windows=None, mechanisms=())

@@ -23,7 +23,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert {"study", "bench", "lab"} <= set(done.stdout.split())
     heavy = "import sys, pgclinic.cli.main; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"numpy", "psycopg", "jinja2", "rich", "jgo", "msgspec"} & set(loaded)
+    assert not {"numpy", "psycopg", "jinja2", "rich", "jgo", "msgspec", "tomlkit"} & set(loaded)
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,16 @@ def test_help_loads_nothing_heavy() -> None:
     [
         (["study", "run", "global-counter"], "did you mean global-counters"),
         (["study", "show", "no-such"], "unknown study 'no-such'"),
-        (["study", "run", "global-counters", "--budget", "soon"], "--budget 'soon' is no duration"),
+        (["study", "run", "global-counters", "--budget", "soon"], "--budget 'soon' is not a valid duration"),
         (["study", "run", "global-counters", "--budget", "1m"], "needs at least 4"),
-        (["study", "run", "global-counters", "--quick", "--full"], "exclude each other"),
+        (["study", "run", "global-counters", "--quick", "--full"], "mutually exclusive"),
         (["study", "run", "global-counters", "--set", "work_mem"], "is not NAME=VALUE"),
-        (["study", "run", "global-counters", "--version", "13", "--bindir", "/x"], "--version and --bindir exclude"),
+        (
+            ["study", "run", "global-counters", "--version", "13", "--bindir", "/x"],
+            "--version and --bindir are mutually exclusive",
+        ),
         (["study", "run", "global-counters", "--seed", "seven"], "--seed"),
-        (["study", "judge", "/nowhere"], "is no run folder"),
+        (["study", "judge", "/nowhere"], "is not a run folder"),
         (["study", "runn"], "runn"),
         (["studdy"], "studdy"),
         (["study", "list", "--jsonn"], "--jsonn"),
@@ -87,7 +90,7 @@ def test_durations() -> None:
     assert [parse_duration_s(text, "--budget") for text in ("90", "90s", "5m", "1.5h")] == [90, 90, 300, 5400]
     assert [in_words(seconds) for seconds in (45, 300, 4800)] == ["45 s", "5 min", "80 min"]
     for text in ("0", "-5m", "5x", "m", ""):
-        with pytest.raises(UsageError, match="no duration"):
+        with pytest.raises(UsageError, match="not a valid duration"):
             parse_duration_s(text, "--budget")
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from pgclinic.errors import UsageError
+from pgclinic.load.script_argument import parse_script
 from pgclinic.model.study import Holder
 from pgclinic.study.compare import about
-from pgclinic.study.compare_arms import parse_arm, parse_script, read_arm_file
-from pgclinic.trial.patient import split_statements
+from pgclinic.study.compare_arms import parse_arm, read_arm_file
+from pgclinic.trial.server import split_statements
 
 
 def test_every_key_has_its_place(tmp_path: Path) -> None:
@@ -59,17 +60,17 @@ def test_an_arm_is_told_in_a_line_and_without_its_password() -> None:
         (("held=session",), "unknown key 'held'", "did you mean condition:held?"),
         (("condition:hold=session",), "unknown condition 'hold'", "did you mean held?"),
         (("condition:held=sesion",), "unknown holder 'sesion'", "did you mean session?"),
-        (("script=builtin:selct",), "unknown builtin script 'selct'", "did you mean select-only?"),
-        (("script=select-only",), "cannot read the script select-only", "did you mean builtin:select-only?"),
+        (("script=builtin:selct",), 'no builtin script found for name "selct"', "did you mean select-only?"),
+        (("script=select-only",), 'could not open file "select-only"', "did you mean builtin:select-only"),
         (("schema=nowhere.sql",), "cannot read the schema nowhere.sql", None),
         (("version",), "is not KEY=VALUE", "--b version=17"),
         (("version=",), "is not KEY=VALUE", "--b version=17"),
         (("version=17", "version=18"), "version is given twice", None),
-        (("version=17", "bindir=/usr"), "version and bindir exclude each other", None),
+        (("version=17", "bindir=/usr"), "version and bindir are mutually exclusive", None),
         (("clients=0",), "clients=0 must be a whole number, at least 1", None),
         (("condition:idle=-1",), "must be a whole number, at least 0", None),
         (("condition:checkpoint=0",), "must be a number of seconds above 0", None),
-        (("var:x-y=1",), "no name of a variable", None),
+        (("var:x-y=1",), "is not a valid variable name", None),
         (("script=builtin:select-only@0",), "a weight is at least 1", None),
     ],
 )

@@ -136,7 +136,7 @@ def test_the_columns_for_otava_are_always_the_same() -> None:
 def test_exports_never_overwrite(tmp_path: Path) -> None:
     mine = tmp_path / "mine.xml"
     mine.write_text("precious")
-    with pytest.raises(UsageError, match="exists already") as raised:
+    with pytest.raises(UsageError, match="already exists") as raised:
         check_exports(Exports(junit=str(mine)), as_json=False)
     assert "--force" in (raised.value.hint or "")
     check_exports(Exports(junit=str(mine), force=True), as_json=False)
@@ -147,8 +147,8 @@ def test_exports_never_overwrite(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("exports", "as_json", "message"),
     [
-        (Exports(junit="nowhere/x.xml"), False, "there is no folder nowhere"),
-        (Exports(otava="."), False, "it is a folder"),
+        (Exports(junit="nowhere/x.xml"), False, "there is no directory nowhere"),
+        (Exports(otava="."), False, "it is a directory"),
         (Exports(junit="-", markdown="-"), False, "--junit and --markdown cannot both go to stdout"),
         (Exports(bencher="-"), True, "--bencher and --json cannot both go to stdout"),
         (Exports(junit="same", otava="./same"), False, "--junit and --otava name the same file"),

@@ -5,23 +5,30 @@ from __future__ import annotations
 import math
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from fixtures.comparison import asked, comparison, measured
+from fixtures.planned import judge
 from fixtures.records import failed_trial, printed, trial
+from pgclinic.cli.attached_servers import how_to_resume
 from pgclinic.cli.compare_end import exit_code
 from pgclinic.errors import UnknownNameError, UsageError
-from pgclinic.model.compare import CompareWord, Measure, ThresholdState
-from pgclinic.model.prelude import Prelude, Refusal, RefusalKind
-from pgclinic.model.trial import Doubt, DoubtKind
+from pgclinic.judge.calibration import calibration_of
+from pgclinic.judge.comparison import compare
+from pgclinic.judge.thresholds import parse_ratio_threshold
+from pgclinic.judge.verdict import decided
+from pgclinic.model.calibration import Calibration, Refusal, RefusalKind
+from pgclinic.model.compare import Measure
+from pgclinic.model.doubt import Doubt, DoubtKind
+from pgclinic.model.study import Claim
+from pgclinic.model.threshold import ThresholdState
 from pgclinic.model.verdict import IntervalMethod
-from pgclinic.report.compare_text import compare_text, resolution, sentence, table_rows
+from pgclinic.model.verdict_word import CompareWord
+from pgclinic.report.compare_text import compare_text, resolution, sentence, table_heads, table_rows
+from pgclinic.report.export_markdown import markdown
 from pgclinic.report.terminal import Places
+from pgclinic.report.words.reasons import sentences
 from pgclinic.study.compare import PROFILE
-from pgclinic.study.comparison import compare
-from pgclinic.study.fail_if import parse_threshold
-from pgclinic.study.judge import decided, judge
-from pgclinic.study.prelude import prelude_of
 
 FASTER = (1.22, 1.25, 1.21, 1.24, 1.23)
 SLOWER = (0.72, 0.75, 0.71, 0.74, 0.73)
@@ -57,7 +64,7 @@ def test_a_starved_machine_answers_nothing() -> None:
     assert seen.word is CompareWord.INVALID
     assert seen.thresholds[0].state is ThresholdState.UNDECIDED
     assert exit_code(seen, strict=False) == 4
-    assert any("others took" in step for step in seen.how)
+    assert any("others took" in step for step in sentences(seen.reasons))
     first, second, *_ = compare_text(seen, (), Places()).splitlines()
     assert first == "INVALID   No answer: other programs used most of the CPU"
     assert second.startswith("  refused     b is 0.")
@@ -138,18 +145,18 @@ def test_a_measure_of_nothing_has_no_ratio_and_one_that_was_not_seen_is_left_out
 def test_thresholds_are_read_as_bounds_of_b_over_a(
     text: str, measure: Measure, comparison_sign: str, ratio: float
 ) -> None:
-    read = parse_threshold(text)
-    assert (read.text, read.measure, read.comparison) == (text, measure, comparison_sign)
-    assert read.ratio == pytest.approx(ratio)
+    read = parse_ratio_threshold(text)
+    assert (read.text, read.metric, read.comparison) == (text, measure.value, comparison_sign)
+    assert read.bound == pytest.approx(ratio)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("b<", "no comparison of a and b"),
-        ("b<0.95", "no comparison of a and b"),
-        ("c<a", "no comparison of a and b"),
-        ("b==a", "no comparison of a and b"),
+        ("b<", "not a comparison of a and b"),
+        ("b<0.95", "not a comparison of a and b"),
+        ("c<a", "not a comparison of a and b"),
+        ("b==a", "not a comparison of a and b"),
         ("b<0.9b", "compares b with itself"),
         ("b<0a", "a factor is above 0"),
         ("b.p99>a.p50", "compares p50 with p99"),
@@ -157,13 +164,13 @@ def test_thresholds_are_read_as_bounds_of_b_over_a(
 )
 def test_what_is_no_threshold_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as raised:
-        parse_threshold(text)
+        parse_ratio_threshold(text)
     assert raised.value.hint is not None
 
 
 def test_an_unknown_measure_names_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="unknown measure 'p98'") as raised:
-        parse_threshold("b.p98>a")
+        parse_ratio_threshold("b.p98>a")
     assert raised.value.nearest == "p99"
 
 
@@ -225,13 +232,13 @@ def test_the_answer_comes_first_and_in_words() -> None:
     seen = comparison(FASTER, "b<0.95a")
     text = compare_text(seen, measured(FASTER), Places(report="r/report.html", folder="r"), width=100)
     first = text.splitlines()[0]
-    assert first.startswith("FASTER   b is 1.23x as fast as a, 95 % interval 1.21 to 1.25, 5 blocks")
+    assert first.startswith("FASTER   b is 1.23x as fast as a, 95 % CI 1.21 to 1.25, 5 blocks")
     assert "work_mem = 64MB" in text
     assert "kept: b<0.95a" in text
     assert "pgclinic study judge r" in text
     assert max(map(len, text.splitlines())) <= 100
     assert resolution(seen) in " ".join(text.split())
-    assert all(len(row) == 5 for row in table_rows(seen.measures))
+    assert all(len(row) == 5 for row in table_rows(seen))
 
 
 def test_an_open_answer_says_what_it_needs() -> None:
@@ -244,34 +251,60 @@ def test_an_open_answer_says_what_it_needs() -> None:
 def test_figures_that_are_missing_break_no_line() -> None:
     text = compare_text(comparison(()), (), Places(), width=80)
     assert text.startswith("INVALID")
-    assert "no block could be used" in text
+    assert "no block is usable" in text
     assert "None" not in text
 
 
-def test_a_prelude_that_advises_against_it_is_the_reason() -> None:
+def test_a_calibration_that_advises_against_it_is_the_reason() -> None:
     study = asked()
     profile = study.profiles[PROFILE]
     refusal = Refusal(kind=RefusalKind.ARMS_DIFFER, text="a differs from itself", advice="look why")
-    prelude = Prelude(trials=4, seconds=60, budget_s=60.0, switch_s=2.0, refusal=refusal)
-    seen = compare(study, (), judge(study, (), profile), profile, prelude=prelude)
+    calibration = Calibration(trials=4, seconds=60, budget_s=60.0, switch_s=2.0, refusal=refusal)
+    seen = compare(study, (), judge(study, (), profile), profile, calibration=calibration)
     assert seen.word is CompareWord.INVALID
     assert sentence(seen) == "No answer: the A/A calibration advised against the run"
     assert "a differs from itself" in compare_text(seen, (), Places())
-    assert "Published" not in " ".join(seen.how)
+    assert "Published" not in " ".join(sentences(seen.reasons))
     assert exit_code(seen, strict=False) == 4
 
 
 def test_an_open_question_is_asked_however_noisy_the_machine() -> None:
     noisy = [1000.0, 3000.0, 500.0, 2500.0] * 5
     trials = [trial(asked(), number, 0, "a", noisy[number:] + noisy[:number]) for number in range(4)]
-    claim = replace(asked().claims[0], tail_s=5.0)
-    told = prelude_of((claim,), trials, budget_s=300.0, block_s=20.0)
+    question = replace(asked().questions[0], tail_s=5.0)
+    told = calibration_of((question,), trials, budget_s=300.0, block_s=20.0)
     assert (told.refusal, told.claims) == (None, ())
     assert told.smallest_effect is not None
-    refused = prelude_of(
-        (replace(claim, open=False, published=printed(1.06)),),
+    refused = calibration_of(
+        (Claim(**asdict(question), published=printed(1.06)),),
         trials,
         budget_s=300.0,
         block_s=20.0,
     )
     assert refused.refusal is not None
+
+
+def test_an_invalid_comparison_shows_both_arms_without_ratios() -> None:
+    seen = comparison(SLOWER, doubts=(STARVED,))
+    assert seen.word is CompareWord.INVALID and len(seen.measures) > 3
+    text = compare_text(seen, measured(SLOWER), Places())
+    table = [line for line in text.splitlines() if line.startswith(("  transactions/s", "  latency p99"))]
+    assert len(table) == 2
+    assert all(len(line.split("   ")) < 9 and "0.7" not in line for line in table)
+    assert table_heads(seen) == ("", "a", "b")
+    assert all(len(row) == 3 for row in table_rows(seen))
+    assert table_heads(comparison(SLOWER))[-1] == "95 % CI"
+    exported = markdown(seen, report="r")
+    assert "| b / a |" not in exported
+    assert {line.count("|") for line in exported.splitlines() if line.startswith("|")} == {4}
+
+
+def test_the_command_that_continues_a_run_says_what_it_needs() -> None:
+    open_one = comparison(ABOUT_THE_EDGE)
+    trials = measured(ABOUT_THE_EDGE)
+    note = how_to_resume(["postgresql://u:secret-word@h/x"])
+    assert note is not None and "secret-word" not in note
+    lines = compare_text(open_one, trials, Places(folder="r", resume_note=note)).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("  continue"))
+    assert note in " ".join(" ".join(lines[at + 1 : at + 4]).split())
+    assert how_to_resume(["postgresql://u@h/x", None]) is None

@@ -5,11 +5,16 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, load_result, printed, trial
+from fixtures.planned import judge
+from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, load_result, printed, run_info, trial
+from pgclinic.judge.verdict import decided
+from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.study import Study
-from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
-from pgclinic.model.verdict import ClaimVerdict, VerdictWord
-from pgclinic.study.judge import decided, judge
+from pgclinic.model.trial import TrialOutcome, TrialRecord
+from pgclinic.model.verdict import ClaimVerdict
+from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.reasons import sentences
 
 STUDY = global_counters()
 STEADY = (0.60, 0.61, 0.59, 0.605, 0.595)
@@ -44,7 +49,7 @@ def test_interval_that_straddles_the_region_leaves_the_size_open() -> None:
     claim = headline(*around(0.75, 0.02))
     assert claim.word is VerdictWord.REPLICATED_IN_DIRECTION
     assert claim.qualifier is None
-    assert "size is still open" in claim.how[-1]
+    assert "size is still open" in sentences(claim.reasons)[-1]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +121,9 @@ def test_a_measure_without_a_logarithm_leaves_its_block_out() -> None:
     trials = [replace(one, counters={"grown_bytes": 0.0}) for one in blocks_of(study, STEADY)]
     claim = judge(study, trials).headline
     assert not claim.blocks
-    assert any("has a grown_bytes of 0, and only values above 0 have a ratio" in step for step in claim.how)
+    assert any(
+        "has a grown_bytes of 0, and only values above 0 have a ratio" in step for step in sentences(claim.reasons)
+    )
 
 
 def test_a_failed_trial_leaves_its_block_out() -> None:
@@ -126,7 +133,7 @@ def test_a_failed_trial_leaves_its_block_out() -> None:
     assert [block.block for block in verdict.headline.blocks] == [1, 3, 4, 5, 6]
     assert verdict.headline.word is VerdictWord.REPLICATED
     assert (verdict.trials_done, verdict.trials_failed) == (11, 1)
-    assert any("held (trial 4) failed: the server was killed" in step for step in verdict.headline.how)
+    assert any("held (trial 4) failed: the server was killed" in step for step in sentences(verdict.headline.reasons))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +147,7 @@ def test_a_failed_trial_leaves_its_block_out() -> None:
 def test_an_unfit_load_leaves_its_block_out(load: object, reason: str) -> None:
     trials = list(blocks_of(STUDY, STEADY))
     trials[0] = replace(trials[0], load=load)
-    how = judge(STUDY, tuple(trials)).headline.how
+    how = sentences(judge(STUDY, tuple(trials)).headline.reasons)
     assert any("block 1 is left out".casefold() in step.casefold() and reason in step for step in how)
 
 
@@ -163,7 +170,7 @@ def test_no_transaction_at_all_counts_as_the_most_that_none_allows() -> None:
         trials.append(trial(STUDY, 2 * block, block, "held", [1000.0, 0, 0, 0, 0, 0, 0], hits=142, pages=258))
     claim = judge(STUDY, tuple(trials)).headline
     assert claim.blocks[0].arm_value == pytest.approx(3 / 5)
-    assert any("fewer than 30 transactions" in step for step in claim.how)
+    assert any("fewer than 30 transactions" in step for step in sentences(claim.reasons))
 
 
 def test_a_block_where_both_arms_stand_still_is_left_out() -> None:
@@ -175,7 +182,9 @@ def test_a_block_where_both_arms_stand_still_is_left_out() -> None:
 def test_a_counter_that_did_not_move_makes_the_claim_invalid() -> None:
     verdict = judge(STUDY, blocks_of(STUDY, STEADY, hits=(6.0, 6.1)))
     assert verdict.headline.word is VerdictWord.INVALID
-    assert any("buffer hits per update" in step and "did not move" in step for step in verdict.headline.how)
+    assert any(
+        "buffer hits per update" in step and "did not change" in step for step in sentences(verdict.headline.reasons)
+    )
     assert decided(verdict)
 
 
@@ -188,7 +197,7 @@ def test_a_counter_that_could_not_be_read_did_not_move() -> None:
     claim = judge(STUDY, blocks_of(STUDY, STEADY, pages=(3, None))).headline
     assert claim.word is VerdictWord.INVALID
     assert (claim.mechanisms[1].arm, claim.mechanisms[1].control) == (None, 3.0)
-    assert any("could not be read in held" in step for step in claim.how)
+    assert any("could not be read in held" in step for step in sentences(claim.reasons))
 
 
 def test_a_counter_may_be_claimed_to_fall() -> None:
@@ -208,7 +217,10 @@ def test_an_arm_that_never_started_is_invalid() -> None:
     trials += [failed_trial(STUDY, 20 + n, n, "held", "could not bind") for n in range(1, 6)]
     verdict = judge(STUDY, tuple(trials))
     assert verdict.headline.word is VerdictWord.INVALID
-    assert any("held never had a running server" in step and "could not bind" in step for step in verdict.headline.how)
+    assert any(
+        "held never had a running server" in step and "could not bind" in step
+        for step in sentences(verdict.headline.reasons)
+    )
     assert not decided(verdict)
 
 
@@ -239,7 +251,7 @@ def test_a_starved_machine_is_refused(numbers: set[int], share: float, word: Ver
     verdict = judge(STUDY, starved(blocks_of(STUDY, STEADY), numbers, share))
     assert verdict.headline.word is word
     if word is VerdictWord.INVALID:
-        assert any("Refused" in step for step in verdict.headline.how)
+        assert any("Refused" in step for step in sentences(verdict.headline.reasons))
         assert not decided(verdict)
 
 
@@ -249,7 +261,7 @@ def test_doubts_are_gathered_one_a_kind_with_count_and_worst_share() -> None:
     verdict = judge(STUDY, trials)
     assert len(verdict.doubts) == 1
     assert verdict.doubts[0].share == 0.3
-    assert verdict.doubts[0].text == "in 3 of 10 trials, worst 30 % (trial 7): others took the CPU"
+    assert doubt_words(verdict.doubts[0]).text == "in 3 of 10 trials, worst 30 % (trial 7): others took the CPU"
 
 
 def test_published_windows_stand_beside_measured_ones() -> None:
@@ -305,3 +317,32 @@ def test_every_claim_is_judged_and_the_first_is_the_headline() -> None:
     verdict = judge(study, blocks_of(study, STEADY))
     assert [claim.word for claim in verdict.claims] == [VerdictWord.REPLICATED, VerdictWord.CONTRADICTED]
     assert verdict.headline.claim == "held-is-slower"
+
+
+def test_a_control_of_a_reference_value_need_not_have_the_measure() -> None:
+    """As in query-identity: without query ids the control has none to count, and the published figure stands for it."""
+    claim = replace(STUDY.claims[0], measure="query_ids", reference_value=7.0, published=printed(1.0), tail_s=None)
+    study = replace(STUDY, claims=(replace(claim, mechanisms=()),))
+    measured = {"free": {"query_ids": 0.0}, "held": {"query_ids": 7.0}}
+    for counters in (measured, {**measured, "free": {}}):
+        trials = tuple(replace(one, counters=counters[one.spec.arm]) for one in blocks_of(study, STEADY))
+        verdict = judge(study, trials).headline
+        assert (verdict.word, len(verdict.blocks)) == (VerdictWord.REPLICATED, 5), verdict.reasons
+    none = tuple(replace(one, counters={"query_ids": 0.0}) for one in trials)
+    assert judge(study, none).headline.word is VerdictWord.INCONCLUSIVE
+
+
+def test_a_trial_that_was_pruned_bounds_a_value_and_is_none() -> None:
+    trials = list(blocks_of(STUDY, STEADY))
+    trials[1] = replace(trials[1], outcome=TrialOutcome.PRUNED)
+    claim = judge(STUDY, tuple(trials)).headline
+    assert len(claim.blocks) == len(STEADY) - 1
+
+
+def test_hosts_that_differ_are_a_doubt_and_equal_ones_are_not() -> None:
+    here = run_info().machine
+    trials = tuple(replace(one, machine=here) for one in blocks_of(STUDY, STEADY))
+    assert DoubtKind.DIFFERENT_MACHINE not in {doubt.kind for doubt in judge(STUDY, trials).doubts}
+    other = replace(here, cores=64)
+    mixed = tuple(replace(one, machine=other if one.spec.block == 2 else here) for one in trials)
+    assert DoubtKind.DIFFERENT_MACHINE in {doubt.kind for doubt in judge(STUDY, mixed).doubts}

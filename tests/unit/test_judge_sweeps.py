@@ -8,12 +8,14 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.records import global_counters, printed, trial
 from pgclinic.errors import StudyFileError
+from pgclinic.judge.verdict import decided
 from pgclinic.model.study import ArmFile, Claim, Profile, Published, Study
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.verdict import VerdictWord
-from pgclinic.study.judge import decided, judge
+from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.report.words.reasons import sentences
 from pgclinic.study.read import parse_study, study_text
 
 LEVELS = {"l1": 1.0, "l2": 2.0, "l4": 4.0, "l8": 8.0}
@@ -46,8 +48,8 @@ def test_a_fall_over_all_levels_is_replicated() -> None:
     assert claim.word is VerdictWord.REPLICATED
     assert claim.interval is not None
     assert claim.interval.ratio == pytest.approx(0.5, rel=0.02)
-    assert any("Page's L" in step and "to 1" in step for step in claim.how)
-    assert claim.how[-1].startswith("The trend over the levels is the claimed one")
+    assert any("Page's L" in step and "to 1" in step for step in sentences(claim.reasons))
+    assert sentences(claim.reasons)[-1].startswith("The trend over the levels is the claimed one")
     assert decided(judge(STUDY, blocks([FALLING] * 5)))
 
 
@@ -76,7 +78,7 @@ def test_every_step_is_tested_where_every_step_is_claimed(
     assert [step.before for step in seen.steps] == [1.0, 2.0, 4.0]
     assert [step.shown for step in seen.steps][1] == (every is VerdictWord.REPLICATED)
     assert [step.opposed for step in seen.steps][1] == (every is VerdictWord.CONTRADICTED)
-    assert sum(step.startswith("Step from ") for step in seen.how) == 3
+    assert sum(step.startswith("Step from ") for step in sentences(seen.reasons)) == 3
     assert judge(STUDY, trials, FIXED).headline.steps == ()
 
 
@@ -89,14 +91,14 @@ def test_every_step_needs_levels() -> None:
 def test_a_fixed_number_of_blocks_has_a_p_value() -> None:
     claim = judge(STUDY, blocks([FALLING] * 5), FIXED).headline
     assert claim.word is VerdictWord.REPLICATED
-    assert any("Page's L" in step and "p = " in step for step in claim.how)
+    assert any("Page's L" in step and "p = " in step for step in sentences(claim.reasons))
 
 
 def test_four_blocks_give_the_direction_before_any_size() -> None:
     verdict = judge(STUDY, blocks([FALLING] * 4))
     assert verdict.headline.word is VerdictWord.REPLICATED_IN_DIRECTION
     assert verdict.headline.qualifier is None
-    assert verdict.headline.how[-1].endswith("and its size is still open.")
+    assert sentences(verdict.headline.reasons)[-1].endswith("and its size is still open.")
     assert not decided(verdict)
 
 
@@ -106,26 +108,26 @@ def test_the_size_alone_is_not_enough() -> None:
     verdict = judge(STUDY, blocks([*shapes, (0.9, 1.0, 1.1, 0.45)]))
     assert verdict.headline.word is VerdictWord.INCONCLUSIVE
     assert verdict.headline.blocks_needed == 1
-    assert "order of the levels is not shown yet" in verdict.headline.how[-1]
+    assert "order of the levels is not shown yet" in sentences(verdict.headline.reasons)[-1]
     assert not decided(verdict)
 
 
 def test_a_rise_contradicts_a_fall() -> None:
     claim = judge(STUDY, blocks([tuple(reversed(FALLING))] * 6)).headline
     assert claim.word is VerdictWord.CONTRADICTED
-    assert "goes the other way" in claim.how[-1]
+    assert "goes the other way" in sentences(claim.reasons)[-1]
 
 
 def test_the_knee_is_told_and_not_tested() -> None:
     claim = judge(STUDY, blocks([(1.0, 1.0, 0.99, 0.5)] * 5)).headline
-    assert any("bends most at level 4" in step for step in claim.how)
+    assert any("bends most at level 4" in step for step in sentences(claim.reasons))
 
 
 def test_levels_that_change_nothing_replicate_a_claim_of_no_difference() -> None:
     flat = replace(STUDY, claims=(replace(CLAIM, published=printed(1.0)),))
     claim = judge(flat, blocks([(1.0, 1.002, 0.999, 1.001), (1.0, 0.998, 1.001, 0.999)] * 4)).headline
     assert claim.word is VerdictWord.REPLICATED
-    assert claim.how[-1].startswith("The whole interval lies inside")
+    assert sentences(claim.reasons)[-1].startswith("The whole interval lies inside")
 
 
 def test_ten_levels_are_too_many() -> None:

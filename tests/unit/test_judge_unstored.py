@@ -12,17 +12,19 @@ from msgspec.structs import replace
 
 from fixtures.comparison import asked, measured
 from fixtures.headline import headline_text
-from fixtures.records import StudyRun, run_info
+from fixtures.planned import plan_of
+from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.cli.main import run
 from pgclinic.store import run_folder
 from pgclinic.store.run_folder import RunFolder, read_run
-from pgclinic.study.write import study_toml
+
+STUDY = global_counters()
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     trials, _ = StudyRun().make()
-    made = RunFolder.create(tmp_path, "study", run_info(), headline_text())
+    made = RunFolder.create(tmp_path, "study", run_info(), plan_of(STUDY, STUDY.profiles["quick"]), headline_text())
     for record in trials:
         made.add_trial(record)
     return made
@@ -31,7 +33,7 @@ def folder(tmp_path: Path) -> RunFolder:
 @pytest.fixture
 def compared(tmp_path: Path) -> RunFolder:
     info = replace(run_info(), kind="compare", name="compare", profile="compare")
-    made = RunFolder.create(tmp_path, "compare", info, study_toml(asked()))
+    made = RunFolder.create(tmp_path, "compare", info, plan_of(asked(), asked().profiles["compare"]))
     for record in measured([1.2, 1.25, 1.22, 1.21, 1.24]):
         made.add_trial(record)
     return made
@@ -63,6 +65,13 @@ def test_the_verdict_of_a_study_is_shown(
     assert "report.html" not in said.out
     assert run(["study", "judge", str(folder.path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["report"] is None
+
+
+def test_a_plan_without_its_profile_is_damaged(compared: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    file = compared.path / "plan.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"profile_name": "nowhere"}))
+    assert run(["study", "judge", str(compared.path)]) == 2
+    assert "plan.json is damaged: it has no profile 'nowhere'" in capsys.readouterr().err
 
 
 def test_the_answer_of_a_comparison_is_shown(

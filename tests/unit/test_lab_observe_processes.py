@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from pgclinic.errors import ServerLostError
 from pgclinic.observe import processes
 from pgclinic.observe.cpu import CpuMeter
-from pgclinic.observe.processes import cpu_pressure, cpu_seconds, machine_cpu, waited_us
+from pgclinic.observe.processes import cpu_pressure, cpu_seconds, kernel_threads_s, machine_cpu, waited_us
 
 # One burns in a child that ends, one in a child that stays until its input ends; the parent burns nothing.
 BURN = """
@@ -73,6 +74,19 @@ def test_the_machine_counts_on() -> None:
     assert (pressure is None) == (later is None)
     if pressure is not None and later is not None:
         assert later.some_us >= pressure.some_us
+
+
+def test_the_kernels_own_threads_are_nobody_elses_programs() -> None:
+    before = kernel_threads_s()
+    assert 0.0 <= before <= kernel_threads_s()
+    if Path("/proc/2/comm").is_file() and Path("/proc/2/comm").read_text().strip() == "kthreadd":
+        assert before < machine_cpu().busy_s
+    meter = CpuMeter(None)
+    meter.start()
+    sum(range(500_000))
+    use = meter.stop()
+    assert use.kernel_s >= 0.0
+    assert use.others_s + use.kernel_s + use.client_s <= use.elapsed_s * use.cores + 1.0
 
 
 def test_waiting_for_memory_and_io_and_swapping_are_sampled() -> None:

@@ -64,3 +64,15 @@ def test_a_tree_without_programs_is_refused(tree: Path, tmp_path: Path) -> None:
 def test_a_jar_holds_exactly_one_tree(tree: Path, tmp_path: Path, trees: int) -> None:
     with pytest.raises(ValueError, match=f"holds {trees} trees"):
         unpack(jar(tmp_path, *PROGRAMS, trees=trees), tree)
+
+
+def test_an_archive_that_was_damaged_on_its_way_is_refused(tree: Path, tmp_path: Path) -> None:
+    """A tar that turns to garbage in the middle ends there without an error, and half a tree looks like a whole one."""
+    path = jar(tmp_path, *PROGRAMS, *((f"share/{number}", None) for number in range(400)))
+    content = bytearray(path.read_bytes())
+    start = content.index(b"postgres-0.txz") + len("postgres-0.txz")
+    content[start + 300] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises((ValueError, zipfile.BadZipFile), match=r"damaged on its way|Bad CRC"):
+        unpack(path, tree)
+    assert not tree.exists()

@@ -1,4 +1,4 @@
-"""A ladder on the page, before it is drawn: factors in words, the falls from rung to rung, its tables."""
+"""A ladder on the page, before it is drawn: factors in words, the falls from step to step, its tables."""
 
 import re
 
@@ -17,21 +17,22 @@ from fixtures.ladder import (
     ladder_verdict,
     others_seen,
 )
+from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters, run_info
+from pgclinic.judge.reasons import counter_reason
 from pgclinic.model.load import SecondFailure
 from pgclinic.model.study import Counter
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.arms_table import arms_view, failures_text, how_counted, speed_table
 from pgclinic.report.claim_view import claim_view
 from pgclinic.report.interval_picture import interval_picture
-from pgclinic.report.ladder import is_ladder, rungs_of
+from pgclinic.report.ladder import is_ladder, ladder_steps
 from pgclinic.report.ladder_view import ladder_view, scale_rows, size_of
 from pgclinic.report.page import render_report
 from pgclinic.report.quantities import factor, range_words, slower
 from pgclinic.report.run_view import workload_rows
-from pgclinic.study.figures import counter_words, number, times
-from pgclinic.study.judge import judge
-from pgclinic.study.reasoning import mechanism_step
+from pgclinic.report.words.figures import counter_words, number, times
+from pgclinic.report.words.reasons import sentence_of
 
 STUDY = ladder_study()
 TRIALS, SECONDS = ladder_trials()
@@ -104,11 +105,11 @@ def test_counters_have_units(counter: str, value: float, words: str) -> None:
 
 def test_the_reasoning_says_a_counter_as_the_tables_do() -> None:
     seen = ladder_verdict().claims[1].mechanisms[0]
-    step = mechanism_step(seen, STUDY.claims[1])
+    step = sentence_of(counter_reason(seen, STUDY.claims[1]))
     assert "from 98.6 % (base) to 82.9 % (cache-8MB), 0.84x" in step
 
 
-# --- rungs
+# --- steps
 
 
 def test_a_ladder_needs_two_published_figures() -> None:
@@ -119,10 +120,10 @@ def test_a_ladder_needs_two_published_figures() -> None:
 
 
 def test_every_rung_is_held_against_the_one_before() -> None:
-    rungs = rungs_of(STUDY, ladder_verdict())
-    assert rungs[0].published is None
-    assert rungs[0].measured is None
-    assert [rung.published.text for rung in rungs[1:] if rung.published] == [
+    ladder = ladder_steps(STUDY, ladder_verdict())
+    assert ladder[0].published is None
+    assert ladder[0].measured is None
+    assert [ladder_step.published.text for ladder_step in ladder[1:] if ladder_step.published] == [
         "6.7x slower",
         "2.1x slower",
         "1.71x slower",
@@ -130,39 +131,47 @@ def test_every_rung_is_held_against_the_one_before() -> None:
         "113x slower",
         "54x slower",
     ]
-    assert rungs[1].measured is not None
-    assert rungs[1].measured.text == "1.87x slower"
-    assert rungs[1].cause == "hit ratio 98.6 % -> 82.9 %"
+    assert ladder[1].measured is not None
+    assert ladder[1].measured.text == "1.87x slower"
+    assert ladder[1].cause == "hit ratio 98.6 % -> 82.9 %"
 
 
 def test_nothing_counted_is_an_upper_limit() -> None:
-    rung = rungs_of(STUDY, ladder_verdict((*arms_seen()[:6], NOTHING)))[6]
-    assert rung.measured_text == "at most 0.061"
-    assert rung.limits_text == ""
-    assert rung.measured is not None
-    assert rung.measured.text == "over 9.0x slower"
-    assert rung.measured.short == ">9.0x"
+    ladder_step = ladder_steps(STUDY, ladder_verdict((*arms_seen()[:6], NOTHING)))[6]
+    assert ladder_step.measured_text == "at most 0.061"
+    assert ladder_step.limits_text == ""
+    assert ladder_step.measured is not None
+    assert ladder_step.measured.text == "over 9.0x slower"
+    assert ladder_step.measured.short == ">9.0x"
 
 
 def test_a_refused_rung_has_no_fall_and_neither_has_the_next() -> None:
-    rungs = rungs_of(STUDY, ladder_verdict((*arms_seen()[:5], REFUSED, arm_seen(6))))
-    assert rungs[5].measured_text == "refused"
-    assert (rungs[5].measured, rungs[6].measured) == (None, None)
-    assert rungs[6].published is not None
+    ladder = ladder_steps(STUDY, ladder_verdict((*arms_seen()[:5], REFUSED, arm_seen(6))))
+    assert ladder[5].measured_text == "refused"
+    assert (ladder[5].measured, ladder[6].measured) == (None, None)
+    assert ladder[6].published is not None
 
 
 def test_a_claim_against_an_earlier_rung_says_so() -> None:
-    claims = tuple(replace(one, control="base") if one.name == "rung-cache-2MB" else one for one in STUDY.claims)
-    rungs = rungs_of(replace(STUDY, claims=claims), ladder_verdict())
-    assert rungs[2].cause == "from base: reads/commit 116 -> 193"
-    assert rungs[3].cause == "vacuums/s 0.02 -> 3.1"
+    claims = tuple(replace(one, control="base") if one.name == "step-cache-2MB" else one for one in STUDY.claims)
+    ladder = ladder_steps(replace(STUDY, claims=claims), ladder_verdict())
+    assert ladder[2].cause == "from base: reads/commit 116 -> 193"
+    assert ladder[3].cause == "vacuums/s 0.02 -> 3.1"
 
 
 def test_long_words_of_the_source_do_not_stand_for_a_figure() -> None:
-    rungs = rungs_of(STUDY, ladder_verdict())
-    assert [rung.published_text for rung in rungs] == ["7,082", "1,052", "under 500", "293", "98", "0.87", "0.016"]
-    assert [rung.published_note for rung in rungs[:6]] == [None] * 6
-    assert rungs[6].published_note == "0.016 in the chart, well under 0.1 in the text"
+    ladder = ladder_steps(STUDY, ladder_verdict())
+    assert [ladder_step.published_text for ladder_step in ladder] == [
+        "7,082",
+        "1,052",
+        "under 500",
+        "293",
+        "98",
+        "0.87",
+        "0.016",
+    ]
+    assert [ladder_step.published_note for ladder_step in ladder[:6]] == [None] * 6
+    assert ladder[6].published_note == "0.016 in the chart, well under 0.1 in the text"
 
 
 # --- tables
@@ -174,13 +183,13 @@ def test_sizes_stand_beside_the_measured_one() -> None:
     assert [row[0] for row in size.rows] == ["443,000x slower", "77,300x slower", "42,000x slower", "3,280x slower"]
     assert size.rows[2] == ("42,000x slower", "the title", "✗ outside", "✓\u00a0nearest")
     assert size.rows[3][2] == "1,560x to 8,210x slower"
-    assert "None lies in the interval" in size.sentence
+    assert "None is inside the interval" in size.sentence
     inside = replace(verdict, published_others=tuple(replace(one, supported=True) for one in others_seen()))
-    assert "All lie in the interval" in size_of(STUDY.claims[0], inside).sentence
+    assert "All are inside the interval" in size_of(STUDY.claims[0], inside).sentence
     some = replace(verdict, published_others=(inside.published_others[0], *others_seen()[1:]))
-    assert "1 of them lies in the interval" in size_of(STUDY.claims[0], some).sentence
+    assert "1 of them is inside the interval" in size_of(STUDY.claims[0], some).sentence
     open_ended = replace(verdict, interval=None)
-    assert size_of(STUDY.claims[0], open_ended).rows[0][2] == "no interval yet"
+    assert size_of(STUDY.claims[0], open_ended).rows[0][2] == "no CI yet"
 
 
 def test_scale_tells_what_is_known_here() -> None:
@@ -209,12 +218,12 @@ def test_profile_says_how_many_clients_where_no_trial_does() -> None:
 def test_every_rung_is_counted_in_every_way() -> None:
     view = arms_view(STUDY, ladder_verdict((*arms_seen()[:5], REFUSED, NOTHING)))
     assert view is not None
-    assert view.title == "Every rung"
+    assert view.title == "Every step"
     assert dict(zip(view.speed.heads, view.speed.rows[0], strict=True)) == {
         "Arm": "base",
         "Published TPS": "7,082",
         "Commits/s here": "384",
-        "95 % interval": "371 to 398",
+        "95 % CI": "371 to 398",
         "Commits": "23,052 in 60 s",
         "Statements/s": "9,224",
         "BenchBase's throughput": "615",
@@ -257,7 +266,7 @@ def test_other_studies_have_no_published_column() -> None:
     calm = arms_view(STUDY, ladder_verdict(quiet))
     assert calm is not None
     assert calm.rest is None
-    assert "Published TPS" not in speed_table(rungs_of(STUDY, verdict), ladder=False, tpcc=True).heads
+    assert "Published TPS" not in speed_table(ladder_steps(STUDY, verdict), ladder=False, tpcc=True).heads
     html = page(verdict)
     assert "Every arm" in html
     assert 'class="stairs"' not in html
@@ -280,7 +289,7 @@ def test_littles_law_names_the_slowest_arm() -> None:
     assert "Little's law" not in how_counted((NOTHING,))
 
 
-def test_gauges_of_the_study_are_counters_too() -> None:
+def test_custom_metrics_of_the_study_are_counters_too() -> None:
     arms = (arm_seen(0, counters={"leftover_versions": 12.0, "hit_ratio": 0.5}), arm_seen(1, counters={}))
     view = arms_view(STUDY, ladder_verdict(arms))
     assert view is not None
@@ -297,7 +306,7 @@ def test_a_large_effect_is_told_as_a_factor() -> None:
     assert view.ratio == "3,280x"
     assert view.ratio_about == "slower, io against base"
     assert view.published == "published 42,000x slower"
-    assert view.interval == "95 % interval 1,560x to 8,210x slower, 3 blocks, exact for few events"
+    assert view.interval == "95 % CI 1,560x to 8,210x slower, 3 blocks, exact for few events"
     assert view.compared == "TPS over the whole of each"
     assert view.plain_interval is None
     small = claim_view(ladder_info(), STUDY, TRIALS, ladder_verdict().claims[1])
@@ -327,7 +336,7 @@ def test_page_of_a_ladder() -> None:
     html = page()
     assert html.count('class="tread measured"') == len(NAMES)
     assert html.count('class="tread published"') == len(NAMES)
-    for heading in ("Step by step", "How big is it?", "Why the size differs", "Every rung", "Every claim"):
+    for heading in ("Step by step", "Size of the effect", "Why the size differs", "Every step", "Every claim"):
         assert heading in html
     assert "e-0" not in re.sub(r"<script.*?</script>|<style>.*?</style>", "", html, flags=re.DOTALL)
     assert "TPC-C as BenchBase implements it" in html
@@ -339,7 +348,7 @@ def test_page_of_another_study_has_no_staircase() -> None:
     trials = blocks_of(study, (0.6, 0.61, 0.59))
     html = render_report(run_info(), study, trials, (), judge(study, trials))
     assert 'class="stairs"' not in html
-    assert "Every rung" not in html
+    assert "Every step" not in html
     assert "The other claims" not in html
 
 

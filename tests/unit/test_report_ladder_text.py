@@ -7,17 +7,19 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.ladder import NOTHING, REFUSED, arms_seen, ladder_study, ladder_trials, ladder_verdict
+from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters, trial
+from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.progress import Progress
-from pgclinic.model.trial import Doubt, DoubtKind, Probe
-from pgclinic.model.verdict import Interval, IntervalMethod, Verdict, VerdictWord
+from pgclinic.model.trial import Probe
+from pgclinic.model.verdict import Interval, IntervalMethod, Verdict
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.describe import describe_study
-from pgclinic.report.ladder import rungs_of
+from pgclinic.report.ladder import ladder_steps
 from pgclinic.report.ladder_text import ladder_lines
 from pgclinic.report.progress import trial_line
 from pgclinic.report.terminal import Places, verdict_text
 from pgclinic.report.wording import change, interval_text, outcome
-from pgclinic.study.judge import judge
 from pgclinic.study.read import parse_study
 
 STUDY = ladder_study()
@@ -26,13 +28,13 @@ SHIPPED = Path(__file__).parents[2] / "python" / "pgclinic" / "studies" / "slow-
 
 WIDE = """\
 REPLICATED IN DIRECTION, WEAKER   io is 3,280x slower than base
-  interval    95 % interval 1,560x to 8,210x slower, 3 blocks, exact for few events
+  interval    95 % CI 1,560x to 8,210x slower, 3 blocks, exact for few events
   published   42,000x slower: says the title
   others      the chart: 7,082 to 0.016 TPS (outside); the text: 11 commits in 120 s (outside); the
               title (outside, nearest)
 
                     TPS                        slower by
-  rung        published   here  95 % interval  published   here   what moved
+  step        published   here  95 % CI        published   here   what changed
   base            7,082    384  371 to 398
   cache-8MB       1,052    206  195 to 218          6.7x  1.87x   hit ratio 98.6 % -> 82.9 %
   cache-2MB   under 500    144  135 to 154          2.1x  1.43x   reads/commit 116 -> 193
@@ -54,7 +56,7 @@ REPLICATED IN DIRECTION, WEAKER   io is 3,280x slower than base
 
 NARROW = """\
                     TPS                        slower by
-  rung        published   here  95 % interval  published   here
+  step        published   here  95 % CI        published   here
   base            7,082    384  371 to 398
   cache-8MB       1,052    206  195 to 218          6.7x  1.87x
     hit ratio 98.6 % -> 82.9 %
@@ -99,8 +101,8 @@ def test_colour_adds_only_escapes() -> None:
 
 
 def test_rungs_without_a_commit_and_refused_ones() -> None:
-    rungs = rungs_of(STUDY, ladder_verdict((*arms_seen()[:5], REFUSED, NOTHING)))
-    lines = ladder_lines(rungs, 100)
+    ladder = ladder_steps(STUDY, ladder_verdict((*arms_seen()[:5], REFUSED, NOTHING)))
+    lines = ladder_lines(ladder, 100)
     assert lines[-2].split()[:3] == ["planner", "0.87", "refused"]
     assert lines[-1].split()[:3] == ["io", "0.016", "≤0.061"]
 
@@ -118,7 +120,7 @@ def test_other_studies_keep_their_layout() -> None:
     study = global_counters()
     trials = blocks_of(study, (0.6, 0.61, 0.59, 0.605, 0.595))
     lines = verdict_text(study, trials, judge(study, trials)).splitlines()
-    assert lines[0].startswith("REPLICATED   held runs at 0.60x of free in the last 5 s    95 % interval")
+    assert lines[0].startswith("REPLICATED   held runs at 0.60x of free in the last 5 s    95 % CI")
     assert not any("slower by" in line for line in lines)
 
 
@@ -132,7 +134,7 @@ def test_other_studies_keep_their_layout() -> None:
 )
 def test_an_interval_names_its_method(method: IntervalMethod, ending: str) -> None:
     text = interval_text(Interval(ratio=0.5, low=0.4, high=0.6, blocks=5, method=method))
-    assert text == f"95 % interval 0.40 to 0.60, {ending}"
+    assert text == f"95 % CI 0.40 to 0.60, {ending}"
 
 
 @pytest.mark.parametrize(

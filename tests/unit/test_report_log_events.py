@@ -58,5 +58,5 @@ def test_a_long_text_with_control_characters_stays_one_plain_line() -> None:
 def test_what_was_not_understood_is_said() -> None:
     assert counts_line(LogCounts(bytes_read=2048, events=3)) == "3 events in 2.0 kB"
     lost = counts_line(LogCounts(bytes_read=10, events=0, not_understood=4, unparsed=5, undated=6))
-    assert lost.startswith("0 events in 10 bytes, 4 not understood (is lc_messages English?), 5 no entries")
+    assert lost.startswith("0 events in 10 bytes, 4 not understood (is lc_messages English?), 5 not entries")
     assert lost.endswith("6 without a time")

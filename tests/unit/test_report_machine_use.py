@@ -4,13 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.observed import kind_row, processes_of, watched
+from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, global_counters
+from pgclinic.analysis.machine_cost import cost_of
 from pgclinic.model.processes import ProcessKind, ProcessSample
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.cost import cost_of
 from pgclinic.report.machine_use import MachineUse, machine_use
 from pgclinic.report.run_view import cost_rows
-from pgclinic.study.judge import judge
 
 STUDY = global_counters()
 PLAIN, _ = StudyRun(free_s=20, held_s=30).make()
@@ -47,7 +47,7 @@ def test_rates_of_both_arms_stand_below_each_other() -> None:
 def test_kinds_that_did_nothing_are_named_below() -> None:
     use = use_of()
     assert "autovacuum launcher" not in [row[0] for row in use.table.rows]
-    assert use.notes == ("Next to nothing: autovacuum launcher.",)
+    assert use.notes == ("Nearly idle: autovacuum launcher.",)
 
 
 def test_what_the_last_look_missed_is_explained() -> None:
@@ -57,7 +57,7 @@ def test_what_the_last_look_missed_is_explained() -> None:
     use = use_of(tuple(replace(one, processes=tuple(map(with_ended, one.processes))) for one in TRIALS))
     assert cell(use, "exited between samples", "free", "CPU, s/s") == "0.020"
     assert cell(use, "exited between samples", "free", "Number") == "-"
-    assert use.notes[1].startswith("“exited between samples” is what processes used")
+    assert use.notes[1].startswith("“exited between samples” is the use of processes")
 
 
 def test_what_was_used_outside_the_measured_time_does_not_count() -> None:
@@ -106,14 +106,11 @@ def test_the_cost_of_samples_is_told_by_the_core() -> None:
     assert cost.sampler_share == pytest.approx(0.1 / 8)
     assert cost.sampler_server_share == pytest.approx(0.2 / 8)
     words = dict(cost_rows(trials))["Observers"]
-    assert (
-        words
-        == "0.2 % of the machine; taking samples 1 % of one core on our side, 2 % in its own backend of the server"
-    )
+    assert words == "0.2 % of the machine; sampling 1 % of one core in the client, 2 % in its backend of the server"
 
 
 def test_a_cost_that_nobody_read_is_not_zero() -> None:
     trials = watched(blocks_of(STUDY, (0.6, 0.6), seconds=8))
     blind = tuple(replace(one, samples=replace(one.samples, server_cost_s=None)) for one in trials)
-    assert dict(cost_rows(blind))["Observers"].endswith("on our side, in the server unknown")
+    assert dict(cost_rows(blind))["Observers"].endswith("in the client, unknown in the server")
     assert dict(cost_rows(PLAIN))["Observers"] == "0.2 % of the machine"

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, global_counters, run_info
 from pgclinic.model.study import Claim, Published, Study
 from pgclinic.report.claim_view import claim_view
@@ -10,7 +11,6 @@ from pgclinic.report.links import linked
 from pgclinic.report.measure_picture import MeasurePicture, measure_picture
 from pgclinic.report.page import render_report
 from pgclinic.report.series import chart_data
-from pgclinic.study.judge import judge
 
 STUDY = global_counters()
 RATIOS = (0.60, 0.61, 0.59, 0.605, 0.595)

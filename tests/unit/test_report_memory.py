@@ -15,7 +15,7 @@ from pgclinic.observe.memory_dump import last_dump
 from pgclinic.report.icicle import icicle
 from pgclinic.report.memory_groups import DEPTH_MAX, grouped, signed_size, size
 from pgclinic.report.memory_page import render_memory
-from pgclinic.report.memory_text import changes_text, look_text, snapshot_text
+from pgclinic.report.memory_text import changes_text, sample_text, snapshot_text
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "memory"
 HOSTILE = 'postgres: <script>alert(1)</script> "db" [local] idle'
@@ -166,8 +166,8 @@ def test_a_series_shows_what_grew_and_what_shrank() -> None:
     assert "grew       +300 B   CacheMemoryContext   600 B in 1 -> 900 B in 1" in text
     assert "shrank" not in text
     assert "shrank" in changes_text([last, first])
-    assert changes_text([first, first]).strip() == "no context changed its size"
-    assert look_text(last, first).endswith("+300 B")
+    assert changes_text([first, first]).strip() == "no context changed in size"
+    assert sample_text(last, first).endswith("+300 B")
     page = render_memory([first, last], "18.6")
     assert "Grew, by name" in page and "Shrank, by name" not in page
 

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.observed import ACTIVITY, HORIZON, NO_STATEMENTS, processes_of, samples_of, watched
+from fixtures.planned import judge
 from fixtures.records import StudyRun, failed_trial, global_counters, run_info
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.trial import TrialRecord
@@ -16,7 +17,6 @@ from pgclinic.report.observed import ObservedArm, chosen_trial, event_rows, mark
 from pgclinic.report.observed_panels import COLOURS, Panel, drawn, quantity
 from pgclinic.report.observed_series import PARTS_MAX, REST, RUNNING, Piece, Track, cpu_track, rate_track, wait_track
 from pgclinic.report.page import render_report
-from pgclinic.study.judge import judge
 
 STUDY = global_counters()
 PLAIN, SECONDS = StudyRun(free_s=20, held_s=30).make()
@@ -218,12 +218,12 @@ def test_events_of_the_warm_up_are_told_apart() -> None:
 
 def test_what_was_not_seen_is_told_with_its_reason() -> None:
     words = missing_words(samples_of(20, missing=(4, 7)))
-    assert words[0] == f"Not seen: statement texts and statements; {NO_STATEMENTS}."
-    assert words[1].startswith("At 2 moments a sample was due")
+    assert words[0] == f"Not sampled: statement texts and statements; {NO_STATEMENTS}."
+    assert words[1].startswith("At 2 moments a sample was late or missing")
     assert not any("full-page" in one for one in words)
     assert "full-page images" in missing_words(samples_of(20, images=False))[-1]
     late = replace(samples_of(20), failed={"wal": "canceling statement due to statement timeout"})
-    assert missing_words(late) == ("Lost before the end: wal; canceling statement due to statement timeout.",)
+    assert missing_words(late) == ("Incomplete: wal; canceling statement due to statement timeout.",)
     away = tuple(replace(one, processes=()) for one in TRIALS)
     assert "processes" in arms_of(away)["free"].missing[-1]
     assert "cpu" not in [one.name for one in arms_of(away)["free"].drawn.panels]

@@ -14,18 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, printed, run_info, trial
+from pgclinic.analysis.machine_cost import cost_of
+from pgclinic.judge.calibration import calibration_of
+from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.run import Second
-from pgclinic.model.trial import Doubt, DoubtKind
+from pgclinic.report.calibration_view import calibration_view
 from pgclinic.report.claim_view import block_rows, claim_view, plain_interval, window_rows
-from pgclinic.report.cost import cost_of
 from pgclinic.report.interval_picture import interval_picture
 from pgclinic.report.page import render_report, script_json
-from pgclinic.report.prelude_view import prelude_view
 from pgclinic.report.run_view import cost_rows, machine_rows, repeat_commands, trial_rows, workload_rows
 from pgclinic.report.series import ChartData, chart_data
-from pgclinic.study.judge import judge
-from pgclinic.study.prelude import prelude_of
 
 STUDY = global_counters()
 STEADY = (0.60, 0.61, 0.59, 0.605, 0.595)
@@ -103,13 +103,13 @@ def test_blocks_table_shows_left_out_blocks() -> None:
     trials[3] = failed_trial(STUDY, 4, 2, "held", "killed", server_version="18.6")
     rows = block_rows(STUDY.claims[0], judge(STUDY, tuple(trials)).headline, trials)
     assert rows[0] == ("1", "free, held", "10,000", "6,000", "0.60")
-    assert rows[1] == ("2", "free, held (failed)", "-", "-", "left out")
+    assert rows[1] == ("2", "free, held (failed)", "-", "-", "excluded")
 
 
 def test_view_of_an_unreadable_counter() -> None:
     trials = blocks_of(STUDY, STEADY, pages=(3, None))
     view = claim_view(run_info(), STUDY, trials, judge(STUDY, trials).headline)
-    assert view.mechanisms[1] == ("pages visited by one probe", "3", "-", "-", "at least 2x", "✗ did not move")
+    assert view.mechanisms[1] == ("pages visited by one probe", "3", "-", "-", "at least 2x", "✗ did not change")
     assert not view.mechanisms_moved
 
 
@@ -163,13 +163,13 @@ def test_positions_follow_the_logarithm() -> None:
     # 0.603 lies, as a logarithm, exactly between the region's edge at its root and that at its square, 2:1.
     assert (picture.published - picture.region.left) / picture.region.width == pytest.approx(2 / 3, abs=0.01)
     assert len(picture.dots) == 5
-    assert "95 per cent interval" in picture.description
+    assert "95 % CI" in picture.description
 
 
 def test_strip_without_blocks() -> None:
     picture = interval_picture(judge(STUDY, ()).headline)
     assert (picture.interval, picture.estimate, picture.dots) == (None, None, ())
-    assert "Nothing could be measured" in picture.description
+    assert "Nothing was measured" in picture.description
 
 
 @given(st.floats(1e-5, 1e4), st.lists(st.floats(1e-4, 50.0), min_size=0, max_size=8))
@@ -327,22 +327,22 @@ def test_dark_is_the_same_by_system_and_by_button() -> None:
     assert by_system.group(1).split() == by_button.group(1).split()
 
 
-# --- what the prelude told
+# --- what the calibration told
 
 
-def test_the_page_shows_what_the_prelude_told_of_the_machine() -> None:
+def test_the_page_shows_what_the_calibration_told_of_the_machine() -> None:
     draw = random.Random(3)
     rows = [[1000 * draw.lognormvariate(0.0, 0.02) for _ in range(16)] for _ in range(4)]
     trials = [trial(STUDY, number, 0, "free", row) for number, row in enumerate(rows, start=1)]
-    prelude = prelude_of(STUDY.claims, trials, budget_s=600, block_s=30, blocks_max=12)
-    view = prelude_view(prelude)
+    calibration = calibration_of(STUDY.claims, trials, budget_s=600, block_s=30, blocks_max=12)
+    view = calibration_view(calibration)
     assert view is not None
-    assert view.said[0].startswith("this machine can tell")
-    assert "4 trials of one and the same arm, 60 s in all" in view.lead
-    assert [row[0].split(" (")[0] for row in view.rows] == [f"{one.length_s} s" for one in prelude.slices]
+    assert view.said[0].startswith("minimum detectable effect: ")
+    assert "4 trials of the same arm, 60 s in total" in view.lead
+    assert [row[0].split(" (")[0] for row in view.rows] == [f"{one.length_s} s" for one in calibration.slices]
     assert sum("used" in row[0] for row in view.rows) <= 1
-    assert sum("advised" in row[0] for row in view.rows) == 1
-    html = render_report(run_info(), STUDY, TRIALS, SECONDS, judge(STUDY, TRIALS), prelude=prelude)
-    assert "What this machine can tell" in html
-    assert "held-is-slower" in html.split("What this machine can tell")[1]
-    assert "What this machine can tell" not in page()
+    assert sum("recommended" in row[0] for row in view.rows) == 1
+    html = render_report(run_info(), STUDY, TRIALS, SECONDS, judge(STUDY, TRIALS), calibration=calibration)
+    assert "A/A calibration" in html
+    assert "held-is-slower" in html.split("A/A calibration")[1]
+    assert "A/A calibration" not in page()

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 
 from fixtures.ladder import ARMS, NAMES, NOTHING, REFUSED, arm_seen, arms_seen, ladder_study, ladder_verdict
 from pgclinic.model.verdict import ArmSeen
-from pgclinic.report.ladder import rungs_of
+from pgclinic.report.ladder import ladder_steps
 from pgclinic.report.staircase import Staircase, staircase
 
 STUDY = ladder_study()
 
 
 def drawn(arms: tuple[ArmSeen, ...] | None = None) -> Staircase:
-    picture = staircase(rungs_of(STUDY, ladder_verdict(arms)))
+    picture = staircase(ladder_steps(STUDY, ladder_verdict(arms)))
     assert picture is not None
     return picture
 
@@ -101,7 +101,7 @@ def test_nothing_to_draw() -> None:
         replace(arm, published_tps=None, trials=0, commits=0, tps=0.0, tps_low=None, tps_high=None)
         for arm in arms_seen()
     )
-    assert staircase(rungs_of(STUDY, ladder_verdict(empty))) is None
+    assert staircase(ladder_steps(STUDY, ladder_verdict(empty))) is None
 
 
 def test_a_long_name_is_cut_and_told_whole() -> None:

@@ -3,15 +3,16 @@
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.records import global_counters, run_info, trial
 from pgclinic.model.study import ArmFile, Claim, Counter, Published, Study
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.verdict import ClaimVerdict, VerdictWord
+from pgclinic.model.verdict import ClaimVerdict
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.claim_view import ClaimView, claim_view
 from pgclinic.report.page import render_report
 from pgclinic.report.sweep import Sweep, sweep_of
 from pgclinic.report.wording import capitalised, measure_words, outcome, plain_sentence
-from pgclinic.study.judge import judge
 
 PLAIN = global_counters()
 LEVELS = {"tables-100": 100.0, "tables-400": 400.0, "tables-1600": 1600.0}
@@ -38,7 +39,7 @@ VALUE = Claim(
 STUDY: Study = replace(
     PLAIN,
     arms={name: ArmFile(about=f"touches {level:g}", level=level) for name, level in LEVELS.items()},
-    workload=replace(PLAIN.workload, gauges={"grown_bytes": "select 1", "bytes_per_table": "select 1"}),
+    workload=replace(PLAIN.workload, custom_metrics={"grown_bytes": "select 1", "bytes_per_table": "select 1"}),
     claims=(GROWN, VALUE),
 )
 
@@ -51,8 +52,8 @@ def trials_of(
     for block in range(1, blocks + 1):
         for name in names:
             one = trial(STUDY, len(made) + 1, block, name, [100.0] * 5)
-            gauges = {"grown_bytes": 3000.0 * LEVELS[name] ** power * (1 + block / 1000), "bytes_per_table": 3100.0}
-            made.append(replace(one, counters=one.counters | gauges))
+            metrics = {"grown_bytes": 3000.0 * LEVELS[name] ** power * (1 + block / 1000), "bytes_per_table": 3100.0}
+            made.append(replace(one, counters=one.counters | metrics))
     return tuple(made)
 
 

@@ -5,15 +5,17 @@ import io
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, printed, trial
+from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.progress import Progress
-from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
+from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import InvalidReason
+from pgclinic.report.colour import colour_wanted
 from pgclinic.report.no_answer import no_answer
 from pgclinic.report.progress import clock, live_line, place_words, sparkline, trial_line
-from pgclinic.report.terminal import Places, colour_wanted, verdict_text
+from pgclinic.report.terminal import Places, verdict_text
 from pgclinic.report.wording import answer, change, plain_sentence
-from pgclinic.study.judge import judge
 
 STUDY = global_counters()
 STEADY = (0.60, 0.61, 0.59, 0.605, 0.595)
@@ -28,7 +30,7 @@ def test_verdict_of_a_good_run() -> None:
     trials, _ = StudyRun(free_s=15).make()
     lines = text_of(trials).splitlines()
     assert lines[0].startswith("REPLICATED   held runs at 0.5")
-    assert "x of free in the last 5 s    95 % interval 0.5" in lines[0]
+    assert "x of free in the last 5 s    95 % CI 0.5" in lines[0]
     assert lines[0].endswith("5 blocks")
     assert lines[1] == "  published   0.60x: 7,228.1 -> 4,360.8 TPS in six windows of 5 s"
     assert lines[2].startswith("  why         buffer hits per update 6 -> 1")
@@ -49,14 +51,14 @@ def test_windows_stand_under_each_other() -> None:
 
 def test_inconclusive_says_what_it_needs() -> None:
     text = text_of(blocks_of(STUDY, STEADY[:3]))
-    assert text.startswith("INCONCLUSIVE   held runs at 0.60x of free in the last 5 s    no interval yet, 3 blocks\n")
+    assert text.startswith("INCONCLUSIVE   held runs at 0.60x of free in the last 5 s    no CI yet, 3 blocks\n")
     assert "\n  needs       about 2 more blocks to decide it\n" in text
 
 
 def test_invalid_gives_its_reason() -> None:
     text = text_of(blocks_of(STUDY, STEADY, hits=(6.0, 6.1)))
     assert text.startswith("INVALID   No answer: buffer hits per update did not change as claimed\n")
-    assert "\n  refused     held runs at 0.60x of free in the last 5 s, 95 % interval 0.57 to 0.63, 5 blocks\n" in text
+    assert "\n  refused     held runs at 0.60x of free in the last 5 s, 95 % CI 0.57 to 0.63, 5 blocks\n" in text
     assert "\n  reason      Cause: buffer hits per update went from 6 (free) to 6.1 (held)" in text
 
 

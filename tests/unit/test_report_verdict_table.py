@@ -5,10 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fixtures.ladder import ladder_study, ladder_verdict
+from fixtures.planned import judge
 from fixtures.records import blocks_of, failed_trial, global_counters, printed
 from pgclinic.model.study import Direction, Expected
 from pgclinic.report.verdict_table import verdict_table
-from pgclinic.study.judge import judge
 
 STUDY = global_counters()
 SLOWER = judge(STUDY, blocks_of(STUDY, (0.60, 0.61, 0.59, 0.605, 0.595)))

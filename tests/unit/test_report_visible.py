@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fixtures.command import small_study_text
+from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters
 from pgclinic.cli import main
 from pgclinic.cli.live import CLEAR_LINE, LiveLine
 from pgclinic.report.terminal import verdict_text
 from pgclinic.report.visible import VisibleStream, visible, write_own
-from pgclinic.study.judge import judge
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\r\x9b1m\u202ereversed\x7f[bold]x[/bold][/]"
 

@@ -9,12 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.records import blocks_of, global_counters
+from pgclinic.judge.forecast import halving_forecast
 from pgclinic.model.pages import PageFacts
+from pgclinic.model.reason import BeyondCache
 from pgclinic.model.sample import Sample, Samples
+from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
-from pgclinic.observe.held_law import fitted_law, tps_kept_after_an_hour
+from pgclinic.observe.horizon_law import fitted_law, tps_kept_after_an_hour
+from pgclinic.report.words.reasons import sentence_of
 from pgclinic.stats.root_law import MEMORY_SURCHARGE, fit_line, fit_root_law
-from pgclinic.study.forecast import forecast_steps
 
 T0, TAU = 7000.0, 17.0
 #: Hits per update with no version left behind, and for each of them.
@@ -113,7 +116,7 @@ def test_a_claim_s_reasoning_foretells_when_the_rate_has_halved() -> None:
     law = fitted_law((one.samples, 30.0) for one in held)
     assert law is not None
     assert law.tau_s == pytest.approx(TAU, rel=0.1)
-    (step,) = forecast_steps(study.claims[0], held)
+    step = sentence_of(halving_forecast(study.claims[0], held))
     assert "4.09 for every 1,000 versions" in step
     assert "after an hour" in step
 
@@ -132,12 +135,18 @@ def test_the_share_of_tps_that_is_left_after_an_hour_is_a_counter_of_each_trial(
 def test_a_table_that_outgrows_the_cache_is_foretold_too() -> None:
     study = global_counters()
     held = [sampled(one, 30) for one in blocks_of(study, (0.6, 0.6), seconds=30) if one.spec.arm == "held"]
-    assert "last cache" not in forecast_steps(study.claims[0], held)[0]
+    assert beyond_cache(study, held) is None
     wide = [with_pages(one, version_bytes=400) for one in held]
-    (step,) = forecast_steps(study.claims[0], wide)
-    assert "last cache" in step
+    assert beyond_cache(study, wide) is not None
+    assert "last cache" in sentence_of(halving_forecast(study.claims[0], wide))
     narrow = [with_pages(one, version_bytes=1) for one in held]
-    assert "last cache" not in forecast_steps(study.claims[0], narrow)[0]
+    assert beyond_cache(study, narrow) is None
+
+
+def beyond_cache(study: Study, trials: list[TrialRecord]) -> BeyondCache | None:
+    forecast = halving_forecast(study.claims[0], trials)
+    assert forecast is not None
+    return forecast.beyond_cache
 
 
 def with_pages(record: TrialRecord, *, version_bytes: int) -> TrialRecord:
@@ -149,6 +158,6 @@ def with_pages(record: TrialRecord, *, version_bytes: int) -> TrialRecord:
 def test_nothing_is_foretold_without_samples_or_for_a_claim_of_another_kind() -> None:
     study = global_counters()
     held = [one for one in blocks_of(study, (0.6, 0.6), seconds=30) if one.spec.arm == "held"]
-    assert forecast_steps(study.claims[0], held) == ()
-    assert forecast_steps(replace(study.claims[0], mechanisms=()), [sampled(one, 30) for one in held]) == ()
-    assert forecast_steps(study.claims[0], [sampled(one, 30, hits_of=0.0) for one in held]) == ()
+    assert halving_forecast(study.claims[0], held) is None
+    assert halving_forecast(replace(study.claims[0], mechanisms=()), [sampled(one, 30) for one in held]) is None
+    assert halving_forecast(study.claims[0], [sampled(one, 30, hits_of=0.0) for one in held]) is None

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import errno
+import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from fixtures.headline import headline_text
+from fixtures.planned import judge, plan_of
 from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.errors import DiskFullError, RunFailedError, UsageError
+from pgclinic.experiment.road import judge_stored
+from pgclinic.experiment.stored import plan_of as plan_of_stored
+from pgclinic.model.dataset import TpccDataset
+from pgclinic.model.event import SecondMeasured
+from pgclinic.model.load import Convention, Isolation
+from pgclinic.model.traffic import TpccTraffic
 from pgclinic.store import run_folder
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder, read_run
-from pgclinic.study.judge import judge
 
 TEXT = headline_text()
+PLAN = plan_of(global_counters(), global_counters().profiles["quick"], seed=7)
 
 
 def written(parent: Path) -> RunFolder:
-    folder = RunFolder.create(parent, "a-run", run_info(), TEXT)
+    folder = RunFolder.create(parent, "a-run", run_info(), PLAN, TEXT)
     trials, seconds = StudyRun().make()
     for record in trials:
         folder.add_trial(record)
     for second in seconds:
-        folder.add_second(second)
+        folder.add_event(SecondMeasured(second=second))
     return folder
 
 
@@ -37,12 +46,13 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert stored.trials == trials
     assert stored.seconds == seconds
     assert stored.info == run_info()
+    assert stored.plan == PLAN
     assert stored.study_toml == TEXT
     assert judge(global_counters(), stored.trials) == judge(global_counters(), trials)
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    first, second = (RunFolder.create(tmp_path, "a-run", run_info(), TEXT) for _ in range(2))
+    first, second = (RunFolder.create(tmp_path, "a-run", run_info(), PLAN, TEXT) for _ in range(2))
     assert (first.path.name, second.path.name) == ("a-run", "a-run-2")
 
 
@@ -51,20 +61,20 @@ def test_an_interrupted_run_is_read_as_far_as_it_went(tmp_path: Path) -> None:
     cut_off = folder.path / "trials" / "11"
     cut_off.mkdir()
     (cut_off / ".record.json.tmp").write_text('{"spec":', encoding="utf-8")
-    with (folder.path / "seconds.jsonl").open("a", encoding="utf-8") as out:
-        out.write('{"trial":11,"blo')
+    with (folder.path / "events.jsonl").open("a", encoding="utf-8") as out:
+        out.write('{"event":"second","blo')
     stored = read_run(folder.path)
     assert len(stored.trials) == 10
     assert stored.seconds == StudyRun().make()[1]
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no run folder"):
+    with pytest.raises(UsageError, match="is not a run folder"):
         read_run(tmp_path)
 
 
 def test_a_newer_format_is_refused_and_a_damaged_file_is_named(tmp_path: Path) -> None:
-    newer = RunFolder.create(tmp_path, "newer", replace(run_info(), format=99), TEXT)
+    newer = RunFolder.create(tmp_path, "newer", replace(run_info(), format=99), PLAN, TEXT)
     with pytest.raises(UsageError, match="format 99"):
         read_run(newer.path)
     damaged = written(tmp_path)
@@ -80,8 +90,9 @@ def test_a_newer_format_is_refused_and_a_damaged_file_is_named(tmp_path: Path) -
         ("trials/2/observed.json", b"[]", "observed.json is damaged"),
         ("run.json", b'{"format": 1}', "run.json is damaged"),
         ("study.toml", b"\xff", "study.toml is damaged"),
-        ("prelude.json", b"", "prelude.json is damaged"),
-        ("seconds.jsonl", b'{"trial": 1}\n', r"seconds.jsonl is damaged: line 1: "),
+        ("calibration.json", b"", "calibration.json is damaged"),
+        ("events.jsonl", b'{"trial": 1}\n', r"events.jsonl is damaged: line 1: "),
+        ("plan.json", b"{", "plan.json is damaged"),
     ],
 )
 def test_every_damaged_file_is_named(tmp_path: Path, file: str, content: bytes, words: str) -> None:
@@ -128,18 +139,18 @@ def test_the_machine_is_read() -> None:
 def test_a_torn_line_is_cut_before_the_next_is_written(tmp_path: Path) -> None:
     folder = written(tmp_path)
     seconds = StudyRun().make()[1]
-    with (folder.path / "seconds.jsonl").open("a", encoding="utf-8") as out:
-        out.write('{"trial":11,"blo')
-    folder.cut_torn_second()
-    folder.add_second(seconds[0])
+    with (folder.path / "events.jsonl").open("a", encoding="utf-8") as out:
+        out.write('{"event":"second","blo')
+    folder.cut_torn_event()
+    folder.add_event(SecondMeasured(second=seconds[0]))
     assert read_run(folder.path).seconds == (*seconds, seconds[0])
-    empty = RunFolder.create(tmp_path, "empty", run_info(), TEXT)
-    empty.cut_torn_second()
+    empty = RunFolder.create(tmp_path, "empty", run_info(), PLAN, TEXT)
+    empty.cut_torn_event()
     assert read_run(empty.path).seconds == ()
 
 
 def test_a_number_that_was_cut_off_is_used(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path, "run", run_info(), TEXT)
+    folder = RunFolder.create(tmp_path, "run", run_info(), PLAN, TEXT)
     assert folder.last_number() == 0
     folder.add_trial(StudyRun().make()[0][0])
     (folder.path / "trials" / "12").mkdir()
@@ -147,7 +158,40 @@ def test_a_number_that_was_cut_off_is_used(tmp_path: Path) -> None:
 
 
 def test_info_is_written_anew(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path, "run", run_info(), TEXT)
+    folder = RunFolder.create(tmp_path, "run", run_info(), PLAN, TEXT)
     again = replace(run_info(), resumed_epoch_us=(7,), other_machines=(run_info().machine,))
     folder.write_info(again)
     assert read_run(folder.path).info == again
+
+
+def test_a_run_of_format_1_is_read_and_judged_as_it_was(tmp_path: Path) -> None:
+    """Its seconds, the statements of its fill and its scripts stood elsewhere, and it stored no plan."""
+    folder = written(tmp_path)
+    now = read_run(folder.path)
+    (folder.path / "plan.json").unlink()
+    (folder.path / "events.jsonl").unlink()
+    lines = b"".join(msgspec.json.encode(second) + b"\n" for second in now.seconds)
+    (folder.path / "seconds.jsonl").write_bytes(lines)
+    for file in folder.path.glob("trials/*/record.json"):
+        record = json.loads(file.read_text())
+        spec = record["spec"]
+        spec["fill"] = spec.pop("dataset")["statements"]
+        spec["load"]["scripts"] = spec.pop("traffic")["scripts"]
+        file.write_text(json.dumps({**record, "format": 1}))
+    then = read_run(folder.path)
+    assert (then.trials, then.seconds, then.plan) == (now.trials, now.seconds, None)
+    assert judge_stored(then, plan_of_stored(then)).claims == judge_stored(now, plan_of_stored(now)).claims
+
+
+def test_tpcc_of_format_1_is_read(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    file = folder.path / "trials" / "1" / "record.json"
+    record = json.loads(file.read_text())
+    record["spec"].pop("dataset"), record["spec"].pop("traffic")
+    record["spec"]["fill"] = ""
+    tpcc = {"warehouses": 3, "convention": "spec", "isolation": "read_committed", "waits": True}
+    record["spec"]["load"]["tpcc"] = tpcc
+    file.write_text(json.dumps({**record, "format": 1}))
+    spec = read_run(folder.path).trials[0].spec
+    assert spec.dataset == TpccDataset(warehouses=3)
+    assert spec.traffic == TpccTraffic(convention=Convention.SPEC, isolation=Isolation.READ_COMMITTED, waits=True)

@@ -10,23 +10,18 @@ import math
 import numpy as np
 import pytest
 
-from fixtures.procedure import (
-    blocks_beyond_the_null_zone,
-    blocks_to_tell_apart,
-    ground_for,
-    median_blocks,
-    run_study,
-)
+from fixtures.planned import judge
+from fixtures.procedure import blocks_beyond_the_null_zone, blocks_to_tell_apart, ground_for, median_blocks, run_study
 from fixtures.records import blocks_of, global_counters
 from fixtures.series import MACHINES, QUIET, SHARED, UGLY, Noise, log_ratios, log_tps, randomised_blocks
-from pgclinic.model.verdict import VerdictWord
+from pgclinic.judge.regions import ground_of
+from pgclinic.judge.verdict import decided
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.e_values import false_discoveries_held, log_e_value, log_e_value_of
 from pgclinic.stats.page_trend_test import log_trend_e_value, page_trend
 from pgclinic.stats.student_t import p_value_above, quantile
-from pgclinic.study.judge import decided, judge
-from pgclinic.study.vocabulary import ground_of
 
 STUDIES = 200
 BUDGET_BLOCKS = 30

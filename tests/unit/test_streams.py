@@ -12,7 +12,7 @@ from typing import NoReturn
 import pytest
 
 from pgclinic.cli import main as command
-from pgclinic.cli.unforeseen import report_unforeseen, without_secrets
+from pgclinic.cli.unexpected_error import report_unexpected_error, without_secrets
 from pgclinic.errors import UsageError
 from pgclinic.lab.home import HOME_VARIABLE, lab_home
 
@@ -62,7 +62,7 @@ def test_an_argument_that_is_not_utf_8_is_no_error() -> None:
     assert "cannot read the study file" in done.stderr
 
 
-def test_an_unforeseen_error_is_one_line_and_a_report(tmp_path: Path) -> None:
+def test_an_unexpected_error_is_one_line_and_a_report(tmp_path: Path) -> None:
     script = (
         "import sys; from pgclinic.cli import main as command\n"
         "def broken(arguments): raise ZeroDivisionError('by password=hunter22 of postgresql://me:other-word@host/x')\n"
@@ -94,10 +94,10 @@ def test_a_report_goes_where_it_can_be_written(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    line = report_unforeseen(ValueError("x"))
+    line = report_unexpected_error(ValueError("x"))
     assert f"its report is {tmp_path}/pgclinic-" in line
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
-    assert "its report could not be written" in report_unforeseen(ValueError("x"))
+    assert "its report could not be written" in report_unexpected_error(ValueError("x"))
 
 
 def test_secrets_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

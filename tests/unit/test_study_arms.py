@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.records import failed_trial, global_counters, histogram, load_result, trial
+from pgclinic.judge.arms import arms_seen
 from pgclinic.model.load import Failure, InFlight, LoadResult, ScriptResult
 from pgclinic.model.trial import TrialRecord
-from pgclinic.study.arms import arms_seen
 
 STUDY = global_counters()
 

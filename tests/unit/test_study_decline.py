@@ -8,15 +8,16 @@ import random
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.records import global_counters, load_result, printed, trial
+from pgclinic.judge.decline import hits_by_part
+from pgclinic.judge.tail_window import log_slope, tps_between
 from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.verdict import VerdictWord
-from pgclinic.study.judge import judge
-from pgclinic.study.one_way import hits_by_part
+from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.report.words.reasons import sentences
 from pgclinic.study.read import parse_study, study_text
-from pgclinic.study.tail_window import log_slope
 
 CLAIM = replace(
     global_counters().claims[0],
@@ -53,7 +54,7 @@ def test_a_decline_beyond_the_controls_is_replicated_whatever_the_level() -> Non
     assert claim.interval is not None
     assert claim.interval.ratio == pytest.approx(0.6, rel=0.03)
     assert claim.blocks[0].control_value == pytest.approx(1.0, rel=0.03)
-    assert any("Theil and Sen" in step for step in claim.how)
+    assert any("Theil and Sen" in step for step in sentences(claim.reasons))
 
 
 def test_a_decline_that_the_control_shares_is_none() -> None:
@@ -91,7 +92,7 @@ def test_a_trial_without_a_slope_leaves_its_block_out() -> None:
     trials[1] = replace(trials[1], load=load_result([50.0, 0, 0, 0, 40.0, 0, 30.0, 0]))
     claim = judge(STUDY, tuple(trials)).headline
     assert [block.block for block in claim.blocks] == [2, 3, 4, 5, 6]
-    assert any("too few seconds with a transaction for a slope" in step for step in claim.how)
+    assert any("too few seconds with a transaction for a slope" in step for step in sentences(claim.reasons))
 
 
 def test_the_slope_is_that_of_the_part_that_counts_and_long_trials_have_it_too() -> None:
@@ -134,7 +135,7 @@ def test_a_decline_needs_a_cause_that_keeps_growing(
     seen = next(one for one in claim.mechanisms if one.counter == Counter.BUFFER_HITS_PER_TRANSACTION)
     assert (seen.one_way, seen.moved, claim.word) == (one_way, one_way, word)
     said = "it kept growing in each trial" if one_way else "it did not keep growing in each trial"
-    assert any(said in step for step in claim.how)
+    assert any(said in step for step in sentences(claim.reasons))
 
 
 def test_a_counter_nobody_sampled_is_not_held_against_the_claim() -> None:
@@ -146,3 +147,20 @@ def test_a_short_trial_has_no_thirds() -> None:
     whole = growing(run(free_end=1.0, held_end=0.6)[1], (50.0, 140.0, 230.0))
     assert hits_by_part(whole) is not None
     assert hits_by_part(replace(whole, samples=Samples(taken=whole.samples.taken[:12]))) is None
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "tps"),
+    [
+        (0.0, 5.0, 100.0),
+        (5.0, 10.0, 200.0),
+        (5.0, 10.5, 200.0),
+        (5.0, 11.0, None),
+        (0.0, math.inf, None),
+        (math.inf, math.inf, None),
+        (-1.0, 5.0, None),
+        (5.0, 5.0, None),
+    ],
+)
+def test_a_window_beyond_the_trial_has_no_tps(start_s: float, end_s: float, tps: float | None) -> None:
+    assert tps_between(load_result([100.0] * 5 + [200.0] * 5), start_s, end_s) == tps

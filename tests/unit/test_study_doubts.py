@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.records import blocks_of, failed_trial, global_counters, trial
+from pgclinic.judge.doubts.stalled_trials import is_stalled
+from pgclinic.model.dataset import SqlDataset
+from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.log import LogOrigin, PlanLogged
 from pgclinic.model.study import Claim, Counter, Mechanism
-from pgclinic.model.trial import Doubt, DoubtKind, Probe, TrialRecord
+from pgclinic.model.trial import Probe, TrialRecord
 from pgclinic.model.trial_events import TrialEvent, TrialEvents
-from pgclinic.study.judge import judge
-from pgclinic.study.stalled_trials import is_stalled
+from pgclinic.report.words.doubts import doubt_words
 
 STUDY = global_counters()
 CLAIM: Claim = replace(STUDY.claims[0], mechanisms=(), tail_s=None, published_windows=None)
@@ -57,12 +60,12 @@ def test_a_stalled_trial_is_a_doubt_also_where_its_block_is_left_out() -> None:
     stopped[11] = replace(steady[11], load=replace(trial(STUDY, 12, 6, "held", [0] * 10).load))  # type: ignore[type-var]
     seen = doubt(stopped, DoubtKind.STALLED_TRIAL)
     assert seen is not None
-    assert seen.text.startswith("1 trial of 12 stalled: held (trial 12) had 0 transactions in 10 s")
+    assert doubt_words(seen).text.startswith("1 trial of 12 stalled: held (trial 12) had 0 transactions in 10 s")
     stopped[10] = replace(steady[10], load=replace(trial(STUDY, 11, 6, "free", [0] * 10).load))  # type: ignore[type-var]
     assert judge(STUDY, tuple(stopped)).headline.interval is not None
     both = doubt(stopped, DoubtKind.STALLED_TRIAL)
     assert both is not None
-    assert both.text.startswith("2 trials of 12 stalled")
+    assert doubt_words(both).text.startswith("2 trials of 12 stalled")
 
 
 def with_order_effect(change: float) -> tuple[TrialRecord, ...]:
@@ -76,8 +79,8 @@ def test_an_order_effect_beyond_the_equivalence_margin_is_a_doubt(change: float,
     seen = doubt(with_order_effect(change), DoubtKind.ORDER_EFFECT)
     assert (seen is not None) is doubted
     if seen is not None:
-        assert f"{abs(change):.0%}".replace("%", " %") in seen.text
-        assert ("faster" if change > 0 else "slower") in seen.text
+        assert f"{abs(change):.0%}".replace("%", " %") in doubt_words(seen).text
+        assert ("faster" if change > 0 else "slower") in doubt_words(seen).text
 
 
 def test_noise_alone_is_no_order_effect() -> None:
@@ -93,8 +96,8 @@ def test_one_order_in_all_blocks_is_a_doubt() -> None:
     ]
     seen = doubt(trials, DoubtKind.ORDER_EFFECT)
     assert seen is not None
-    assert seen.text.startswith("free ran before held in each of the 4 blocks")
-    assert doubt(trials[:6], DoubtKind.ORDER_EFFECT) is None, "three blocks have no interval yet"
+    assert doubt_words(seen).text.startswith("free ran before held in each of the 4 blocks")
+    assert doubt(trials[:6], DoubtKind.ORDER_EFFECT) is None, "three blocks have no CI yet"
 
 
 @pytest.mark.parametrize(("blocks", "doubted"), [(10, True), (11, False)])
@@ -104,7 +107,7 @@ def test_trials_lost_in_one_arm_are_a_doubt_from_a_tenth_on(blocks: int, *, doub
     seen = doubt(trials, DoubtKind.TRIALS_LOST)
     assert (seen is not None) is doubted
     if seen is not None:
-        assert seen.text == "of free 0 of 10 trials and held 1 of 10 trials cannot be used"
+        assert doubt_words(seen).text == "of free 0 of 10 trials and held 1 of 10 trials cannot be used"
     trials[2] = failed_trial(STUDY, 3, 2, "free", "killed", server_version="18.6")
     assert doubt(trials, DoubtKind.TRIALS_LOST) is None, "both arms lost as many"
 
@@ -120,7 +123,7 @@ def with_counter(counter: str, control: float, arm: float) -> list[TrialRecord]:
 def test_autovacuum_in_one_arm_only_is_a_doubt(counter: Counter) -> None:
     seen = doubt(with_counter(counter, 0.0, 0.1), DoubtKind.AUTOVACUUM_IN_ONE_ARM)
     assert seen is not None
-    assert "ran 1 time in held and not in free" in seen.text
+    assert "ran 1 time in held and not in free" in doubt_words(seen).text
     assert doubt(with_counter(counter, 0.1, 0.3), DoubtKind.AUTOVACUUM_IN_ONE_ARM) is None
     assert doubt(with_counter(counter, 0.0, 0.0), DoubtKind.AUTOVACUUM_IN_ONE_ARM) is None
 
@@ -146,7 +149,9 @@ def test_cpu_that_others_took_from_one_arm_is_a_doubt(apart: float, *, doubted: 
     seen = doubt(with_others(0.20, 0.20 + apart), DoubtKind.UNEQUAL_CPU)
     assert (seen is not None) is doubted
     if seen is not None:
-        assert seen.text.startswith(f"other processes took {0.2 + apart:.0%} of the CPU while held ran and 20%")
+        assert doubt_words(seen).text.startswith(
+            f"other processes took {100 * (0.2 + apart):.0f} % of the CPU while held ran and 20 %"
+        )
     assert doubt(with_others(0.20, 0.60, pressure=0.1), DoubtKind.UNEQUAL_CPU) is None, "nobody waited for it"
 
 
@@ -168,21 +173,50 @@ def test_a_plan_that_changes_between_blocks_is_a_doubt() -> None:
     assert doubt(same, DoubtKind.PLANS_DIFFER) is None, "costs are no other plan"
     seen = doubt(with_probes({"free": [INDEX_SCAN] * 5, "held": [INDEX_SCAN] * 4 + [SEQ_SCAN]}), DoubtKind.PLANS_DIFFER)
     assert seen is not None
-    assert seen.text == (
+    assert doubt_words(seen).text == (
         "the probe had two plans in held: Index Scan using counters_pkey on counters in 4 trials, "
         "Seq Scan on counters in 1"
     )
+
+
+@pytest.mark.parametrize(
+    ("other_pages", "doubted"),
+    # The arms differ by 3 to 300 pages in most blocks: half of that, as logarithms, is from 3 to some 25.
+    [(1, False), (20, False), (30, True)],
+)
+def test_a_plan_that_flips_matters_by_the_share_of_the_pages_that_the_arms_differ_by(
+    other_pages: int, *, doubted: bool
+) -> None:
+    """A table of 100 rows has an index scan now and a sequential one then: of 3 pages, where the held arm has 300."""
+    trials = []
+    for one in with_probes({"free": [INDEX_SCAN] * 4 + [SEQ_SCAN], "held": [INDEX_SCAN] * 5}):
+        flipped = one.spec.arm == "free" and one.spec.block == 5
+        pages = 300 if one.spec.arm == "held" else other_pages if flipped else 3
+        trials.append(replace(one, probe=replace(one.probe, pages=pages)))  # type: ignore[type-var]
+    assert (doubt(trials, DoubtKind.PLANS_DIFFER) is not None) is doubted
+
+
+def test_a_plan_that_flips_without_known_pages_is_a_doubt() -> None:
+    """A probe that takes too long is planned only."""
+    trials = [
+        replace(one, probe=replace(one.probe, pages=None))  # type: ignore[type-var]
+        for one in with_probes({"free": [INDEX_SCAN] * 4 + [SEQ_SCAN], "held": [INDEX_SCAN] * 5})
+    ]
+    assert doubt(trials, DoubtKind.PLANS_DIFFER) is not None
 
 
 def test_a_plan_that_differs_between_the_arms_is_a_doubt_unless_the_claim_is_about_it() -> None:
     trials = with_probes({"free": [INDEX_SCAN] * 5, "held": [SEQ_SCAN] * 5})
     seen = doubt(trials, DoubtKind.PLANS_DIFFER)
     assert seen is not None
-    assert seen.text.startswith("the probe had another plan in held (Seq Scan on counters) than in free")
+    assert doubt_words(seen).text.startswith("the probe had another plan in held (Seq Scan on counters) than in free")
     about = replace(CLAIM, mechanisms=(Mechanism(counter="probe_pages", ratio_min=1.1, about="pages"),))
     assert doubt(trials, DoubtKind.PLANS_DIFFER, about) is None
     other_data = [
-        replace(one, spec=replace(one.spec, fill="another")) if one.spec.arm == "held" else one for one in trials
+        replace(one, spec=replace(one.spec, dataset=SqlDataset(statements="another")))
+        if one.spec.arm == "held"
+        else one
+        for one in trials
     ]
     assert doubt(other_data, DoubtKind.PLANS_DIFFER) is None
 
@@ -211,7 +245,7 @@ def test_logged_plans_of_the_same_statement_are_compared() -> None:
     ]
     seen = doubt(trials, DoubtKind.PLANS_DIFFER)
     assert seen is not None
-    assert seen.text.startswith('"select count ( * ) from counters" had another plan in held')
+    assert doubt_words(seen).text.startswith('"select count ( * ) from counters" had another plan in held')
 
 
 def rising(change: float, *, trials: int = 5, seconds: int = 10) -> tuple[TrialRecord, ...]:
@@ -234,7 +268,7 @@ def test_short_trials_that_all_rise_or_fall_have_no_steady_state(change: float, 
     assert (seen is not None) is doubted
     if seen is not None:
         word = "rose" if change > 0 else "fell"
-        assert seen.text == f"TPS {word} by {abs(change):.0%} from".replace("%", " %") + (
+        assert doubt_words(seen).text == f"TPS {word} by {abs(change):.0%} from".replace("%", " %") + (
             " the first to the second half of free's 5 trials"
         )
     assert doubt(rising(change, trials=2), DoubtKind.NO_STEADY_STATE) is None, "two trials show no spread"

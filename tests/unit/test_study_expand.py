@@ -6,23 +6,26 @@ import itertools
 import tracemalloc
 from collections import Counter
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from fixtures.headline import headline_text
+from fixtures.planned import plan_of
 from pgclinic.errors import UnknownNameError
+from pgclinic.experiment.plan import planned_blocks, planned_trials
+from pgclinic.experiment.resolve import resolve
+from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.study import Holder
 from pgclinic.model.trial import ServerSpec, TrialSpec
-from pgclinic.study.expand import expand, profile_of
-from pgclinic.study.read import parse_study
-from pgclinic.study.resume import still_to_run
+from pgclinic.study.inheritance import profile_of
+from pgclinic.study.read import parse_study, read_study, shipped_studies
 
 STUDY = parse_study(headline_text(), "headline.toml")
-SERVER = ServerSpec(version="18.6")
 
 
 def blocks_of(seed: int, extra: dict[str, str] | None = None) -> tuple[tuple[TrialSpec, ...], ...]:
-    return tuple(expand(STUDY, profile_of(STUDY, "full"), seed=seed, server=SERVER, extra_settings=extra or {}))
+    return tuple(planned_blocks(plan_of(STUDY, profile_of(STUDY, "full"), seed=seed, settings=extra)))
 
 
 def test_every_block_has_one_trial_of_every_arm() -> None:
@@ -45,19 +48,15 @@ def test_the_seed_decides_the_order_and_nothing_else_does() -> None:
 
 def test_blocks_are_made_as_they_are_needed() -> None:
     """Ten million blocks mean "until the budget is spent"; made all at once they took 7 GB."""
-    profile = replace(profile_of(STUDY, "full"), blocks_max=10_000_000)
+    plan = plan_of(STUDY, replace(profile_of(STUDY, "full"), blocks_max=10_000_000), seed=7)
     tracemalloc.start()
-    blocks = expand(STUDY, profile, seed=7, server=SERVER, extra_settings={})
-    some = [*itertools.islice(still_to_run(blocks, (), 0), 50)]
+    some = [*itertools.islice(planned_blocks(plan), 50)]
+    last = planned_trials(plan, 10_000_000)
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak_bytes < 5_000_000
-    assert len(blocks) == 10_000_000
-    assert tuple(some) == blocks[:50]
-    assert blocks[:20] == blocks_of(7)[:20]
-    assert blocks[-1][0].block == 10_000_000
-    with pytest.raises(IndexError):
-        blocks[10_000_000]
+    assert tuple(some[:20]) == blocks_of(7)[:20]
+    assert last[0].block == 10_000_000
 
 
 def test_both_arms_of_a_block_draw_the_same_rows() -> None:
@@ -73,8 +72,8 @@ def test_arms_build_on_each_other() -> None:
     )
     text = text.replace('builds_on = "free"', 'builds_on = "free"\nsettings = { work_mem = "2MB" }')
     study = parse_study(text, "mine.toml")
-    blocks = expand(study, profile_of(study, "quick"), seed=1, server=SERVER, extra_settings={"shared_buffers": "64MB"})
-    by_arm = {spec.arm: spec for spec in blocks[0]}
+    plan = plan_of(study, profile_of(study, "quick"), settings={"shared_buffers": "64MB"})
+    by_arm = {spec.arm: spec for spec in planned_trials(plan, 1)}
     assert by_arm["free"].settings == {"work_mem": "1MB", "fsync": "off", "shared_buffers": "64MB"}
     assert by_arm["held"].settings == {"work_mem": "2MB", "fsync": "off", "shared_buffers": "64MB"}
     assert by_arm["held"].condition.horizon_held_by is Holder.SESSION
@@ -84,3 +83,13 @@ def test_arms_build_on_each_other() -> None:
 def test_an_unknown_profile_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="unknown profile 'quik'"):
         profile_of(STUDY, "quik")
+
+
+@pytest.mark.parametrize("name", shipped_studies())
+def test_the_plan_of_every_profile_is_read_back_as_it_was_written(name: str) -> None:
+    """A region without an upper limit was written as null, which is no number."""
+    study, _ = read_study(name)
+    for profile in study.profiles:
+        plan = resolve(study, profile, seed=1, server=ServerSpec(version="18.6"), major=18, memory_bytes=2**36)
+        assert plan.study.claims
+        assert msgspec.json.decode(msgspec.json.encode(plan), type=ExperimentPlan) == plan

@@ -6,18 +6,18 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.comparison import asked, comparison, measured
+from fixtures.planned import judge, judged_plan
 from fixtures.records import run_info
 from pgclinic.cli.duration import parse_budget_s
 from pgclinic.errors import UsageError
-from pgclinic.model.compare import CompareWord
+from pgclinic.experiment.extend import blocks_that_decide, extended, with_blocks, with_budget
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Profile
 from pgclinic.model.verdict import IntervalMethod
+from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.compare_text import compare_text
 from pgclinic.report.terminal import Places
 from pgclinic.study.compare import PROFILE
-from pgclinic.study.extend import as_run, blocks_that_decide, with_blocks, with_budget
-from pgclinic.study.judge import judge
 
 #: As noisy as that, four blocks leave it open.
 OPEN = (1.0, 1.2, 0.9, 1.1)
@@ -36,11 +36,11 @@ def test_a_fixed_number_that_is_raised_is_fixed_no_more() -> None:
 
     info = with_blocks(info_of(profile), profile, FOUR, 6)
     assert (info.blocks_max, info.blocks_fixed) == (6, 4)
-    study = as_run(study, info)
+    profile = extended(judged_plan(study, profile), info).profile
     # A block that has to be left out must not make it look like the four that were planned.
     for blocks in (4, 5, 6):
         trials = measured((*OPEN, 1.0, 1.05)[:blocks])
-        interval = judge(study, trials, study.profiles[PROFILE]).headline.interval
+        interval = judge(study, trials, profile).headline.interval
         assert interval is not None and interval.method is IntervalMethod.ALWAYS_VALID
 
 
@@ -49,9 +49,9 @@ def test_an_open_number_only_grows() -> None:
     profile = study.profiles[PROFILE]
     info = with_blocks(info_of(profile), profile, FOUR, 30)
     assert (info.blocks_max, info.blocks_fixed) == (30, None)
-    extended = as_run(study, info).profiles[PROFILE]
-    assert (extended.blocks_min, extended.blocks_max) == (profile.blocks_min, 30)
-    assert extended.budget_s > 86_400
+    longer = extended(judged_plan(study, profile), info).profile
+    assert (longer.blocks_min, longer.blocks_max) == (profile.blocks_min, 30)
+    assert longer.budget_s > 86_400
 
 
 def test_the_rest_of_a_fixed_number_stays_fixed() -> None:
@@ -59,7 +59,7 @@ def test_the_rest_of_a_fixed_number_stays_fixed() -> None:
     profile = study.profiles[PROFILE]
     info = with_blocks(info_of(profile), profile, FOUR, 6)
     assert info.blocks_fixed is None
-    assert as_run(study, info).profiles[PROFILE] == profile
+    assert extended(judged_plan(study, profile), info).profile == profile
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,12 @@ import math
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters, printed
-from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod, VerdictWord
-from pgclinic.study.false_discovery import blocks_for_claims, standings, upheld_among
-from pgclinic.study.judge import judge
+from pgclinic.judge.false_discovery import blocks_for_claims, standings, upheld_among
+from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod
+from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.report.words.reasons import sentences
 
 STUDY = global_counters()
 
@@ -147,13 +149,15 @@ def test_a_study_of_several_claims_says_which_stand_together() -> None:
     assert [claim.upheld_together for claim in verdict.claims] == [True, False]
     assert any(
         "Among the 2 claims of this study it is upheld at a false discovery rate of 5 %" in step
-        for step in verdict.claims[0].how
+        for step in sentences(verdict.claims[0].reasons)
     )
-    assert verdict.claims[0].how[-1].endswith("replicated.")
-    assert not any("claims of this study" in step for step in verdict.claims[1].how), "it does not stand by itself"
+    assert sentences(verdict.claims[0].reasons)[-1].endswith("replicated.")
+    assert not any("claims of this study" in step for step in sentences(verdict.claims[1].reasons)), (
+        "it does not stand by itself"
+    )
     alone = judge(replace(STUDY, claims=claims[:1]), trials).headline
     assert alone.upheld_together is None
-    assert not any("of this study" in step for step in alone.how)
+    assert not any("of this study" in step for step in sentences(alone.reasons))
 
 
 def test_a_claim_that_is_too_weak_among_many_is_told_so() -> None:
@@ -164,4 +168,4 @@ def test_a_claim_that_is_too_weak_among_many_is_told_so() -> None:
     verdict = judge(replace(STUDY, claims=claims), blocks_of(STUDY, SLOWER[:5], control_tps=1e6))
     assert verdict.headline.word is VerdictWord.REPLICATED
     assert verdict.headline.upheld_together is False
-    assert any("too weak to be upheld" in step for step in verdict.headline.how)
+    assert any("too weak to be upheld" in step for step in sentences(verdict.headline.reasons))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import plan_of
 from fixtures.records import run_info
 from pgclinic.cli.main import run
 from pgclinic.errors import StudyFileError, UnknownNameError
+from pgclinic.experiment.fit import IDLE_BYTES, fitted, sessions_that_fit
+from pgclinic.model.doubt import DoubtKind
 from pgclinic.model.study import ArmFile, WorkloadChange
-from pgclinic.model.trial import DoubtKind, ServerSpec
 from pgclinic.report.run_view import repeat_commands
-from pgclinic.study.expand import expand, resolve_arm
-from pgclinic.study.fitted import IDLE_BYTES, fitted, in_profile, sessions_that_fit
+from pgclinic.report.words.doubts import doubt_words
+from pgclinic.study.in_profile import in_profile
+from pgclinic.study.inheritance import inherited_arm
 from pgclinic.study.read import parse_study, read_study, study_text
 
 STUDY, _ = read_study("global-counters")
@@ -39,15 +42,14 @@ def test_a_profile_may_judge_some_claims_only() -> None:
 
 
 def test_only_named_arms_are_run_even_of_the_whole_study() -> None:
-    blocks = expand(STUDY, DEMO, seed=1, server=ServerSpec(version="18.6"), extra_settings={})
-    assert {spec.arm for spec in blocks[0]} == {"free", "held"}
+    assert set(plan_of(STUDY, DEMO).arms) == {"free", "held"}
 
 
 def test_an_arm_keeps_what_it_has_from_one_that_is_not_run() -> None:
     profile = replace(DEMO, measure_s={"free": 5, "indexed": 5})
     left = in_profile(STUDY, profile)
     assert set(left.arms) == {"free", "indexed"}
-    whole, folded = (resolve_arm(study, profile, "indexed", {}) for study in (STUDY, left))
+    whole, folded = (inherited_arm(study, profile, "indexed") for study in (STUDY, left))
     assert folded == whole
     assert folded.condition.horizon_held_by is not None
 
@@ -57,9 +59,9 @@ def test_changes_of_the_workload_add_up_when_an_arm_is_folded() -> None:
     child = ArmFile(about="two at a time", builds_on="indexed", workload=change)
     study = replace(STUDY, arms=STUDY.arms | {"child": child})
     profile = replace(DEMO, measure_s={"free": 5, "child": 5})
-    workload = resolve_arm(in_profile(study, profile), profile, "child", {}).workload
+    workload = inherited_arm(in_profile(study, profile), profile, "child").workload
     assert workload.clients == 3
-    assert workload.fill == resolve_arm(STUDY, profile, "indexed", {}).workload.fill
+    assert workload.fill == inherited_arm(STUDY, profile, "indexed").workload.fill
 
 
 def test_published_windows_of_an_arm_that_is_not_run_go_and_the_claim_stays() -> None:
@@ -72,7 +74,7 @@ def test_published_windows_of_an_arm_that_is_not_run_go_and_the_claim_stays() ->
 
 def test_a_profile_without_any_claim_is_refused() -> None:
     text = study_text("global-counters").replace("measure_s = { free = 10, held = 30 }", "measure_s = { free = 10 }")
-    with pytest.raises(StudyFileError, match=r"profiles\.demo\.measure_s lacks the arm .*, and no claim is left"):
+    with pytest.raises(StudyFileError, match=r"profiles\.demo\.measure_s has no arm .*, and no claim remains"):
         parse_study(text, "mine.toml")
 
 
@@ -103,7 +105,7 @@ def test_more_sessions_than_the_memory_bears_are_left_out_with_how_many_would_fi
     assert "ten-thousand-idle-ones" not in {claim.name for claim in suited.study.claims}
     (doubt,) = suited.doubts
     assert doubt.kind is DoubtKind.ARM_LEFT_OUT
-    assert f"or {fit:,} busy ones" in doubt.text
+    assert f"or {fit:,} busy ones" in doubt_words(doubt).text
     assert sessions_that_fit(16 * GIB, IDLE_BYTES) > fit
     assert fitted(SCALING, 18, full, 256 * GIB).doubts == ()
 
@@ -112,7 +114,7 @@ def test_the_command_line_takes_a_profile_by_name(capsys: pytest.CaptureFixture[
     assert run(["study", "run", "global-counters", "--profile", "dema"]) == 1
     assert "did you mean demo" in capsys.readouterr().err
     assert run(["study", "run", "global-counters", "--profile", "demo", "--full"]) == 1
-    assert "--profile and --full exclude each other" in capsys.readouterr().err
+    assert "--profile and --full are mutually exclusive" in capsys.readouterr().err
     assert run(["study", "show", "global-counters"]) == 0
     shown = capsys.readouterr().out
     assert "--profile demo" in shown

@@ -7,13 +7,14 @@ import math
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters, trial
 from pgclinic.model.study import Claim, PublishedRatio, Study
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.verdict import IntervalMethod, VerdictWord
+from pgclinic.model.verdict import IntervalMethod
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.stats.student_t import t_half_width
 from pgclinic.stats.summary import mean, standard_deviation
-from pgclinic.study.judge import judge
 
 STUDY = global_counters()
 QUICK = STUDY.profiles["quick"]

@@ -15,16 +15,18 @@ def test_it_reads_back_as_a_study_of_that_name(tmp_path: Path) -> None:
     path = write_new_study("my-question", tmp_path, author='Ann "A" \\', schema=Path("study.schema.json"))
     study, text = read_study(str(path))
     assert study.name == "my-question"
-    assert study.source.author == "Ann 'A' "
+    assert study.source.author == 'Ann "A" \\'
     assert set(study.profiles) == {"quick", "full"}
     assert text.startswith("#:schema study.schema.json\n")
     assert "$" not in text.replace("$$", "")
+    # The comments of the template are kept.
+    assert "\n# The arms. Each names the arm it builds on" in text
 
 
 def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
     write_new_study("mine", tmp_path, author="Ann", schema=None)
     before = (tmp_path / "mine.toml").read_bytes()
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         write_new_study("mine", tmp_path, author="Bob", schema=None)
     assert (tmp_path / "mine.toml").read_bytes() == before
 

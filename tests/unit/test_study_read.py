@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.headline import headline_text
-from pgclinic.errors import StudyFileError, UnknownNameError
+from pgclinic.errors import StudyFileError, UnknownNameError, UsageError
 from pgclinic.model.study import Source
 from pgclinic.study.read import parse_study, read_study, shipped_studies, study_text
 
@@ -39,6 +39,7 @@ def test_the_published_series_is_the_article_s() -> None:
         ('builds_on = "free"', 'build_on = "free"', "builds_on"),
         ("blocks_min = 5", "block_min = 5", "blocks_min"),
         ("horizon_held_by", "horizon_hold_by", "horizon_held_by"),
+        ("ratio_min = 2.0", "ratio_mn = 2.0", "ratio_min"),
     ],
 )
 def test_an_unknown_key_names_its_line_and_the_nearest_key(right: str, wrong: str, nearest: str) -> None:
@@ -64,13 +65,13 @@ def test_an_unknown_study_names_the_nearest() -> None:
         ("format = 2", "format = 3", "format is 3"),
         ('builds_on = "free"', 'builds_on = "fre"', "unknown arm 'fre'"),
         ('control = "free"', 'control = "fee"', "unknown arm 'fee'"),
-        ("measure_s = { free = 10, held = 30 }", "measure_s = { free = 15 }", "lacks the arm held"),
+        ("measure_s = { free = 10, held = 30 }", "measure_s = { free = 15 }", "has no arm held"),
         ("measure_s = { free = 10, held = 30 }", "measure_s = { free = 3, held = 30 }", "needs 5"),
         ("blocks_min = 5", "blocks_min = 7", "blocks_min <= blocks_max"),
         ("ratio = 0.603", "ratio = 0", "above 0"),
         ("tail_s = 5", "tail_s = 5\nregion = [0.8, 0.4]", "the smaller one first"),
         ("clients = 10", 'clients = "ten"', "clients"),
-        ('about = "nothing holds the horizon"', 'about = "x"\nbuilds_on = "held"', "in a circle"),
+        ('about = "nothing holds the horizon"', 'about = "x"\nbuilds_on = "held"', "in a cycle"),
         ("warm_up_s = 1", 'warm_up_s = 30\nwarm_up_ends = "steady"', "held does not come to rest"),
         ("warm_up_s = 1", 'warm_up_s = 10\nwarm_up_ends = "steady"', "from 22 to 60"),
         ("warm_up_s = 1", 'warm_up_s = 10\nwarm_up_ends = "stead"', "warm_up_ends"),
@@ -112,3 +113,13 @@ def test_a_file_is_read_by_its_path(tmp_path: Path) -> None:
     assert read_study(str(file))[0].name == "mine"
     with pytest.raises(StudyFileError, match="cannot read the study file"):
         read_study(str(tmp_path / "gone.toml"))
+
+
+def test_a_study_file_keeps_no_password() -> None:
+    text = headline_text().replace("[arms.held]", '[arms.held]\ndsn = "host=there password=secret-word"')
+    with pytest.raises(UsageError, match="must not contain a password") as raised:
+        parse_study(text, "mine.toml")
+    assert "secret-word" not in raised.value.message
+    both = headline_text().replace("[arms.held]", '[arms.held]\ndsn = "host=there"\nversion = "17"')
+    with pytest.raises(UsageError, match="version and dsn are mutually exclusive"):
+        parse_study(both, "mine.toml")

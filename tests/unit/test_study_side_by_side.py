@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
+from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters, trial
+from pgclinic.judge.doubts.between_arms import seen_checkpoints
+from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.study import Condition, Mechanism, Study
-from pgclinic.model.trial import Doubt, DoubtKind, TrialRecord
-from pgclinic.study.judge import judge
-from pgclinic.study.side_by_side import seen_checkpoints
+from pgclinic.model.trial import TrialRecord
+from pgclinic.report.words.doubts import doubt_words
 
 STUDY = global_counters()
 STUDY = replace(STUDY, claims=STUDY.claims[:1])
@@ -50,8 +52,11 @@ def doubts(study: Study, trials: tuple[TrialRecord, ...], kind: DoubtKind) -> li
 
 def test_a_checkpoint_on_one_side_is_told_once_with_its_blocks() -> None:
     (doubt,) = doubts(STUDY, run({2, 4}), DoubtKind.CHECKPOINT_IN_ONE_ARM)
-    assert doubt.text == "in 2 of 5 blocks (block 2): held spent 38% of its time in a checkpoint, free had none"
-    assert doubt.advice
+    assert (
+        doubt_words(doubt).text
+        == "in 2 of 5 blocks (block 2): held spent 38 % of its time in a checkpoint, free had none"
+    )
+    assert doubt_words(doubt).advice
     assert doubts(STUDY, run(set()), DoubtKind.CHECKPOINT_IN_ONE_ARM) == []
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+from statistics import linear_regression
 
 import numpy as np
 import pytest
 
 from fixtures.series import MACHINES, SHARED, Noise, randomised_blocks
-from pgclinic.model.verdict import VerdictWord
+from pgclinic.judge.regions import Ground
+from pgclinic.judge.sweep import judge_sweep, sweep_word
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.stats.claimed_region import claimed_region, direction, null_zone
 from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.knee import knee
-from pgclinic.stats.slope import least_squares_slope
-from pgclinic.study.sweep import judge_sweep, sweep_word
-from pgclinic.study.vocabulary import Ground
 
 LEVELS = [8.0, 32.0, 128.0, 512.0, 2048.0, 8192.0]
 
@@ -32,7 +32,7 @@ def word(blocks: list[list[float]], published: float, *, fixed: bool = False) ->
     ground = Ground(claimed_region(published), null_zone(), direction(published))
     span = math.log(LEVELS[-1] / LEVELS[0])
     logs = [math.log(level) for level in LEVELS]
-    slopes = [least_squares_slope(logs, [math.log(tps) for tps in block]) for block in blocks]
+    slopes = [linear_regression(logs, [math.log(tps) for tps in block]).slope for block in blocks]
     low, high = (span * bound for bound in always_valid_interval(slopes))
     bounds = (math.exp(low), math.exp(high) if math.isfinite(high) else math.inf)
     return sweep_word(bounds, ground, judge_sweep(LEVELS, blocks, 1 if published > 1 else -1, fixed=fixed))

@@ -219,7 +219,7 @@ def test_nonsense_is_refused_before_anything_is_asked() -> None:
     )
     with pytest.raises(UsageError, match="at least 1"):
         fill_tpcc(nowhere, 0)
-    with pytest.raises(UsageError, match="-1 is no seed"):
+    with pytest.raises(UsageError, match="-1 is not a valid seed"):
         fill_tpcc(nowhere, 1, seed=-1)
 
 

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from fixtures.records import cpu_use, load_result, run_info
 from fixtures.series import QUIET, SHARED, UGLY, Noise, log_tps
+from pgclinic.model.doubt import DoubtKind
 from pgclinic.model.study import Condition, Holder
-from pgclinic.model.trial import DoubtKind
+from pgclinic.report.words.doubts import doubt_words
 from pgclinic.trial.checkpoints import CheckpointCount, CheckpointsSeen, checkpoint_in_one_arm, checkpoints_seen
 from pgclinic.trial.machine_doubts import (
     different_machine,
@@ -25,11 +26,11 @@ FALLING = [1000.0 - 8 * second for second in range(60)]
 
 
 def test_a_level_that_never_settles_is_a_doubt() -> None:
-    finding = no_steady_state(FALLING, FREE)
-    assert finding is not None
-    assert finding.text == "TPS had not settled after 30 of 60 s"
-    assert finding.share == 0.5
-    assert finding.as_doubt(DoubtKind.SHORT_TRIAL).advice == finding.advice
+    doubt = no_steady_state(FALLING, FREE)
+    assert doubt is not None
+    assert doubt_words(doubt).text == "TPS had not settled after 30 of 60 s"
+    assert doubt.share == 0.5
+    assert doubt.kind is DoubtKind.NO_STEADY_STATE
 
 
 def test_a_fall_by_design_and_a_short_trial_are_none() -> None:
@@ -57,9 +58,9 @@ def test_a_fall_to_nothing_is_no_steady_state() -> None:
 
 def test_a_warm_up_that_hit_its_limit() -> None:
     assert warm_up_unfinished(True, 20) is None
-    finding = warm_up_unfinished(False, 60)
-    assert finding is not None
-    assert "60 s" in finding.text
+    doubt = warm_up_unfinished(False, 60)
+    assert doubt is not None
+    assert "60 s" in doubt_words(doubt).text
 
 
 def counts(*rows: tuple[float, int, float]) -> list[CheckpointCount]:
@@ -86,11 +87,11 @@ def test_counters_that_fell_or_were_hardly_read_tell_nothing() -> None:
 
 def test_a_checkpoint_in_one_arm_only() -> None:
     none, one = CheckpointsSeen("free", 30, 0, 0.0), CheckpointsSeen("held", 30, 1, 12.0)
-    finding = checkpoint_in_one_arm(none, one)
-    assert finding is not None
-    assert finding == checkpoint_in_one_arm(one, none), "the order of the arms does not matter"
-    assert finding.text == "held spent 40% of its time in a checkpoint, free had none"
-    assert finding.share == pytest.approx(0.4)
+    doubt = checkpoint_in_one_arm(none, one)
+    assert doubt is not None
+    assert doubt == checkpoint_in_one_arm(one, none), "the order of the arms does not matter"
+    assert doubt_words(doubt).text == "held spent 40 % of its time in a checkpoint, free had none"
+    assert doubt.share == pytest.approx(0.4)
 
 
 def test_checkpoints_in_both_arms_or_short_ones_are_no_doubt() -> None:
@@ -102,18 +103,18 @@ def test_checkpoints_in_both_arms_or_short_ones_are_no_doubt() -> None:
 
 
 def test_a_clock_that_falls_under_load() -> None:
-    finding = slower_clock(3000, 2400)
-    assert finding is not None
-    assert finding.share == pytest.approx(0.2)
+    doubt = slower_clock(3000, 2400)
+    assert doubt is not None
+    assert doubt.share == pytest.approx(0.2)
     assert slower_clock(3000, 2900) is None
     assert slower_clock(2400, 3000) is None
     assert slower_clock(0, 3000) is None
 
 
 def test_a_container_at_its_limit() -> None:
-    finding = stopped_by_quota(6.0, 20.0)
-    assert finding is not None
-    assert finding.share == pytest.approx(0.3)
+    doubt = stopped_by_quota(6.0, 20.0)
+    assert doubt is not None
+    assert doubt.share == pytest.approx(0.3)
     assert stopped_by_quota(0.2, 20.0) is None
     assert stopped_by_quota(1.0, 0.0) is None
     many_cores = stopped_by_quota(90.0, 20.0)
@@ -123,9 +124,9 @@ def test_a_container_at_its_limit() -> None:
 
 def test_watching_that_costs() -> None:
     watched = replace(cpu_use(20.0), server_s=17.0, client_s=2.0, observer_s=1.0)
-    finding = observers_cost(watched)
-    assert finding is not None
-    assert finding.share == pytest.approx(0.05)
+    doubt = observers_cost(watched)
+    assert doubt is not None
+    assert doubt.share == pytest.approx(0.05)
     assert observers_cost(cpu_use(20.0)) is None
     assert observers_cost(replace(watched, server_s=0.0, client_s=0.0, observer_s=0.0)) is None
     # A trial that sleeps is not disturbed by watchers that do hardly more.
@@ -133,9 +134,9 @@ def test_watching_that_costs() -> None:
 
 
 def test_a_handful_of_transactions() -> None:
-    finding = too_few_events(load_result([1, 0, 2, 0]))
-    assert finding is not None
-    assert finding.text == "only 3 transactions ended in 4 s"
+    doubt = too_few_events(load_result([1, 0, 2, 0]))
+    assert doubt is not None
+    assert doubt_words(doubt).text == "only 3 transactions ended in 4 s"
     assert too_few_events(load_result([10, 10, 10])) is None
 
 
@@ -146,8 +147,8 @@ def test_machines_are_told_apart_by_what_matters() -> None:
     assert different_machine(here, replace(here, governor="performance")) is None, "unknown on one side"
     other = different_machine(here, replace(here, cores=8, kernel="Linux 6.9"))
     assert other is not None
-    assert "cores 2 and 8" in other.text
-    assert "Linux 6.9" in other.text
-    assert "CPU" not in other.text
+    assert "cores 2 and 8" in doubt_words(other).text
+    assert "Linux 6.9" in doubt_words(other).text
+    assert "CPU" not in doubt_words(other).text
     known = replace(here, governor="powersave")
     assert different_machine(known, replace(here, governor="performance")) is not None

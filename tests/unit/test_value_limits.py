@@ -9,7 +9,8 @@ import pytest
 from fixtures.headline import headline_text
 from pgclinic.cli.duration import parse_duration_s
 from pgclinic.errors import StudyFileError, UsageError
-from pgclinic.study.compare_arms import parse_arm, parse_script, read_arm_file
+from pgclinic.load.script_argument import parse_script
+from pgclinic.study.compare_arms import parse_arm, read_arm_file
 from pgclinic.study.read import parse_study, read_study
 
 SHIPPED = headline_text()
@@ -54,7 +55,8 @@ def test_a_name_of_an_arm_is_a_name_too() -> None:
 def test_an_open_side_of_a_region_may_be_infinite() -> None:
     text = SHIPPED.replace("tail_s = 5", 'tail_s = 5\nregion = [1.2, inf]\nregion_reason = "any gain"', 1)
     text = text.replace("ratio = 0.603", "ratio = 1.5")
-    assert parse_study(text, "mine.toml").claims[0].region == (1.2, float("inf"))
+    claim = parse_study(text, "mine.toml").claims[0]
+    assert (claim.region, claim.region_edges) == ((1.2, None), (1.2, float("inf")))
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"name = '\xed\xa0\x80'"])
@@ -70,7 +72,7 @@ def test_a_file_that_is_not_utf_8_is_named(content: bytes, tmp_path: Path) -> No
 def test_a_nul_in_a_file_name_is_refused() -> None:
     with pytest.raises(UsageError, match="cannot read the schema"):
         parse_arm(("schema=a\0b",), "--a")
-    with pytest.raises(UsageError, match="cannot read the script"):
+    with pytest.raises(UsageError, match="could not open file"):
         parse_script("a\0b@2")
 
 

@@ -1,0 +1,124 @@
+"""``pgclinic assay``, ``search`` and ``bisect`` as commands on real servers."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import msgspec
+import pytest
+
+from fixtures.command import Command, wait_for
+from fixtures.lab_home import MAJORS, binaries_for
+from pgclinic.model.output import AssayOutput, BisectOutput, SearchOutput
+from pgclinic.model.tuning import Assay, BisectWord
+
+QUICK = ("--script", "builtin:select-only", "-c", "2", "--measure", "1s", "--warm-up", "0", "--seed", "3")
+
+
+def written(command: Command, name: str, text: str) -> str:
+    (command.folder / name).write_text(text, encoding="utf-8")
+    return name
+
+
+def test_the_bad_setting_of_a_file_is_named(command: Command) -> None:
+    """No look-up by key uses an index any more, which shows at any load of the machine."""
+    file = written(
+        command,
+        "bad.conf",
+        "random_page_cost = 1e300\nwork_mem = 8MB\nlog_lock_waits = on\nport = 5433\ntemp_buffers = 16MB\n",
+    )
+    done = command.run("assay", file, *QUICK, "-s", "2", "--budget", "70s", "--json", timeout=200)
+    assert done.returncode == 0, done.stderr
+    found = msgspec.json.decode(done.stdout, type=AssayOutput)
+    assert found.carriers[0].setting == "random_page_cost"
+    assert found.carriers[0].factor < 0.5
+    assert found.carriers[0].interval[1] < 1
+    assert found.smallest == ("random_page_cost",)
+    assert "left out, as the lab decides them: port" in done.stderr
+    page = (command.only_run() / "report.html").read_text()
+    assert "random_page_cost" in page and "At a glance" in page
+    stored = msgspec.json.decode((command.only_run() / "assay.json").read_bytes(), type=Assay)
+    assert stored.carriers == found.carriers
+    judged = command.run("study", "judge", str(command.only_run()))
+    assert (judged.returncode, "pgclinic assay --resume" in judged.stderr) == (1, True), judged.stderr
+    assert (command.only_run() / "report.html").read_text() == page
+
+
+@pytest.mark.drawn(0.3)
+def test_an_interrupted_assay_goes_on_with_its_trials(command: Command) -> None:
+    words = ("assay", "--set", "random_page_cost=1e300", "--set", "work_mem=8MB", *QUICK, "--budget", "60s")
+    process = command.start(*words)
+
+    def three_trials() -> bool:
+        return command.runs.is_dir() and len(list(command.runs.glob("*/trials/*/record.json"))) >= 3
+
+    wait_for(three_trials, 60)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "--resume" in err
+    before = {one["spec"]["number"]: one["started_epoch_us"] for one in command.records()}
+    done = command.run("assay", "--resume", str(command.only_run()), "--json", timeout=200)
+    assert done.returncode in (0, 4), done.stderr
+    after = {one["spec"]["number"]: one["started_epoch_us"] for one in command.records()}
+    assert before.items() <= after.items()
+    assert json.loads(done.stdout)["trials"] >= len(before)
+
+
+@pytest.mark.drawn(0.3)
+def test_a_slow_configuration_is_found_and_written_as_a_file(command: Command) -> None:
+    only = [word for name in ("random_page_cost", "work_mem", "track_functions") for word in ("--only", name)]
+    words = (*QUICK, "-s", "2", "--budget", "80s", "--within", "20s", *only, "-o", "slow.conf", "--json")
+    done = command.run("search", "--worst", *words, timeout=240)
+    assert done.returncode == 0, done.stderr
+    found = msgspec.json.decode(done.stdout, type=SearchOutput)
+    assert found.settings["random_page_cost"] == "1e300"
+    assert found.effect is not None and found.effect.ratio < 0.5
+    assert found.rule is not None and found.rule.passed
+    text = (command.folder / "slow.conf").read_text()
+    assert "random_page_cost = '1e300'" in text
+    assert "slower" in text
+    again = command.run("search", "--worst", *words, timeout=240)
+    assert again.returncode == 1
+    assert "slow.conf" in again.stderr
+
+
+@pytest.mark.drawn(0.3)
+def test_equal_releases_are_compared_with_one_error(command: Command) -> None:
+    """The same programs twice, once as a version and once by their directory."""
+    bindir = str(binaries_for(MAJORS[0]).bindir)
+    words = ("builtin:select-only", "--bindir", bindir, "--bindir", bindir, "-c", "2", "--measure", "1s")
+    done = command.run("bisect", *words, "--warm-up", "0", "--budget", "60s", "--seed", "3", "--json", timeout=200)
+    assert done.returncode in (0, 4), done.stderr
+    found = msgspec.json.decode(done.stdout, type=BisectOutput)
+    assert found.word is not BisectWord.CHANGED
+    assert len(found.releases) == 2
+    assert found.comparisons == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("assay",), "there is nothing to assay"),
+        (("assay", "none.conf"), "no such file"),
+        (("assay", "--set", "work_mm=1MB"), "work_mem"),
+        (("assay", "--set", "work_mem=1MB", "--budget", "soon"), "not a valid duration"),
+        (("search",), "name one of --worst and --best"),
+        (("search", "--worst", "--best"), "name one of --worst and --best"),
+        (("search", "--best", "--allow", "durabilty"), "durability"),
+        (("search", "--worst", "--p99", "1.1x"), "--p99 is for --best"),
+        (("search", "--best", "--p99", "little"), "is not a ratio"),
+        (("search", "--best", "--memory", "much"), "--memory 'much'"),
+        (("bisect", "builtin:select-only"), "name the releases"),
+        (("bisect", "--versions", "13..18"), "there is no workload"),
+        (("bisect", "builtin:select-only", "--versions", "18"), "two releases or more"),
+        (("bisect", "builtin:select-only", "--versions", "18..13"), "is older than"),
+        (("bisect", "builtin:select-onyl", "--versions", "17,18"), "select-only"),
+    ],
+)
+def test_wrong_words_get_one_clear_error(command: Command, words: tuple[str, ...], said: str) -> None:
+    done = command.run(*words)
+    assert done.returncode == 1, done.stdout
+    assert said in done.stderr
+    assert not command.runs.exists() or not any(command.runs.iterdir())

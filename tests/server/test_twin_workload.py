@@ -1,0 +1,212 @@
+"""The workload of a twin, on real servers: what is captured of a load is run again, and the server counts the same."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from fixtures.drawn import drawn_majors
+from fixtures.lab_home import MAJORS, binaries_for
+from fixtures.shop import DATABASE, shop_scripts, shop_server
+from fixtures.shop import SETTINGS as SHOP_SETTINGS
+from fixtures.tables_of import twin_of
+from pgclinic.capture.twin import capture_twin
+from pgclinic.capture.workload import CapturedWorkload, capture_workload
+from pgclinic.lab.instance import start_server
+from pgclinic.load.engine import Stopper, run_load
+from pgclinic.load.pgbench_tables import fill_statements
+from pgclinic.load.tpcc_fill import fill_tpcc
+from pgclinic.model.fidelity import FigureName
+from pgclinic.model.load import Convention, Isolation, LoadResult, LoadSpec, Script, TpccSpec
+from pgclinic.model.twin import TwinStatement, TwinWorkload
+from pgclinic.pg.fingerprint import fingerprint
+from pgclinic.pg.load_target import target_of
+from pgclinic.pg.reach import in_database
+from pgclinic.pg.session import Access, Session
+from pgclinic.pg.statement_kind import StatementKind
+from pgclinic.twin.fidelity import fidelity
+from pgclinic.twin.mix import TwinMix, twin_mix
+
+SETTINGS = {
+    "shared_preload_libraries": "pg_stat_statements",
+    "fsync": "off",
+    "shared_buffers": "128MB",
+    "max_connections": "40",
+}
+
+
+@contextmanager
+def server(major: str) -> Iterator[Access]:
+    with start_server(binaries_for(major), settings=SETTINGS) as running:
+        access = Access(running.server, running.secrets)
+        with session(access) as client:
+            client.execute("create extension pg_stat_statements")
+        yield access
+
+
+def session(access: Access) -> Session:
+    return Session(access, statement_timeout_ms=60_000, application_name="test")
+
+
+@contextmanager
+def loaded(access: Access, spec: LoadSpec) -> Iterator[Callable[[], LoadResult]]:
+    """A load that runs beside the test until its result is asked for."""
+    stopper, results = Stopper(), []
+    thread = threading.Thread(target=lambda: results.append(run_load(spec, stopper=stopper)))
+    thread.start()
+
+    def result() -> LoadResult:
+        stopper.stop()
+        thread.join()
+        return results[0]
+
+    try:
+        yield result
+    finally:
+        result() if not results else None
+
+
+def captured(access: Access, spec: LoadSpec, observe_s: float) -> CapturedWorkload:
+    with loaded(access, spec), session(access) as client:
+        # Until every client is connected and at work.
+        threading.Event().wait(1.0)
+        return capture_workload(client, access.major, observe_s=observe_s)
+
+
+def rerun(access: Access, mix: TwinMix, *, clients: int, seconds: float) -> tuple[LoadResult, CapturedWorkload]:
+    spec = LoadSpec(target=target_of(access), scripts=mix.scripts, clients=clients, measure_s=seconds + 2)
+    with loaded(access, spec) as result, session(access) as client:
+        seen = capture_workload(client, access.major, observe_s=seconds)
+        return result(), seen
+
+
+def by_text(workload: TwinWorkload) -> dict[str, TwinStatement]:
+    return {fingerprint(one.text): one for one in workload.statements if StatementKind(one.kind).has_plan}
+
+
+def within(one: float, other: float, factor: float) -> bool:
+    return abs(math.log((one + 0.5) / (other + 0.5))) <= math.log(factor)
+
+
+PGBENCH = """\\set aid random(1, 100000)
+\\set bid random(1, 1)
+\\set tid random(1, 10)
+\\set delta random(-5000, 5000)
+BEGIN;
+UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
+UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;
+INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
+END;
+"""
+LOOK_UP = "\\set aid random(1, 100000)\nSELECT abalance, filler FROM pgbench_accounts WHERE aid = :aid;\n"
+
+
+@pytest.mark.parametrize("major", ["18", *drawn_majors("twin workload", MAJORS[1:])])
+def test_pgbench_is_captured_and_runs_again(major: str) -> None:
+    with server(major) as access:
+        with session(access) as client:
+            for statement in fill_statements(1).splitlines():
+                client.execute(statement)
+            client.execute("vacuum analyze")
+        scripts = (Script(name="tpcb", text=PGBENCH, weight=2), Script(name="look-up", text=LOOK_UP, weight=1))
+        spec = LoadSpec(target=target_of(access), scripts=scripts, clients=4, measure_s=30)
+        original = captured(access, spec, 3.0)
+        assert not original.gaps
+        workload = original.workload
+        assert len(by_text(workload)) == 6
+        with session(access) as client:
+            mix = twin_mix(client, twin_of(client, workload), deck_size=200)
+        assert not mix.omissions
+        shapes = sorted(len(one.steps) for one in mix.grouping.transactions)
+        assert shapes == [1, 5]
+        # Sessions report their commits once a second, and the counters were read for six.
+        assert mix.grouping.commit_error is not None and mix.grouping.commit_error < 0.4
+        result, again = rerun(access, mix, clients=4, seconds=2.0)
+        assert result.failed == 0, result.failures
+        counted = by_text(again.workload)
+        for key, one in by_text(workload).items():
+            assert within(counted[key].rows_per_call, one.rows_per_call, 1.5)
+        # Two of three transactions have five statements: the commits of the other statements say so.
+        assert per_statement(again.workload) == pytest.approx(per_statement(workload), rel=0.1)
+
+
+def per_statement(workload: TwinWorkload) -> float:
+    """COMMITs per statement."""
+    commits = sum(one.calls for one in workload.statements if one.kind == "commit")
+    return commits / sum(one.calls for one in by_text(workload).values())
+
+
+def test_tpcc_runs_again_with_its_transactions() -> None:
+    with server("18") as access:
+        fill_tpcc(access, 1, seed=3)
+        tpcc = TpccSpec(warehouses=1, convention=Convention.SPEC, isolation=Isolation.READ_COMMITTED)
+        spec = LoadSpec(target=target_of(access), clients=4, measure_s=60, tpcc=tpcc)
+        for _ in range(3):
+            workload = captured(access, spec, 6.0).workload
+            with session(access) as client:
+                twin = twin_of(client, workload)
+                mix = twin_mix(client, twin)
+            # Where a machine is so busy that sessions count late, commits and statements are of different seconds.
+            if mix.grouping.commit_error is not None and mix.grouping.commit_error < 0.1:
+                break
+        assert mix.calls_share > 0.95, mix.omissions
+        assert mix.grouping.commit_error is not None and mix.grouping.commit_error < 0.1
+        result, again = rerun(access, mix, clients=4, seconds=4.0)
+        assert result.failed <= 0.01 * result.transactions, result.failures
+        found = fidelity(twin, twin, mix, again.workload, result)
+        figures = {figure.name: figure for figure in found.figures}
+        assert figures[FigureName.ROWS].share >= 0.9, figures[FigureName.ROWS].outside
+        assert figures[FigureName.BLOCKS].share >= 0.7, figures[FigureName.BLOCKS].outside
+        # NewOrder, Payment, OrderStatus, Delivery and StockLevel; the two that only read may have been taken for one.
+        assert found.transactions >= 4
+
+
+def test_the_shop_runs_again_on_its_own_rows() -> None:
+    """Every kind of statement: look-ups, ranges, documents, arrays, searches, inserts, transactions."""
+    with shop_server("18", SHOP_SETTINGS | {"fsync": "off"}) as running:
+        access = in_database(Access(running.server, running.secrets), DATABASE)
+        spec = LoadSpec(target=target_of(access), scripts=shop_scripts(), clients=4, measure_s=60)
+        with loaded(access, spec) as result:
+            threading.Event().wait(1.0)
+            twin = capture_twin(access, observe_s=6.0)
+            result()
+        with session(access) as client:
+            mix = twin_mix(client, twin)
+        assert mix.calls_share >= 0.95, mix.omissions
+        load, again = rerun(access, mix, clients=4, seconds=4.0)
+        found = fidelity(twin, twin, mix, again.workload, load)
+        figures = {figure.name: figure for figure in found.figures}
+        assert figures[FigureName.ERRORS].is_reached, load.failures
+        # Two statements depend on what the first load has left: there are no open tickets any more.
+        assert figures[FigureName.ROWS].share >= 0.8, figures[FigureName.ROWS].outside
+        assert figures[FigureName.BLOCKS].share >= 0.7, figures[FigureName.BLOCKS].outside
+        assert found.transactions >= 2
+        assert figures[FigureName.COLUMNS].share == 1.0
+
+
+def test_a_role_without_rights_names_what_it_does_not_see() -> None:
+    with server("18") as access:
+        with session(access) as client:
+            client.execute("create role watcher login")
+            client.execute("create table item (id int primary key)")
+            client.execute("select count(*) from item")
+            client.execute("set role watcher")
+            found = capture_workload(client, access.major, sample_s=0.2)
+        assert not by_text(found.workload)
+        assert [gap.grant for gap in found.gaps if gap.what == "pg_stat_statements"] == [
+            "grant pg_read_all_stats to watcher"
+        ]
+
+
+def test_a_database_without_the_extension_is_named() -> None:
+    with server("18") as access:
+        with session(access) as client:
+            client.execute("drop extension pg_stat_statements")
+            found = capture_workload(client, access.major, sample_s=0.2)
+        assert [gap.grant for gap in found.gaps] == ["create extension pg_stat_statements"]

@@ -1,0 +1,104 @@
+"""What ``checkup`` and ``treat`` print and write."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.checkups import DEAD_ROWS, FULL_PAGES, HEALTHY, HELD, SICK, SNAPSHOT, UNUSED
+from fixtures.snapshots import Snapshots, page_sections
+from pgclinic.checkup.changes import compare_checkups
+from pgclinic.model.checkup import Checkup
+from pgclinic.model.finding import Finding, Health, Severity
+from pgclinic.report.changes_text import changes_text
+from pgclinic.report.checkup_graph import graph_dot, graph_text
+from pgclinic.report.checkup_text import CheckupPlaces, checkup_text
+from pgclinic.report.checkup_view import render_checkup
+from pgclinic.report.export_checkup_markdown import checkup_markdown
+from pgclinic.report.export_prometheus import prometheus
+from pgclinic.report.treatment_text import treatment_conf, treatment_sql
+
+PLACES = CheckupPlaces(folder="runs/2026-11-22-checkup-shop", report="runs/2026-11-22-checkup-shop/report.html")
+WATCH = replace(SICK, health=Health.WATCH, findings=(FULL_PAGES,), active_sessions=None)
+#: What the areas of the catalog are is no matter of the screen.
+AREAS = "in "
+
+
+def without_areas(text: str) -> str:
+    """The catalog grows; which areas it has is not what these snapshots hold."""
+    lines = text.splitlines()
+    kept, inside = [], False
+    for line in lines:
+        inside = line.strip().startswith(AREAS) or (inside and line.startswith(" " * 13))
+        if not inside:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "checkup", "full"),
+    [("sick", SICK, False), ("sick-in-full", SICK, True), ("watch", WATCH, False), ("healthy", HEALTHY, False)],
+)
+def test_text(name: str, checkup: Checkup, full: bool, snapshots: Snapshots) -> None:
+    snapshots.check(name, without_areas(checkup_text(checkup, PLACES, full=full)))
+
+
+def test_a_narrow_terminal(snapshots: Snapshots) -> None:
+    text = checkup_text(replace(SICK, findings=(HELD, DEAD_ROWS)), width=60)
+    assert max(len(line) for line in text.splitlines()) <= 60 + len("treat") + len(
+        "idle_in_transaction_session_timeout"
+    )
+    snapshots.check("narrow", text)
+
+
+def test_changes(snapshots: Snapshots) -> None:
+    cheaper = replace(UNUSED[0], cost=replace(UNUSED[0].cost, value=1e6) if UNUSED[0].cost else None)
+    milder = replace(HELD, severity=Severity.WARNING)
+    later = replace(SICK, health=Health.SICK, findings=(milder, cheaper, *UNUSED[1:], DEAD_ROWS))
+    snapshots.check("changes-better", changes_text(compare_checkups(SICK, later)))
+    snapshots.check("changes-worse", changes_text(compare_checkups(later, SICK)))
+    snapshots.check("changes-of-the-same", changes_text(compare_checkups(SICK, SICK)))
+
+
+def test_graph(snapshots: Snapshots) -> None:
+    snapshots.check("graph", graph_text(SICK))
+    snapshots.check("graph-dot", graph_dot(SICK))
+    snapshots.check("graph-of-nothing", graph_text(HEALTHY))
+
+
+def test_prometheus(snapshots: Snapshots) -> None:
+    snapshots.check("prometheus", prometheus(SICK))
+    snapshots.check("prometheus-healthy", prometheus(HEALTHY))
+
+
+def test_markdown(snapshots: Snapshots) -> None:
+    snapshots.check("markdown", checkup_markdown(SICK, compare_checkups(HEALTHY, SICK), report=PLACES.report))
+    snapshots.check("markdown-healthy", checkup_markdown(HEALTHY))
+
+
+@pytest.mark.parametrize(
+    ("name", "finding", "number"), [("statement", HELD, 0), ("index", UNUSED[0], 0), ("settings", FULL_PAGES, 0)]
+)
+def test_treatment(name: str, finding: Finding, number: int, snapshots: Snapshots) -> None:
+    snapshots.check(f"treatment-{name}", treatment_sql(SICK, finding, finding.treatments[number]))
+
+
+def test_treatment_of_settings(snapshots: Snapshots) -> None:
+    snapshots.check("treatment-conf", treatment_conf(SICK, FULL_PAGES, FULL_PAGES.treatments[0]))
+
+
+def test_page(snapshots: Snapshots) -> None:
+    before = replace(SICK, findings=SICK.findings[1:])
+    page = render_checkup(SICK, SNAPSHOT, compare_checkups(before, SICK), PLACES.folder)
+    snapshots.check_page("page", page_sections(page))
+    healthy = render_checkup(HEALTHY, SNAPSHOT)
+    assert "none was found" in healthy
+    assert "<article" not in healthy
+
+
+def test_no_text_is_left_over(snapshots: Snapshots) -> None:
+    names = "sick sick-in-full watch healthy narrow changes-better changes-worse changes-of-the-same graph graph-dot"
+    names += " graph-of-nothing prometheus prometheus-healthy markdown markdown-healthy treatment-statement"
+    names += " treatment-index treatment-settings treatment-conf"
+    files = {path.stem for path in snapshots.folder.glob("*.txt")}
+    assert files == set(names.split())

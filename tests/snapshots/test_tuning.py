@@ -1,0 +1,64 @@
+"""What ``assay``, ``search`` and ``bisect`` print, their pages, and the configuration that a search writes."""
+
+from __future__ import annotations
+
+from fixtures.records import run_info
+from fixtures.snapshots import Snapshots, page_sections
+from fixtures.tuning import ASSAY, BISECT, LEVELS, SEARCH, plan
+from pgclinic.model.tuning import Assay, AssayWord, Bisect, BisectWord, Effect
+from pgclinic.report.climb_text import climb_line
+from pgclinic.report.found_conf import found_conf
+from pgclinic.report.tuning_page import render_tuning
+from pgclinic.report.tuning_text import tuning_text
+
+PLACES = (("report", "runs/r/report.html"),)
+
+
+def test_an_assay(snapshots: Snapshots) -> None:
+    snapshots.check("assay", tuning_text(ASSAY, plan(), PLACES, resume="runs/r"))
+    snapshots.check_page("assay_page", page_sections(render_tuning(run_info(), plan(), ASSAY, "runs/r")))
+
+
+def test_an_assay_without_an_answer(snapshots: Snapshots) -> None:
+    refused = Assay(
+        word=AssayWord.REFUSED,
+        base_statements_per_s=100.0,
+        changed_statements_per_s=0.0,
+        whole=None,
+        refusal="changed: PostgreSQL 18.6 refused to start",
+    )
+    equal = Assay(
+        word=AssayWord.NO_DIFFERENCE,
+        base_statements_per_s=100.0,
+        changed_statements_per_s=101.0,
+        whole=Effect(ratio=1.01, low=0.98, high=1.04),
+        bystanders=("work_mem",),
+        resolution=1.1,
+        blocks=8,
+        trials=40,
+        spent_s=200.0,
+        is_complete=False,
+    )
+    texts = [tuning_text(one, plan(), (), resume="runs/r") for one in (refused, equal)]
+    snapshots.check("assay_without_answer", "\n\n".join(texts))
+
+
+def test_a_search(snapshots: Snapshots) -> None:
+    snapshots.check("search", tuning_text(SEARCH, plan(), PLACES, resume="runs/r"))
+    snapshots.check_page("search_page", page_sections(render_tuning(run_info(), plan(), SEARCH, "runs/r")))
+    snapshots.check("found_conf", found_conf(SEARCH, LEVELS, run_info()))
+    kept = [step for step in SEARCH.steps if step.accepted]
+    climb = "\n".join(climb_line(step, number, SEARCH.aim) for number, step in enumerate(kept, start=1))
+    snapshots.check("search_climb", climb)
+
+
+def test_a_bisection(snapshots: Snapshots) -> None:
+    snapshots.check("bisect", tuning_text(BISECT, plan(), PLACES, resume="runs/r"))
+    snapshots.check_page("bisect_page", page_sections(render_tuning(run_info(), plan(), BISECT, "runs/r")))
+
+
+def test_bisections_without_a_change(snapshots: Snapshots) -> None:
+    words = (BisectWord.NO_CHANGE, BisectWord.INCONCLUSIVE)
+    found = [Bisect(word=word, versions=("17.7", "18.6"), releases=(), comparisons=1) for word in words]
+    texts = [tuning_text(one, plan(), (), resume="runs/r") for one in found]
+    snapshots.check("bisect_without_change", "\n\n".join(texts))

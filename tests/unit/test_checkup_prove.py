@@ -1,0 +1,200 @@
+"""What a proof is made of, without a server: which treatments a twin can judge, and how time is shared out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.checkups import HELD, SNAPSHOT
+from pgclinic.checkup.case import Case
+from pgclinic.checkup.catalog import catalog
+from pgclinic.checkup.live_settings import BUFFERS_SHARE, fitting, live_settings
+from pgclinic.checkup.proof_request import BLOCKS_MIN, MEASURE_S_MAX, ProofRequest, Trials, needed_s, trials_in
+from pgclinic.checkup.prove import in_order, sharing
+from pgclinic.checkup.twin_change import TwinChange, twin_changes
+from pgclinic.model.finding import Applies, Finding, Severity, Treatment
+from pgclinic.model.snapshot import SettingState
+from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.pg.typed_statement import typed_statement
+from pgclinic.pg.unqualified import without_aliases
+
+
+def table(name: str, *columns: str) -> KnownTable:
+    return KnownTable(f"public.{name}", {one: KnownColumn(one, "bigint") for one in columns})
+
+
+SCHEMA = KnownSchema(
+    {("public", "a"): table("a", "id", "b_id", "x", "y"), ("public", "b"): table("b", "id", "b_id", "z")}
+)
+
+
+def test_trials_are_as_long_as_the_time_allows() -> None:
+    request = ProofRequest(Path())
+    assert trials_in(1e6, request) == Trials(MEASURE_S_MAX)
+    assert trials_in(needed_s() - 1.0, request) is None
+    least = trials_in(needed_s() + 0.1, request)
+    assert least is not None
+    assert 1.0 <= least.measure_s < 1.2
+    # Three arms need half as much again.
+    assert trials_in(needed_s() + 0.1, request, arms=3) is None
+    assert BLOCKS_MIN * 2 * (least.measure_s + 1.0) <= needed_s() + 0.1
+    fixed = Trials(2.0, blocks=4)
+    assert trials_in(0.0, ProofRequest(Path(), trials=fixed)) == fixed
+
+
+def test_a_change_in_a_transaction_builds_nothing_concurrently() -> None:
+    change = TwinChange(
+        treatment=0,
+        title="",
+        settings={"random_page_cost": "1.1"},
+        statements=("create index concurrently i on t (x)", "drop index concurrently if exists s.j"),
+    )
+    assert change.in_transaction == (
+        "set local random_page_cost to '1.1'",
+        "create index i on t (x)",
+        "drop index concurrently if exists s.j".replace(" concurrently", ""),
+    )
+    assert change.creates_index
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("select * from a join b on a.b_id = b.id where b.z = $1", (("b_id", "id"),)),
+        ("select * from a join b on b.id = a.b_id where b.z = $1", (("b_id", "id"),)),
+        ("select * from a join b using (b_id)", (("b_id", "b_id"),)),
+        ("select * from a, b where a.b_id > b.id", (None,)),
+        ("select * from a where exists (select 1 from b where b.id = a.b_id)", (("b_id", "id"),)),
+    ],
+)
+def test_joins_name_the_columns_that_are_equal(text: str, columns: tuple[tuple[str, str] | None, ...]) -> None:
+    assert tuple(one.columns for one in typed_statement(text, SCHEMA).joins) == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "ordered"),
+    [
+        ("select * from a order by x, y", ("x", "y")),
+        ("select * from a order by x desc, y desc limit $1", ("x", "y")),
+        ("select * from a order by x desc, y", ()),
+        ("select * from a order by x desc nulls last", ()),
+        ("select * from a order by x + y", ()),
+        ("select * from a, b order by a.x, b.z", ()),
+    ],
+)
+def test_an_order_of_columns_of_one_table_is_known(text: str, ordered: tuple[str, ...]) -> None:
+    assert typed_statement(text, SCHEMA).sources[0].ordered == ordered
+
+
+@pytest.mark.parametrize(
+    ("expression", "plain"),
+    [
+        ("lower(c.email)", "lower(email)"),
+        ('date_trunc(\'day\', "Order"."Placed")', "date_trunc('day', \"Placed\")"),
+        ("c.data ->> $1", None),
+        ("c.x in (select 1)", None),
+        ("lower(", None),
+    ],
+)
+def test_an_expression_of_an_index_has_no_aliases(expression: str, plain: str | None) -> None:
+    assert without_aliases(expression) == plain
+
+
+def setting(name: str, value: str, default: str, category: str, unit: str | None = None) -> SettingState:
+    return SettingState(
+        name=name,
+        value=value,
+        unit=unit,
+        source="configuration file",
+        file=None,
+        line=None,
+        default_value=default,
+        reset_value=value,
+        context="user",
+        kind="integer",
+        category=category,
+        pending_restart=False,
+    )
+
+
+SETTINGS = (
+    setting("random_page_cost", "9", "4", "Query Tuning / Planner Cost Constants"),
+    setting("plan_cache_mode", "force_generic_plan", "auto", "Query Tuning / Other Planner Options"),
+    setting("shared_buffers", "8388608", "16384", "Resource Usage / Memory", "8kB"),
+    setting("port", "5433", "5432", "Connections and Authentication / Connection Settings"),
+    setting("work_mem", "4096", "4096", "Resource Usage / Memory", "kB"),
+)
+CASE = Case(replace(SNAPSHOT, settings=SETTINGS))
+
+
+def changes(*treatments: Treatment) -> list[tuple[int, tuple[str, ...], dict[str, str]]]:
+    found = twin_changes(CASE, replace(HELD, treatments=treatments))
+    return [(one.treatment, one.statements, dict(one.before)) for one in found]
+
+
+def sql(*statements: str, prevents: bool = False) -> Treatment:
+    return Treatment(title="x", applies=Applies.STATEMENT, sql=statements, prevents=prevents)
+
+
+def settings(**values: str) -> Treatment:
+    return Treatment(title="x", applies=Applies.RELOAD, settings=values)
+
+
+def test_a_twin_judges_settings_and_what_changes_the_schema() -> None:
+    assert changes(settings(random_page_cost="1.1")) == [(0, (), {"random_page_cost": "9"})]
+    assert changes(sql("create index concurrently i on t (x);")) == [(0, ("create index concurrently i on t (x)",), {})]
+    assert changes(sql("alter table t alter column x type bigint")) != []
+    # What cures stands before what prevents.
+    found = changes(sql("drop index i", prevents=True), sql("create index j on t (x)"))
+    assert [number for number, _, _ in found] == [1, 0]
+
+
+def test_a_twin_does_not_judge_what_it_cannot_be_ill_with() -> None:
+    assert changes(sql("select pg_terminate_backend(7)")) == []
+    assert changes(sql("alter role app reset work_mem")) == []
+    assert changes(sql("analyze t")) == []
+    assert changes(sql("vacuum t"), sql("vacuum (analyze) t")) == []
+    assert changes(sql("vacuum full t"), sql("vacuum (full) t")) != []
+    assert changes(settings(plan_cache_mode="auto")) == []
+    assert changes(settings(not_a_setting="1")) == []
+    assert changes(Treatment(title="x", applies=Applies.APPLICATION)) == []
+
+
+def test_indexes_that_go_go_together() -> None:
+    found = twin_changes(
+        CASE, replace(HELD, treatments=(sql("drop index concurrently a"), sql("drop index concurrently b")))
+    )
+    assert [(one.treatment, one.statements) for one in found] == [
+        (0, ("drop index concurrently a", "drop index concurrently b"))
+    ]
+
+
+def test_the_settings_of_the_live_server_fit_the_machine() -> None:
+    live = live_settings(CASE)
+    assert live == {
+        "random_page_cost": "9",
+        "plan_cache_mode": "force_generic_plan",
+        "shared_buffers": "64GB",
+    }
+    small = 10 * 2**30
+    kept, smaller = fitting(live, CASE, small)
+    assert kept["shared_buffers"] == f"{int(BUFFERS_SHARE * small) // 2**20}MB"
+    assert smaller == ("shared_buffers = 2048MB in place of 64GB",)
+    assert fitting(live, CASE, 2**50) == (live, ())
+
+
+def test_notices_are_proven_by_what_the_others_leave() -> None:
+    def finding(key: str, severity: Severity, share: float) -> Finding:
+        return replace(HELD, key=key, severity=severity, time_share=share)
+
+    notice = finding("notice", Severity.NOTICE, 0.9)
+    small, large = finding("small", Severity.WARNING, 0.1), finding("large", Severity.WARNING, 0.5)
+    symptom = replace(finding("symptom", Severity.CRITICAL, 0.7), explained_by=("large",))
+    ordered = in_order((notice, symptom, small, large), catalog())
+    assert [one.key for one in ordered] == ["large", "small", "notice", "symptom"]
+    assert sharing(large, [small, notice, symptom]) == 3.5
+    # Alone among notices a warning does not take all there is.
+    assert sharing(large, [notice] * 8) == 5.0
+    assert sharing(notice, [symptom]) == 2

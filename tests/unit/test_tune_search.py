@@ -1,0 +1,170 @@
+"""A search on servers that never were, whose optimum is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+
+import pytest
+
+from fixtures.surrogate import SimulatedServer, Surrogate, arm, drive, surrogate
+from pgclinic.model.tuning import Aim, AttemptOutcome, Level, Search
+from pgclinic.pg.catalog import Setting, SettingsCatalog
+from pgclinic.tune.ledger import Ledger, Limits
+from pgclinic.tune.propose import SearchPlan
+from pgclinic.tune.search import search
+
+NONE = SettingsCatalog(version="18.6", major=18, settings=())
+
+
+def reached(hidden: Surrogate, seed: int, trials: int) -> float:
+    """The part of the optimum, in decades, that so many trials found."""
+    server = SimulatedServer(lambda chosen, _: hidden.decades(chosen), seed=seed)
+    plans: list[SearchPlan] = []
+
+    def strategy():  # type: ignore[no-untyped-def]
+        plans.append(
+            SearchPlan(hidden.levels(seed), Ledger(arm(), Limits(budget_s=1e6, measure_s=3.0)), Aim.WORST, catalog=NONE)
+        )
+        return plans[-1].run()
+
+    drive(strategy, server, seed=seed, trials_max=trials)
+    found = hidden.decades(plans[-1].climb.added)
+    assert found is not None
+    return (hidden.base_decades - found) / hidden.optimum()
+
+
+@pytest.mark.parametrize("settings", [60])
+def test_a_hundred_trials_find_most_of_the_optimum(settings: int) -> None:
+    parts = [reached(surrogate(seed, settings), seed, 100) for seed in range(1, 10)]
+    assert median(parts) >= 0.87, parts
+    assert min(parts) >= 0.75, parts
+
+
+def searched(
+    decades: Mapping[tuple[str, str], float],
+    levels: list[Level],
+    *,
+    aim: Aim = Aim.WORST,
+    refused: tuple[str, ...] = (),
+    base: float = 3.5,
+    budget_s: float = 2000.0,
+    catalog: SettingsCatalog = NONE,
+) -> Search:
+    def rate(chosen: Mapping[str, str], _: object) -> float | None:
+        if set(refused) & set(chosen):
+            return None
+        return base + sum(decades.get(one, 0.0) for one in chosen.items())
+
+    server = SimulatedServer(rate)
+
+    def strategy():  # type: ignore[no-untyped-def]
+        plan = SearchPlan(levels, Ledger(arm(), Limits(budget_s=budget_s, measure_s=3.0)), aim, catalog=catalog)
+        return search(plan, aim, seed=1)
+
+    found, _ = drive(strategy, server)
+    assert found is not None
+    return found
+
+
+def level(name: str, value: str = "x", weight: float = 0.0) -> Level:
+    return Level(setting=name, value=value, weight=weight)
+
+
+def test_the_worst_is_found_confirmed_attributed_and_within_the_rule() -> None:
+    found = searched(
+        {("a", "x"): -1.0, ("b", "x"): -0.5, ("c", "x"): 0.4},
+        [level(name, weight=1.0) for name in "abcdef"],
+    )
+    assert found.settings == {"a": "x", "b": "x"}
+    assert found.effect is not None and found.effect.high is not None
+    assert 1 / found.effect.ratio == pytest.approx(10**1.5, rel=0.3)
+    assert [one.setting for one in found.effects] == ["a", "b"]
+    assert found.rule is not None and found.rule.passed
+    assert found.is_complete
+
+
+def test_the_ways_to_fail_are_counted_apart() -> None:
+    found = searched(
+        {("slow", "x"): -0.5, ("dead", "x"): -9.0},
+        [level(name, weight=1.0) for name in ("broken", "slow", "dead", "nothing")],
+        refused=("broken",),
+    )
+    assert found.settings == {"slow": "x"}
+    assert found.outcomes[AttemptOutcome.REFUSED.value] >= 1
+    assert found.outcomes[AttemptOutcome.NO_WORK.value] >= 1
+
+
+def test_a_group_with_one_bad_value_is_halved_until_it_is_found() -> None:
+    names = [f"n{number}" for number in range(40)]
+    found = searched({("n33", "x"): -0.7}, [level(name) for name in names], refused=("n20",))
+    assert found.settings == {"n33": "x"}
+    assert len(found.steps) < 40
+
+
+def test_what_a_later_setting_made_useless_is_taken_out() -> None:
+    """The second one hides the first."""
+
+    def rate(chosen: Mapping[str, str], _: object) -> float:
+        return 3.5 - (1.5 if "b" in chosen else 0.5 if "a" in chosen else 0.0)
+
+    def strategy():  # type: ignore[no-untyped-def]
+        ledger = Ledger(arm(), Limits(budget_s=2000.0, measure_s=3.0))
+        return search(
+            SearchPlan([level("a", weight=2), level("b", weight=1)], ledger, Aim.WORST, catalog=NONE), Aim.WORST, seed=1
+        )
+
+    found, _ = drive(strategy, SimulatedServer(rate))
+    assert found is not None
+    assert found.settings == {"b": "x"}
+
+
+def test_too_slow_for_the_rule_is_taken_back() -> None:
+    """With the second one some forty statements are finished in two minutes, and a transaction has sixty."""
+
+    def rate(chosen: Mapping[str, str], _: object) -> float:
+        return 1.5 - 1.5 * ("a" in chosen) - 0.5 * ("b" in chosen)
+
+    def strategy():  # type: ignore[no-untyped-def]
+        levels, ledger = [level("a", weight=2), level("b", weight=1)], Ledger(arm(), Limits(5000.0, 3.0))
+        return search(SearchPlan(levels, ledger, Aim.WORST, catalog=NONE), Aim.WORST, seed=1)
+
+    found, _ = drive(strategy, SimulatedServer(rate, per_transaction=60))
+    assert found is not None
+    assert found.settings == {"a": "x"}
+    (dropped,) = found.dropped_by_rule
+    assert dropped.startswith("b = x: no transaction was committed in 120 s")
+    assert found.rule is not None and found.rule.passed
+
+
+def test_nothing_to_find_is_said() -> None:
+    found = searched({}, [level("a"), level("b")])
+    assert found.settings == {}
+    assert found.effect is None
+
+
+def test_the_best_goes_up_and_moves_numbers() -> None:
+    number = Setting(
+        name="size", context="sighup", vartype="integer", category="", min_val="1", max_val="1000", boot_val="10"
+    )
+    catalog = SettingsCatalog(version="18.6", major=18, settings=(number,))
+
+    def rate(chosen: Mapping[str, str], _: object) -> float:
+        return 3.0 + 0.1 * min(int(chosen.get("size", "10")) // 50, 8)
+
+    def strategy():  # type: ignore[no-untyped-def]
+        ledger = Ledger(arm(), Limits(budget_s=2000.0, measure_s=3.0))
+        plan = SearchPlan([level("size", "100", 1.0)], ledger, Aim.BEST, catalog=catalog)
+        return search(plan, Aim.BEST, seed=1)
+
+    found, _ = drive(strategy, SimulatedServer(rate))
+    assert found is not None
+    assert int(found.settings["size"]) >= 200
+    assert found.effect is not None and found.effect.ratio > 1.4
+    assert found.rule is None
+
+
+def test_a_budget_that_is_over_says_what_was_not_tried() -> None:
+    found = searched({}, [level(f"n{number}") for number in range(300)], budget_s=100.0)
+    assert not found.is_complete
+    assert found.untried

@@ -1,0 +1,179 @@
+"""Statements as pg_stat_statements keeps them become statements with typed places."""
+
+from __future__ import annotations
+
+import pytest
+
+from pgclinic.errors import UsageError
+from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.pg.statement_kind import StatementKind, known_statement
+from pgclinic.pg.statement_places import PlaceUse
+from pgclinic.pg.typed_statement import typed_statement
+
+
+def table(name: str, **columns: str) -> KnownTable:
+    elements = {one: type_[:-2] if type_.endswith("[]") else None for one, type_ in columns.items()}
+    return KnownTable(f"public.{name}", {one: KnownColumn(one, type_, elements[one]) for one, type_ in columns.items()})
+
+
+SCHEMA = KnownSchema(
+    {
+        ("public", one.name.split(".")[1]): one
+        for one in (
+            table("customer", id="bigint", email="text", country="character", born="date", tags="text[]", data="jsonb"),
+            table("orders", id="bigint", customer_id="bigint", placed="timestamp with time zone", total="numeric"),
+        )
+    }
+)
+
+
+def places(text: str) -> list[tuple[str, str | None, str | None]]:
+    return [(one.use.value, one.type, one.expression) for one in typed_statement(text, SCHEMA).places]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("select * from customer where id = $1", [("equal", "bigint", "customer.id")]),
+        ("select * from customer c where $1 < c.id", [("low", "bigint", "c.id")]),
+        (
+            "select * from orders where placed > now() - interval $1",
+            [("low", "timestamp with time zone", "orders.placed")],
+        ),
+        (
+            "select * from orders where placed between $1 and $2 + $3",
+            [
+                ("low", "timestamp with time zone", "orders.placed"),
+                ("high", "timestamp with time zone", "orders.placed"),
+            ],
+        ),
+        ("select * from customer where lower(email) = lower($1)", [("equal", None, "lower(customer.email)")]),
+        ("select * from customer where email like $1 || $2", [("pattern", "text", "customer.email")]),
+        ("select * from customer where id in ($1, $2)", [("one_of", "bigint", "customer.id")] * 2),
+        ("select * from customer where id = any ($1)", [("array", "bigint[]", "customer.id")]),
+        ("select * from customer where $1 = any (tags)", [("element", "text", "customer.tags")]),
+        ("select * from customer where data @> $1", [("contains", None, "customer.data")]),
+        (
+            "select id from customer order by born limit $1 offset $2",
+            [("limit", "bigint", None), ("offset", "bigint", None)],
+        ),
+        (
+            "update orders set total = total + $1 where id = $2",
+            [("equal", "bigint", "orders.id"), ("delta", "numeric", "orders.total")],
+        ),
+        (
+            "update orders set total = $1 where id = $2",
+            [("assign", "numeric", '"orders"."total"'), ("equal", "bigint", "orders.id")],
+        ),
+        (
+            "delete from orders where (id, customer_id) = ($1, $2)",
+            [("equal", "bigint", "orders.id"), ("equal", "bigint", "orders.customer_id")],
+        ),
+    ],
+)
+def test_places_have_the_type_of_what_they_are_compared_with(
+    text: str, expected: list[tuple[str, str | None, str | None]]
+) -> None:
+    assert sorted(places(text), key=str) == sorted(expected, key=str)
+
+
+def test_inserted_values_belong_to_columns() -> None:
+    typed = typed_statement(
+        "insert into orders (customer_id, placed, total) values ($1, now(), $2), ($3, $4, $5)", SCHEMA
+    )
+    assert [(one.column, one.row, one.use) for one in typed.places] == [
+        ("customer_id", 0, PlaceUse.INSERT),
+        ("total", 0, PlaceUse.INSERT),
+        ("customer_id", 1, PlaceUse.INSERT),
+        ("placed", 1, PlaceUse.INSERT),
+        ("total", 1, PlaceUse.INSERT),
+    ]
+    assert (typed.verb, typed.target) == ("insert", "public.orders")
+
+
+def test_conditions_without_values_are_kept_for_the_draw() -> None:
+    typed = typed_statement(
+        "select o.id from orders o join customer c on c.id = o.customer_id"
+        " where c.born is not null and c.email = $1 and o.total > $2",
+        SCHEMA,
+    )
+    assert [join.sources for join in typed.joins] == [(0, 1)]
+    assert [source.filters for source in typed.sources] == [(), ("c.born IS NOT NULL",)]
+    assert {one.expression: one.source for one in typed.places} == {"c.email": 1, "o.total": 0}
+
+
+def test_the_key_of_a_document_and_its_value_depend_on_each_other() -> None:
+    key, value = typed_statement("select 1 from customer where data ->> $1 = $2", SCHEMA).places
+    assert (key.use, value.use, value.source) == (PlaceUse.KEY, PlaceUse.EQUAL, 0)
+    assert f"${key.number}" in str(value.expression)
+
+
+def test_one_parameter_of_the_application_is_one_place() -> None:
+    typed = typed_statement("select id from customer where ($1::text is null or email = $1) and id > $2", SCHEMA)
+    assert [one.use for one in typed.places] == [PlaceUse.EQUAL, PlaceUse.LOW]
+
+
+def test_a_column_of_a_query_in_from_leads_to_its_table() -> None:
+    recent = "select id, customer_id from orders where placed > $1"
+    text = f"with recent as ({recent}) select * from recent r where r.customer_id = $2"
+    assert places(text) == [
+        ("low", "timestamp with time zone", "orders.placed"),
+        ("equal", "bigint", "orders.customer_id"),
+    ]
+
+
+def test_a_shortened_list_is_a_list() -> None:
+    (place,) = typed_statement("select * from customer where id in ($1 /*, ... */)", SCHEMA).places
+    assert place.is_list
+
+
+def test_what_the_schema_does_not_have_is_named() -> None:
+    assert typed_statement("select * from elsewhere.thing where id = $1", SCHEMA).unknown_relations == (
+        "elsewhere.thing",
+    )
+
+
+def test_a_text_that_was_cut_off_is_refused() -> None:
+    with pytest.raises(UsageError, match="cannot be parsed"):
+        typed_statement("select * from customer where", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("select 1", StatementKind.SELECT),
+        ("BEGIN", StatementKind.BEGIN),
+        ("start transaction isolation level serializable", StatementKind.BEGIN),
+        ("END", StatementKind.COMMIT),
+        ("vacuum", StatementKind.UTILITY),
+        ("select * from pg_catalog.pg_class", StatementKind.OWN),
+        ("select calls from pg_stat_statements", StatementKind.OWN),
+        ("select pg_catalog.set_config($1, $2, $3)", StatementKind.OWN),
+        (
+            'SELECT $2 FROM ONLY "public"."a" x WHERE "id" OPERATOR(pg_catalog.=) $1 FOR KEY SHARE OF x',
+            StatementKind.CHECK,
+        ),
+        ("select from where", StatementKind.UNKNOWN),
+    ],
+)
+def test_what_a_statement_is(text: str, kind: StatementKind) -> None:
+    assert known_statement(text).kind is kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "alter role shop password 'secret'",
+        "select * from customer where email = 'secret'",
+        "select * from customer where email = 'secret",
+        "copy customer from '/srv/secret'",
+        "create table secret (a int)",
+    ],
+)
+def test_no_constant_is_left_in_a_text(text: str) -> None:
+    assert "secret" not in known_statement(text).text
+
+
+def test_positions_in_order_by_are_no_values() -> None:
+    text = known_statement("select country, count(*) from customer group by 1 order by 2").text
+    assert not typed_statement(text, SCHEMA).places
