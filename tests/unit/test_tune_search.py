@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from statistics import median
 
@@ -93,6 +94,36 @@ def test_the_ways_to_fail_are_counted_apart() -> None:
     assert found.settings == {"slow": "x"}
     assert found.outcomes[AttemptOutcome.REFUSED.value] >= 1
     assert found.outcomes[AttemptOutcome.NO_WORK.value] >= 1
+
+
+def test_a_value_with_which_clients_fail_is_moved_until_they_work() -> None:
+    """Errors come fast or slowly, but they are no work: only what clients can live with counts."""
+    buffers = Setting(
+        name="buffers",
+        context="postmaster",
+        vartype="integer",
+        category="",
+        min_val="16",
+        max_val="9",
+        boot_val="16384",
+    )
+    catalog = SettingsCatalog(version="18.6", major=18, settings=(buffers,))
+
+    def rate(chosen: Mapping[str, str], _: object) -> float:
+        return 3.5 - 0.3 * math.log2(16384 / int(chosen.get("buffers", "16384")))
+
+    server = SimulatedServer(rate, hostile=lambda chosen: int(chosen.get("buffers", "16384")) < 100)
+
+    def strategy():  # type: ignore[no-untyped-def]
+        levels, ledger = [level("buffers", "16", weight=1)], Ledger(arm(), Limits(2000.0, 3.0))
+        return search(SearchPlan(levels, ledger, Aim.WORST, catalog=catalog), Aim.WORST, seed=1)
+
+    found, _ = drive(strategy, server)
+    assert found is not None
+    assert found.outcomes[AttemptOutcome.CLIENTS_FAILED.value] >= 1
+    assert 100 <= int(found.settings["buffers"]) <= 200
+    failed = [one.reason for one in found.steps if one.outcome is AttemptOutcome.CLIENTS_FAILED]
+    assert all(reason is not None and "no room (53400)" in reason for reason in failed)
 
 
 def test_a_group_with_one_bad_value_is_halved_until_it_is_found() -> None:

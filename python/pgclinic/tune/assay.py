@@ -13,6 +13,7 @@ from pgclinic.tune.ask import Ask, Strategy
 from pgclinic.tune.attribute import Attribution, smallest_set
 from pgclinic.tune.difference import BASE, CHANGED, Difference
 from pgclinic.tune.ledger import BLOCKS_MIN, Block, Ledger, interval_of, log_ratios
+from pgclinic.tune.rate import reason_of
 
 #: The smallest set keeps this part of the logarithm of the effect.
 KEEPS = 0.95
@@ -176,7 +177,6 @@ def _refused(opening: Sequence[Block], ledger: Ledger) -> Assay:
     """One of the two ends gave no measurement."""
     end = next((name for name in (BASE, CHANGED) if not any(one.is_measured(name) for one in opening)), CHANGED)
     record = opening[-1].records[end]
-    reason = record.failure or "no statement was finished"
     return Assay(
         word=AssayWord.REFUSED,
         base_statements_per_s=_rate(opening, BASE),
@@ -184,5 +184,5 @@ def _refused(opening: Sequence[Block], ledger: Ledger) -> Assay:
         whole=None,
         trials=ledger.trials,
         spent_s=ledger.spent_s,
-        refusal=f"{end}: {reason}",
+        refusal=f"{end}: {reason_of(record)}",
     )

@@ -20,6 +20,7 @@ from pgclinic.tune.ask import Ask, Strategy
 from pgclinic.tune.assay import effect_of
 from pgclinic.tune.guard import p99_us
 from pgclinic.tune.ledger import Block, Ledger, interval_of, log_ratios
+from pgclinic.tune.rate import reason_of
 
 #: Releases that run in one block.
 TOGETHER = 8
@@ -190,7 +191,7 @@ class Bisection:
         own = [block for block in stage.blocks if block.is_measured(name)]
         records = [block.records[name] for block in own]
         effect = effect_of([value + offset for value in values])
-        failed = next((block.records[name].failure for block in stage.blocks if not block.is_measured(name)), None)
+        failed = next((reason_of(block.records[name]) for block in stage.blocks if not block.is_measured(name)), None)
         return ReleaseMeasured(
             version=name,
             statements_per_s=math.exp(mean([block.rates[name].log for block in own])) if own else 0.0,

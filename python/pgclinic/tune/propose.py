@@ -1,9 +1,9 @@
 """Search: the slowest or fastest configuration, by adding values to the best so far in the order of the prior.
 
 The first values are tried one at a time, later ones in groups. A group that fails or improves is halved, one that does
-neither is dropped whole. At the end every setting is taken out once, what was refused is tried again, and for the best
-each number is tried far up and down and then near where it was best. A trial ends as soon as its count says on which
-side of the best so far it lies.
+neither is dropped whole. A number with which clients fail is moved towards the base until they do not. At the end every
+setting is taken out once, what was refused is tried again, and for the best each number is tried far up and down and
+then near where it was best. A trial ends as soon as its count says on which side of the best so far it lies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from pgclinic.tune.ask import Ask
 from pgclinic.tune.difference import BASE
 from pgclinic.tune.guard import Guard
 from pgclinic.tune.ledger import STATEMENTS_WANTED, Block, Ledger
-from pgclinic.tune.rate import Rate, variation_of
+from pgclinic.tune.nearer import value_between
+from pgclinic.tune.rate import Rate, reason_of, variation_of
 
 #: So many of the first values are tried one at a time, all others so many at once.
 SINGLE = 15
@@ -34,6 +35,8 @@ _FEW = 40
 #: The best so far is measured again after so many trials, as machines drift.
 _REFRESH = 12
 _BASES = 3
+#: A number with which clients cannot work is moved towards the base so many times at most.
+_NEARER = 5
 #: Of the budget, for adding; then for taking out and trying again; for moving numbers; the rest is for blocks and
 #: attribution.
 CLIMB_SHARE, REVERT_SHARE, MOVE_SHARE = 0.6, 0.72, 0.82
@@ -204,7 +207,7 @@ class SearchPlan:
                 accepted=accepted,
                 best_ratio=math.exp(self.climb.log - self.climb.base_log),
                 spent_s=self.ledger.spent_s,
-                reason=reason or record.failure,
+                reason=reason or reason_of(record),
             )
         )
 
@@ -251,6 +254,8 @@ class SearchPlan:
                 yield from self._count_again(rate)
             elif rate.is_measured:
                 self.climb.refused.append(group[0])
+            elif rate.outcome is AttemptOutcome.CLIENTS_FAILED:
+                yield from self._nearer(group[0])
             return
         self._note(block, rate, more, accepted=False, reason=breach)
         if rate.is_measured and not better and breach is None:
@@ -268,6 +273,27 @@ class SearchPlan:
             if accepted:
                 self.climb.added |= more
                 yield from self._count_again(rate)
+
+    def _nearer(self, level: Level) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        """Towards the most extreme number with which clients can work, as long as it is a step."""
+        works = self.climb.added.get(level.setting, self._base.get(level.setting))
+        fails = level.value
+        for _ in range(_NEARER):
+            middle = value_between(self._catalog, level.setting, works, fails)
+            if middle is None or not self._has_time(REVERT_SHARE):
+                return
+            more = {**level.settings, level.setting: middle}
+            rate, block = yield from self._try(more)
+            breach = self._breach(block) if rate.is_measured else None
+            better = self._is_better(rate) and breach is None
+            self._note(block, rate, more, accepted=better, reason=breach)
+            if better:
+                self.climb.added |= more
+                yield from self._count_again(rate)
+            if rate.outcome is AttemptOutcome.CLIENTS_FAILED:
+                fails = middle
+            else:
+                works = middle
 
     def _count_again(self, rate: Rate) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """A step that was sure after a few statements is sure, but its size is not: all later ones are held to it."""

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgclinic.model.load import LoadResult
 from pgclinic.model.trial import TrialOutcome, TrialRecord, TrialStage
 from pgclinic.model.tuning import AttemptOutcome
 from pgclinic.stats.summary import mean, standard_deviation
@@ -18,6 +19,13 @@ FEW = 30
 #: No machine repeats a short trial better than this, as a standard deviation of the logarithm.
 DEVIATION_MIN = 0.02
 DEVIATION_MAX = 0.5
+#: Of the transactions that were tried: from this share on, the server does not do the work that is being counted.
+NOT_SERVED_SHARE = 0.05
+#: What the server could not do, by class of SQLSTATE: connections, resources, limits, objects in a wrong state, an
+#: operator's or a time-out's intervention, the system, itself. Conflicts between transactions (40) and what a script's
+#: own data leads to (22, 23, 42, P0) happen on the base as well, and are part of the workload.
+_NOT_SERVED = ("08", "25", "53", "54", "55", "57", "58", "F0", "XX")
+_NO_SESSION = ("connection", "protocol")
 _STAGES = {
     TrialStage.SETTINGS: AttemptOutcome.REJECTED,
     TrialStage.START: AttemptOutcome.REFUSED,
@@ -58,9 +66,31 @@ def outcome_of(record: TrialRecord) -> AttemptOutcome:
     """The four ways to fail kept apart from those that gave a measurement."""
     if record.outcome is TrialOutcome.FAILED or record.load is None:
         return _STAGES.get(record.failed_in or TrialStage.LOAD, AttemptOutcome.CLIENTS_FAILED)
+    if not_served(record.load) is not None:
+        return AttemptOutcome.CLIENTS_FAILED
     if record.load.statements == 0:
         return AttemptOutcome.NO_WORK
     return AttemptOutcome.PRUNED if record.outcome is TrialOutcome.PRUNED else AttemptOutcome.DONE
+
+
+def not_served(load: LoadResult) -> str | None:
+    """Why clients could not work: errors come fast, and say nothing of the server's speed. None where they could."""
+    if load.clients_lost:
+        return f"{load.clients_lost} of {load.clients} clients lost the server"
+    failures = [one for one in load.failures if one.sqlstate.startswith((*_NOT_SERVED, *_NO_SESSION))]
+    failed = sum(one.count for one in failures)
+    tried = load.transactions + load.rolled_back + load.failed
+    if failed <= NOT_SERVED_SHARE * tried:
+        return None
+    most = max(failures, key=lambda one: one.count)
+    return f"{failed:,} of {tried:,} transactions failed: {most.message} ({most.sqlstate})"
+
+
+def reason_of(record: TrialRecord) -> str | None:
+    """Why a trial gave no measurement; None where it gave one."""
+    if record.failure is not None or record.load is None:
+        return record.failure
+    return not_served(record.load) or ("no statement was finished" if record.load.statements == 0 else None)
 
 
 def rate_of(record: TrialRecord) -> Rate:

@@ -16,6 +16,7 @@ from pgclinic.tune.difference import BASE, CHANGED, Difference
 from pgclinic.tune.guard import memory_bytes, p99_us
 from pgclinic.tune.ledger import BLOCKS_MIN, Block, Ledger, log_ratios
 from pgclinic.tune.propose import SearchPlan
+from pgclinic.tune.rate import not_served
 
 #: The time in which a transaction must be committed, as in the first article.
 RULE_S = 120.0
@@ -101,19 +102,16 @@ def _checked(
             clients_connected=0,
             problem=record.failure,
         )
-    connected = load.clients - load.clients_lost
     done = load.transactions + load.warm_up_transactions
-    problem = None
-    if connected < load.clients:
-        problem = f"{load.clients_lost} of {load.clients} clients lost the server"
-    elif not done:
+    problem = not_served(load)
+    if problem is None and not done:
         problem = f"no transaction was committed in {within_s:.0f} s"
     return RuleCheck(
         passed=problem is None,
         within_s=within_s,
         transactions=done,
         clients=load.clients,
-        clients_connected=connected,
+        clients_connected=load.clients - load.clients_lost,
         first_commit_s=load.measured_s + load.warm_up_s if done else None,
         problem=problem,
     )

@@ -6,7 +6,6 @@ fault is moved towards the base, in equal ratios, until the server starts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from pgclinic.lab.settings import check_settings
 from pgclinic.model.tuning import AttemptOutcome, Level, LevelTried
 from pgclinic.pg.catalog import SettingsCatalog
 from pgclinic.pg.session import Access, Session
+from pgclinic.tune.nearer import value_between
 
 AT_ONCE = 8
 _HALVINGS = 7
@@ -110,28 +110,15 @@ def _tried(chunk: Sequence[tuple[int, Level]], start: Start, catalog: SettingsCa
 
 def _nearest_that_starts(level: Level, start: Start, catalog: SettingsCatalog) -> Level | None:
     """The value nearest to the extreme one with which the server starts; None where there is no number between."""
-    setting = catalog.find(level.setting)
-    if setting is None or setting.vartype not in ("integer", "real") or setting.boot_val is None:
-        return None
-    try:
-        good, bad = float(setting.boot_val), float(level.value)
-    except ValueError:
-        return None
-    found = None
+    works: str | None = None
+    fails, found = level.value, None
     for _ in range(_HALVINGS):
-        middle = _between(good, bad)
-        if setting.vartype == "integer":
-            middle = float(round(middle))
-        if middle in (good, bad):
+        middle = value_between(catalog, level.setting, works, fails)
+        if middle is None:
             break
-        tried = replace(level, value=f"{middle:.0f}" if setting.vartype == "integer" else repr(middle))
+        tried = replace(level, value=middle)
         if start(tried.settings).outcome is AttemptOutcome.DONE:
-            good, found = middle, tried
+            works, found = middle, tried
         else:
-            bad = middle
+            fails = middle
     return found
-
-
-def _between(one: float, other: float) -> float:
-    """By ratio where that is possible, for the ranges of settings go over many decades."""
-    return math.sqrt(one * other) if one > 0 and other > 0 else (one + other) / 2

@@ -1,0 +1,37 @@
+"""What a trial says of a configuration, and when it says nothing."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.records import load_result
+from pgclinic.model.load import Failure, LoadResult
+from pgclinic.tune.rate import not_served
+
+
+def failed(sqlstate: str, count: int, *, of: int = 100) -> LoadResult:
+    failure = Failure(sqlstate, "script", 0, count, "as the server says")
+    return replace(load_result([of - count]), failed=count, failures=(failure,))
+
+
+@pytest.mark.parametrize("sqlstate", ["53200", "53400", "54000", "55P03", "57014", "25006", "XX000", "connection"])
+def test_what_the_server_does_not_do_is_no_work(sqlstate: str) -> None:
+    assert not_served(failed(sqlstate, 60)) == f"60 of 100 transactions failed: as the server says ({sqlstate})"
+
+
+@pytest.mark.parametrize("sqlstate", ["40001", "40P01", "23505", "P0001", "22012"])
+def test_conflicts_and_what_the_data_leads_to_are_part_of_the_workload(sqlstate: str) -> None:
+    assert not_served(failed(sqlstate, 60)) is None
+
+
+def test_a_few_errors_among_many_transactions_are_left_to_the_doubts() -> None:
+    assert not_served(failed("53200", 4)) is None
+
+
+def test_a_client_that_is_lost_makes_it_another_workload() -> None:
+    assert not_served(replace(load_result([100]), clients_lost=1)) == "1 of 10 clients lost the server"
+
+
+def test_a_load_without_failures_was_served() -> None:
+    assert not_served(load_result([0.0])) is None
