@@ -126,6 +126,35 @@ def test_a_value_with_which_clients_fail_is_moved_until_they_work() -> None:
     assert all(reason is not None and "no room (53400)" in reason for reason in failed)
 
 
+def test_what_the_start_has_is_not_tried_again() -> None:
+    def strategy():  # type: ignore[no-untyped-def]
+        ledger = Ledger(arm(), Limits(budget_s=2000.0, measure_s=3.0))
+        levels = [level("a", weight=2), level("b", weight=1)]
+        plan = SearchPlan(levels, ledger, Aim.WORST, catalog=NONE, start={"a": "x"})
+        return search(plan, Aim.WORST, seed=1)
+
+    found, _ = drive(strategy, SimulatedServer(lambda chosen, _: 3.5 - len(chosen), deviation=0.4))
+    assert found is not None
+    assert found.settings == {"a": "x", "b": "x"}
+    assert [one.added for one in found.steps if "a" in one.added] == [{"a": "x"}], "the start itself"
+
+
+def test_what_helps_only_beside_a_later_one_is_found_in_the_next_pass() -> None:
+    """Without weight, in a group, and of no use before ``late`` is there."""
+
+    def rate(chosen: Mapping[str, str], _: object) -> float:
+        return 3.5 - 0.5 * ("late" in chosen) - 0.6 * ("late" in chosen and "early" in chosen)
+
+    def strategy():  # type: ignore[no-untyped-def]
+        names = ["early", *(f"n{number}" for number in range(30)), "late"]
+        ledger = Ledger(arm(), Limits(budget_s=2000.0, measure_s=3.0))
+        return search(SearchPlan([level(name) for name in names], ledger, Aim.WORST, catalog=NONE), Aim.WORST, seed=1)
+
+    found, _ = drive(strategy, SimulatedServer(rate))
+    assert found is not None
+    assert found.settings == {"late": "x", "early": "x"}
+
+
 def test_a_group_with_one_bad_value_is_halved_until_it_is_found() -> None:
     names = [f"n{number}" for number in range(40)]
     found = searched({("n33", "x"): -0.7}, [level(name) for name in names], refused=("n20",))

@@ -88,6 +88,7 @@ class SearchPlan:
         self._base = dict(ledger.base.settings)
         self._base_record: TrialRecord | None = None
         self._variation = 0.3
+        self._is_last_pass = False
 
     def run(self) -> Generator[Ask, tuple[TrialRecord, ...], Climb]:
         """The climb as far as its part of the budget goes. Nothing was added where the base was not measured."""
@@ -95,8 +96,7 @@ class SearchPlan:
             return self.climb
         yield from self._add(self._levels, CLIMB_SHARE)
         yield from self._revert()
-        again, self.climb.refused = self.climb.refused, []
-        yield from self._groups(again, REVERT_SHARE)
+        yield from self._passes()
         if self._sign > 0:
             yield from self._move()
         return self.climb
@@ -121,6 +121,7 @@ class SearchPlan:
             self._note(block, rate, start, accepted=rate.is_measured)
             if rate.is_measured:
                 self.climb.added, self.climb.log = dict(start), rate.log
+                yield from self._refresh()
         return True
 
     @property
@@ -218,13 +219,20 @@ class SearchPlan:
 
     def _add(self, levels: Sequence[Level], share: float) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         for level in levels[:SINGLE]:
+            if self._is_in(level):
+                continue
             if not self._has_time(share):
                 self.climb.untried.append(f"{level.setting} = {level.value}")
                 continue
             yield from self._take([level])
         yield from self._groups(levels[SINGLE:], share)
 
+    def _is_in(self, level: Level) -> bool:
+        """Whether the configuration so far has it already, as one that starts from a file may."""
+        return all(self.climb.added.get(name) == value for name, value in level.settings.items())
+
     def _groups(self, levels: Sequence[Level], share: float) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        levels = [one for one in levels if not self._is_in(one)]
         # Another value of a setting that is in already would undo what it does: such are tried by themselves.
         other_values = [one for one in levels if set(one.settings) & set(self.climb.added)]
         for group in [*_grouped([one for one in levels if one not in other_values]), *([one] for one in other_values)]:
@@ -259,7 +267,7 @@ class SearchPlan:
             return
         self._note(block, rate, more, accepted=False, reason=breach)
         if rate.is_measured and not better and breach is None:
-            self.climb.refused += [one for one in group if one.weight > 0]
+            self.climb.refused += group
             return
         before = dict(self.climb.added)
         middle = len(group) // 2
@@ -275,7 +283,10 @@ class SearchPlan:
                 yield from self._count_again(rate)
 
     def _nearer(self, level: Level) -> Generator[Ask, tuple[TrialRecord, ...], None]:
-        """Towards the most extreme number with which clients can work, as long as it is a step."""
+        """Towards the base until clients can work; at the end back towards the extreme as long as they still can.
+
+        The edge itself is left for the end: a server at its edge has no room for any other setting.
+        """
         works = self.climb.added.get(level.setting, self._base.get(level.setting))
         fails = level.value
         for _ in range(_NEARER):
@@ -292,13 +303,27 @@ class SearchPlan:
                 yield from self._count_again(rate)
             if rate.outcome is AttemptOutcome.CLIENTS_FAILED:
                 fails = middle
-            else:
-                works = middle
+                continue
+            works = middle
+            if not self._is_last_pass:
+                self.climb.refused.append(level)
+                return
 
     def _count_again(self, rate: Rate) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """A step that was sure after a few statements is sure, but its size is not: all later ones are held to it."""
         if rate.statements < _FEW:
             yield from self._refresh()
+
+    def _passes(self) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        """What was refused once more, on top of what there is now: as often as something of it helps."""
+        self._is_last_pass = True
+        while self.climb.refused and self._has_time(REVERT_SHARE):
+            before = dict(self.climb.added)
+            again, self.climb.refused = self.climb.refused, []
+            yield from self._groups(again, REVERT_SHARE)
+            if self.climb.added == before:
+                return
+            yield from self._revert()
 
     # Taking out
 
