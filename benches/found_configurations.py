@@ -32,7 +32,10 @@ WORKLOADS = {
 
 
 def pgtune(memory_kb: int, cores: int, connections: int) -> dict[str, str]:
-    """pgtune's rules, https://github.com/le0pard/pgtune, as of 2026-11: Linux, OLTP, SSD, PostgreSQL 15 or newer."""
+    """pgtune's rules, https://github.com/le0pard/pgtune, as of 2026-11: Linux, OLTP, SSD, PostgreSQL 15 or newer.
+
+    Without wal_compression = lz4, as the wheel's server is built without lz4.
+    """
     buffers = memory_kb // 4
     maintenance = min(memory_kb // 16, 8 * GIB_KB)
     work = int((memory_kb - buffers) / ((connections + (cores if cores >= 4 else 8)) * 3))
@@ -51,7 +54,6 @@ def pgtune(memory_kb: int, cores: int, connections: int) -> dict[str, str]:
         "min_wal_size": "2GB",
         "max_wal_size": "8GB",
         "jit": "off",
-        "wal_compression": "lz4",
     }
     if maintenance >= 2 * GIB_KB:
         found["autovacuum_work_mem"] = "2GB"

@@ -11,7 +11,7 @@ import pytest
 from fixtures.command import Command, wait_for
 from fixtures.lab_home import MAJORS, binaries_for
 from pgclinic.model.output import AssayOutput, BisectOutput, SearchOutput
-from pgclinic.model.tuning import Assay, BisectWord
+from pgclinic.model.tuning import Assay, AttemptOutcome, BisectWord
 
 QUICK = ("--script", "builtin:select-only", "-c", "2", "--measure", "1s", "--warm-up", "0", "--seed", "3")
 
@@ -82,6 +82,43 @@ def test_a_slow_configuration_is_found_and_written_as_a_file(command: Command) -
     again = command.run("search", "--worst", *words, timeout=240)
     assert again.returncode == 1
     assert "slow.conf" in again.stderr
+
+
+@pytest.mark.drawn(0.3)
+def test_a_number_with_which_transactions_fail_is_moved_until_they_work(command: Command) -> None:
+    """A look at 3,000 partitions takes as many locks, for which the least max_locks_per_transaction has no room."""
+    schema = written(
+        command,
+        "schema.sql",
+        "create table day (day int) partition by list (day);\n"
+        "do $$ begin for n in 1 .. 3000 loop "
+        "execute format('create table day_%s partition of day for values in (%s)', n, n); end loop; end $$;\n",
+    )
+    script = written(command, "days.sql", "select count(*) from day;\n")
+    words = ("--script", script, "--schema", schema, "--only", "max_locks_per_transaction")
+    words = (
+        *words,
+        "--allow",
+        "kills_work",
+        "-c",
+        "1",
+        "--measure",
+        "1s",
+        "--warm-up",
+        "0",
+        "--budget",
+        "40s",
+        "--json",
+    )
+    done = command.run("search", "--worst", *words, timeout=240)
+    assert done.returncode in (0, 4), done.stderr
+    steps = msgspec.json.decode(done.stdout, type=SearchOutput).steps
+    failed = [one for one in steps if one.outcome is AttemptOutcome.CLIENTS_FAILED]
+    assert failed[0].added == {"max_locks_per_transaction": "10"}, steps
+    assert all("out of shared memory (53200)" in (one.reason or "") for one in failed)
+    worked = [int(value) for one in steps if one.outcome is AttemptOutcome.DONE for value in one.added.values()]
+    assert any(10 < value < 64 for value in worked), steps
+    assert not any(one.accepted for one in failed)
 
 
 @pytest.mark.drawn(0.3)

@@ -36,10 +36,12 @@ class Small:
     settings: str = ""
     changed: tuple[tuple[str, str], ...] = ()
     shows_on_a_busy_machine: bool = True
+    #: The first claim, or one that seconds are enough for.
+    claim_at: int = 0
 
     @property
     def claim(self) -> Claim:
-        return read_study(self.study)[0].claims[0]
+        return read_study(self.study)[0].claims[self.claim_at]
 
     def text(self) -> str:
         """The shipped file with the profile ``small``."""
@@ -82,6 +84,17 @@ SMALL = (
         ("replicated",),
         warm_up_s=1.5,
         changed=(("200000", "30000"),),
+    ),
+    Small("which-of-the-32", {"base": 1.5, "planner": 3.0}, ("confirmed",), warm_up_s=0.5, settings="warehouses = 1\n"),
+    # Against the defaults: how the two slow ones compare is open after seconds.
+    Small(
+        "worse-than-42000x",
+        {"defaults": 1.5, "found": 3.0},
+        ("confirmed",),
+        warm_up_s=0.5,
+        settings="warehouses = 1\n",
+        changed=(("clients = 40", "clients = 10"),),
+        claim_at=1,
     ),
 )
 

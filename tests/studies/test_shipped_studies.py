@@ -18,7 +18,7 @@ from pgclinic.study.read import read_study, shipped_studies
 from pgclinic.trial.run import TrialListener, run_trial
 
 #: What all quick profiles may take together, in seconds.
-QUICK_TOGETHER_S = 45 * 60
+QUICK_TOGETHER_S = 65 * 60
 #: TPC-C is filled and run by tests of its own.
 SMALL = [name for name in shipped_studies() if read_study(name)[0].workload.tpcc is None]
 #: Moments of a condition come this many times earlier than in the study.
@@ -46,7 +46,7 @@ def test_every_profile_fits_into_its_budget(name: str) -> None:
         assert expected_s(profile) <= profile.budget_s
 
 
-def test_all_quick_profiles_together_take_three_quarters_of_an_hour_at_most() -> None:
+def test_all_quick_profiles_together_take_little_more_than_an_hour() -> None:
     assert sum(expected_s(quick(name)[1]) for name in shipped_studies()) <= QUICK_TOGETHER_S
 
 

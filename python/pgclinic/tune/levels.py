@@ -18,6 +18,8 @@ from pgclinic.tune.prior import Advice, Machine, Prior, literal
 MEMORY_SHARE = 0.5
 _BYTES = {"B": 1, "kB": 1024, "8kB": 8192, "MB": 2**20, "16MB": 2**24}
 _SHARED = ("Resource Usage / Memory", "Write-Ahead Log / Settings")
+#: Of what nobody has advised on, these come first: they decide how much work a statement is.
+_FIRST = ("Resource Usage", "Write-Ahead Log", "Query Tuning")
 #: What these decide is where a server is, who may connect, and what its copies do: not how fast it works.
 _NEVER = (
     "Preset Options",
@@ -49,7 +51,7 @@ def levels_of(
     known = {name for level in advised for name in level.settings}
     others = [
         level
-        for setting in catalog.settings
+        for setting in sorted(catalog.settings, key=lambda one: not one.category.startswith(_FIRST))
         if setting.name not in known and setting.context != "internal" and not setting.category.startswith(_NEVER)
         for level in _extremes(setting, prior, machine)
     ]

@@ -247,14 +247,15 @@ class SearchPlan:
             yield from self._refresh()
         more = {name: value for level in group for name, value in level.settings.items()}
         rate, block = yield from self._try(more)
-        breach = self._breach(block) if rate.is_measured else None
+        breach = self._breach(block) if self._is_better(rate) else None
         better = self._is_better(rate) and breach is None
-        if breach is not None and self._is_better(rate):
+        if breach is not None:
             self.climb.by_guard.append(f"{', '.join(f'{n} = {v}' for n, v in more.items())}: {breach}")
         if len(group) == 1:
             if breach is None and self._may_be_better(rate):
                 again, block = yield from self._try(more)
-                better = self._is_better(rate, again)
+                breach = self._breach(block) if self._is_better(rate, again) else None
+                better = self._is_better(rate, again) and breach is None
                 rate = again if again.is_measured else rate
             self._note(block, rate, more, accepted=better, reason=breach)
             if better:
@@ -295,7 +296,7 @@ class SearchPlan:
                 return
             more = {**level.settings, level.setting: middle}
             rate, block = yield from self._try(more)
-            breach = self._breach(block) if rate.is_measured else None
+            breach = self._breach(block) if self._is_better(rate) else None
             better = self._is_better(rate) and breach is None
             self._note(block, rate, more, accepted=better, reason=breach)
             if better:
