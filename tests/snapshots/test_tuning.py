@@ -22,15 +22,15 @@ def test_an_assay(snapshots: Snapshots) -> None:
 def test_an_assay_without_an_answer(snapshots: Snapshots) -> None:
     refused = Assay(
         word=AssayWord.REFUSED,
-        base_statements_per_s=100.0,
-        changed_statements_per_s=0.0,
+        base_per_s=100.0,
+        changed_per_s=0.0,
         whole=None,
         refusal="changed: PostgreSQL 18.6 refused to start",
     )
     equal = Assay(
         word=AssayWord.NO_DIFFERENCE,
-        base_statements_per_s=100.0,
-        changed_statements_per_s=101.0,
+        base_per_s=100.0,
+        changed_per_s=101.0,
         whole=Effect(ratio=1.01, low=0.98, high=1.04),
         bystanders=("work_mem",),
         resolution=1.1,

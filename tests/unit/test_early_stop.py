@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fixtures.surrogate import poisson
 from pgclinic.model.load_progress import LoadProgress
-from pgclinic.model.trial import StopRule
+from pgclinic.model.trial import Counted, StopRule
 from pgclinic.trial.early_stop import EarlyStop, bound, rate_limits
 
 
@@ -46,6 +46,16 @@ def stopped_after(rule: StopRule, counts: list[int]) -> int | None:
 
 def test_a_rate_ten_times_smaller_is_settled_at_the_first_look() -> None:
     assert stopped_after(StopRule(reference=100.0, variation=0.1), [10] * 20) == 2
+
+
+def test_commits_are_held_against_commits() -> None:
+    """Many statements whose transactions fail are settled as the few commits that they are."""
+    early = EarlyStop(StopRule(reference=100.0, variation=0.1, counted=Counted.TRANSACTIONS))
+    for _ in range(2):
+        early.progress(second(1000, transactions=10))
+    assert early.pruned is not None
+    assert early.pruned.rate_per_s == 10.0
+    assert early.pruned.high < 100.0
 
 
 def test_a_rate_a_tenth_smaller_is_measured_to_the_end_if_seconds_vary_more() -> None:
@@ -107,4 +117,4 @@ def test_the_bound_says_what_was_reached() -> None:
     found = bound(StopRule(reference=100.0, variation=0.1), 30, 3.0)
     assert found is not None
     assert found.low < 10.0 < found.high < found.reference == 100.0
-    assert found.statements_per_s == 10.0
+    assert found.rate_per_s == 10.0

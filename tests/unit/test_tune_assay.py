@@ -128,8 +128,8 @@ def test_the_waterfall_goes_from_the_base_to_the_complete_configuration() -> Non
     found = assayed(additive({"a": -0.6, "b": -0.3}), ["a", "b", "c"])
     steps = found.waterfall
     assert [one.setting for one in steps][:2] == ["a", "b"]
-    assert steps[0].before == pytest.approx(found.base_statements_per_s)
-    assert steps[-1].after == pytest.approx(found.changed_statements_per_s, rel=0.15)
+    assert steps[0].before == pytest.approx(found.base_per_s)
+    assert steps[-1].after == pytest.approx(found.changed_per_s, rel=0.15)
     assert all(one.after == pytest.approx(two.before) for one, two in pairwise(steps))
 
 

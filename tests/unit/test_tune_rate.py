@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from fixtures.bench import bench_trial
 from fixtures.records import load_result
 from pgclinic.model.load import Failure, LoadResult
-from pgclinic.tune.rate import not_served
+from pgclinic.model.trial import Counted, TrialRecord
+from pgclinic.tune.rate import counted_by, not_served, rate_of
 
 
 def failed(sqlstate: str, count: int, *, of: int = 100) -> LoadResult:
@@ -35,3 +37,16 @@ def test_a_client_that_is_lost_makes_it_another_workload() -> None:
 
 def test_a_load_without_failures_was_served() -> None:
     assert not_served(load_result([0.0])) is None
+
+
+def trial(transactions: int, statements: int) -> TrialRecord:
+    load = replace(load_result([transactions]), statements=statements)
+    return replace(bench_trial(), load=load)
+
+
+def test_commits_are_counted_where_there_are_enough_of_them() -> None:
+    many, few = trial(150, 3000), trial(20, 400)
+    assert counted_by([many, many]) is Counted.TRANSACTIONS
+    assert counted_by([many, few]) is Counted.STATEMENTS
+    assert counted_by([]) is Counted.STATEMENTS
+    assert (rate_of(many).count, rate_of(many, Counted.TRANSACTIONS).count) == (3000, 150)

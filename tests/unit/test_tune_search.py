@@ -9,6 +9,7 @@ from statistics import median
 import pytest
 
 from fixtures.surrogate import SimulatedServer, Surrogate, arm, drive, surrogate
+from pgclinic.model.trial import Counted
 from pgclinic.model.tuning import Aim, AttemptOutcome, Level, Search
 from pgclinic.pg.catalog import Setting, SettingsCatalog
 from pgclinic.tune.ledger import Ledger, Limits
@@ -124,6 +125,28 @@ def test_a_value_with_which_clients_fail_is_moved_until_they_work() -> None:
     assert 100 <= int(found.settings["buffers"]) <= 200
     failed = [one.reason for one in found.steps if one.outcome is AttemptOutcome.CLIENTS_FAILED]
     assert all(reason is not None and "no room (53400)" in reason for reason in failed)
+
+
+@pytest.mark.parametrize(("aim", "found"), [(Aim.BEST, {"kind": "x"}), (Aim.WORST, {"busy": "x"})])
+def test_the_best_is_by_commits_and_the_worst_by_statements(aim: Aim, found: dict[str, str]) -> None:
+    """``kind`` has as many statements as the base, and half as many of its transactions fail."""
+
+    def rate(chosen: Mapping[str, str], _: object) -> float:
+        return 4.0 - 0.5 * ("busy" in chosen)
+
+    server = SimulatedServer(rate, per_transaction=5, committed=lambda chosen: 0.9 if "kind" in chosen else 0.4)
+
+    def strategy():  # type: ignore[no-untyped-def]
+        ledger = Ledger(arm(), Limits(budget_s=2000.0, measure_s=3.0))
+        levels = [level(name, weight=1) for name in ("busy", "kind", "none")]
+        return search(SearchPlan(levels, ledger, aim, catalog=NONE), aim, seed=1)
+
+    answer, _ = drive(strategy, server)
+    assert answer is not None
+    assert answer.settings == found
+    assert answer.counted is (Counted.TRANSACTIONS if aim is Aim.BEST else Counted.STATEMENTS)
+    assert answer.effect is not None
+    assert answer.effect.ratio == pytest.approx(0.9 / 0.4 if aim is Aim.BEST else 10**-0.5, rel=0.2)
 
 
 def test_what_the_start_has_is_not_tried_again() -> None:

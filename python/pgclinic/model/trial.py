@@ -33,16 +33,24 @@ class ServerSpec(Record):
     allow_writes: bool = False
 
 
+class Counted(str, Enum):
+    """What of a load's work is counted, by the second."""
+
+    STATEMENTS = "statements"
+    TRANSACTIONS = "transactions"
+
+
 class StopRule(Record):
     """When a trial may end before its time, because what it would still measure changes nothing.
 
-    With ``reference`` as soon as its statements per second lie on one side of that for sure: ``variation`` is the
+    With ``reference`` as soon as what is ``counted`` a second lies on one side of that for sure: ``variation`` is the
     coefficient of variation of such a load's seconds. With ``transactions`` as soon as so many are committed.
     """
 
     reference: float | None = None
     variation: float = 0.0
     transactions: int | None = None
+    counted: Counted = Counted.STATEMENTS
 
 
 class TrialSpec(Record):
@@ -131,9 +139,9 @@ class Observed(Record):
 
 
 class Pruned(Record):
-    """The bound at which a trial was stopped: statements a second, between limits, against its ``reference``."""
+    """The bound at which a trial was stopped: what it counted a second, between limits, against its ``reference``."""
 
-    statements_per_s: float
+    rate_per_s: float
     low: float
     high: float
     reference: float

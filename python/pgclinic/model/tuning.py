@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from pgclinic.model.record import Record
-from pgclinic.model.trial import ServerSpec
+from pgclinic.model.trial import Counted, ServerSpec
 
 
 class Aim(str, Enum):
@@ -107,7 +107,7 @@ class ArmAsked(Record):
 
 
 class Effect(Record):
-    """A ratio of statements per second with its 95 % limits; None where a limit is open or not known."""
+    """A ratio of what was counted per second with its 95 % limits; None where a limit is open or not known."""
 
     ratio: float
     low: float | None = None
@@ -165,7 +165,7 @@ class AssayWord(str, Enum):
 
 
 class Assay(Record, tag="assay", tag_field="kind"):
-    """Which of the settings that differ carry the difference. Ratios are of statements per second, changed to base.
+    """Which of the settings that differ carry the difference. Ratios are of what is ``counted`` a second, to the base.
 
     ``whole`` is the effect of all of them by ``blocks`` blocks, ``smallest`` the smallest set found that keeps 95 % of
     its logarithm, ``smallest_effect`` what that set does in the same blocks and ``keeps`` its part of the logarithm.
@@ -174,8 +174,8 @@ class Assay(Record, tag="assay", tag_field="kind"):
     """
 
     word: AssayWord
-    base_statements_per_s: float
-    changed_statements_per_s: float
+    base_per_s: float
+    changed_per_s: float
     whole: Effect | None
     carriers: tuple[SettingEffect, ...] = ()
     bystanders: tuple[str, ...] = ()
@@ -191,6 +191,7 @@ class Assay(Record, tag="assay", tag_field="kind"):
     spent_s: float = 0.0
     is_complete: bool = True
     refusal: str | None = None
+    counted: Counted = Counted.STATEMENTS
     format: int = 1
 
 
@@ -201,7 +202,7 @@ class SearchStep(Record):
     outcome: AttemptOutcome
     added: dict[str, str] = {}
     removed: tuple[str, ...] = ()
-    statements_per_s: float | None = None
+    rate_per_s: float | None = None
     ratio: float | None = None
     accepted: bool = False
     best_ratio: float = 1.0
@@ -233,7 +234,7 @@ class Search(Record, tag="search", tag_field="kind"):
     """
 
     aim: Aim
-    base_statements_per_s: float
+    base_per_s: float
     settings: dict[str, str]
     effect: Effect | None
     steps: tuple[SearchStep, ...]
@@ -249,6 +250,7 @@ class Search(Record, tag="search", tag_field="kind"):
     is_complete: bool = True
     untried: tuple[str, ...] = ()
     dropped_by_rule: tuple[str, ...] = ()
+    counted: Counted = Counted.STATEMENTS
     format: int = 1
 
 

@@ -95,8 +95,8 @@ def _assay(info: RunInfo, plan: ExperimentPlan, found: Assay) -> TuningView:
         notes.append(f"Without an effect that these trials could find: {', '.join(found.bystanders)}.")
     facts = (
         *_facts(info, plan),
-        ("Base", f"{number(found.base_statements_per_s)} statements per second"),
-        ("Complete", f"{number(found.changed_statements_per_s)} statements per second"),
+        ("Base", f"{number(found.base_per_s)} {found.counted.value} per second"),
+        ("Complete", f"{number(found.changed_per_s)} {found.counted.value} per second"),
         ("Trust", assay_trust(found)),
     )
     kinds = {AssayWord.SLOWER: "contradicted", AssayWord.FASTER: "replicated", AssayWord.NO_DIFFERENCE: "no-effect"}
@@ -107,7 +107,10 @@ def _assay(info: RunInfo, plan: ExperimentPlan, found: Assay) -> TuningView:
         headlines=(assay_headline(found),),
         facts=facts,
         picture=assay_picture(found),
-        picture_about="Statements per second from the base to the complete configuration, one setting after the other.",
+        picture_about=(
+            f"{found.counted.value.capitalize()} per second from the base to the complete configuration, "
+            "one setting after the other."
+        ),
         tables=tuple(tables),
         notes=tuple(notes),
     )
@@ -122,7 +125,7 @@ def _search(info: RunInfo, plan: ExperimentPlan, found: Search) -> TuningView:
     tables.append(Table("Every step", "All trials of the search in their order.", heads, tuple(_steps(found)), 4))
     facts = (
         *_facts(info, plan),
-        ("Base", f"{number(found.base_statements_per_s)} statements per second"),
+        ("Base", f"{number(found.base_per_s)} {found.counted.value} per second"),
         *((("Rule", rule_words(found)),) if found.rule is not None else ()),
         *((("p99 latency", f"{times(found.p99_ratio)} of the base"),) if found.p99_ratio is not None else ()),
         ("Trust", search_trust(found)),

@@ -64,12 +64,12 @@ class _Row:
 
 
 def assay_picture(found: Assay) -> Bars | None:
-    """The waterfall from the base to the complete configuration, in statements per second."""
+    """The waterfall from the base to the complete configuration, in what was counted per second."""
     rows = [
         _Row(one.setting, f"{number(one.before)} → {number(one.after)}", one.before, one.after)
         for one in found.waterfall
     ]
-    return _bars(rows, "Statements per second from the base to the complete configuration", "")
+    return _bars(rows, f"{found.counted.value.capitalize()} per second from the base to the complete configuration", "")
 
 
 def search_picture(found: Search) -> Bars | None:

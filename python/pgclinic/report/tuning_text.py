@@ -56,8 +56,8 @@ def assay_lines(found: Assay) -> Iterator[str]:
     if found.word is AssayWord.REFUSED:
         return
     yield (
-        f"  rate       {number(found.base_statements_per_s)} statements per second on the base, "
-        f"{number(found.changed_statements_per_s)} with all of them"
+        f"  rate       {number(found.base_per_s)} {found.counted.value} per second on the base, "
+        f"{number(found.changed_per_s)} with all of them"
     )
     if found.carriers:
         yield "  carriers"
@@ -153,7 +153,7 @@ def assay_trust(found: Assay) -> str:
 
 def search_lines(found: Search) -> Iterator[str]:
     yield search_headline(found)
-    yield f"  rate       {number(found.base_statements_per_s)} statements per second on the base"
+    yield f"  rate       {number(found.base_per_s)} {found.counted.value} per second on the base"
     if found.effects:
         yield "  settings"
         yield from _indented(setting_rows(found.effects))

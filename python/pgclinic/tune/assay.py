@@ -13,7 +13,7 @@ from pgclinic.tune.ask import Ask, Strategy
 from pgclinic.tune.attribute import Attribution, smallest_set
 from pgclinic.tune.difference import BASE, CHANGED, Difference
 from pgclinic.tune.ledger import BLOCKS_MIN, Block, Ledger, interval_of, log_ratios
-from pgclinic.tune.rate import reason_of
+from pgclinic.tune.rate import counted_by, reason_of
 
 #: The smallest set keeps this part of the logarithm of the effect.
 KEEPS = 0.95
@@ -34,6 +34,7 @@ def assay(difference: Difference, ledger: Ledger, *, seed: int) -> Strategy[Assa
         opening.append((yield from _ends(difference, ledger)))
     if not log_ratios(opening, CHANGED, BASE):
         return _refused(opening, ledger)
+    ledger.count(counted_by(record for block in opening for record in block.records.values()))
     trials = 3 * BLOCKS_MIN + min(_RESERVED_TRIALS, 3 * len(difference.names))
     reserve_s = min(trials * ledger.trial_s(_confirm_s(ledger)), _RESERVED_SHARE * ledger.limits.budget_s)
     attribution = Attribution(difference, ledger, seed=seed, reserve_s=reserve_s)
@@ -104,8 +105,9 @@ def _answer(
     untested = [name for name in difference.names if name not in seen.alone or name not in seen.last]
     return Assay(
         word=_word(blocks) if values else AssayWord.INCONCLUSIVE,
-        base_statements_per_s=base_rate,
-        changed_statements_per_s=_rate(blocks, CHANGED),
+        counted=ledger.counted,
+        base_per_s=base_rate,
+        changed_per_s=_rate(blocks, CHANGED),
         whole=effect_of(values) if values else None,
         carriers=carriers,
         bystanders=tuple(name for name in difference.names if name not in named),
@@ -179,8 +181,8 @@ def _refused(opening: Sequence[Block], ledger: Ledger) -> Assay:
     record = opening[-1].records[end]
     return Assay(
         word=AssayWord.REFUSED,
-        base_statements_per_s=_rate(opening, BASE),
-        changed_statements_per_s=_rate(opening, CHANGED),
+        base_per_s=_rate(opening, BASE),
+        changed_per_s=_rate(opening, CHANGED),
         whole=None,
         trials=ledger.trials,
         spent_s=ledger.spent_s,

@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.plan import ArmSpec
-from pgclinic.model.trial import StopRule, TrialRecord
+from pgclinic.model.trial import Counted, StopRule, TrialRecord
 from pgclinic.model.tuning import ArmAsked
 from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.summary import mean
@@ -16,8 +16,8 @@ from pgclinic.tune.rate import Rate, deviation_of, rate_of
 
 #: What a trial takes beyond its load before any has run: a copy of the data, a start, an end.
 OVERHEAD_S_GUESS = 3.0
-#: So many statements tell a rate to a tenth; slow configurations are measured until there are as many, or for so long.
-STATEMENTS_WANTED = 100.0
+#: A count of so many tells a rate to a tenth; slow configurations are measured until it is as high, or for so long.
+COUNT_WANTED = 100.0
 LONGEST_S = 30.0
 #: The interval of a mean of blocks is finite from so many on.
 BLOCKS_MIN = 5
@@ -56,6 +56,7 @@ class Ledger:
     def __init__(self, base: ArmSpec, limits: Limits) -> None:
         self.base = base
         self.limits = limits
+        self.counted = Counted.STATEMENTS
         self.blocks: list[Block] = []
         self.spent_s = 0.0
         self.trials = 0
@@ -105,13 +106,21 @@ class Ledger:
         self.trials += len(records)
         self._measured_s += sum(one.load.measured_s for one in records if one.load is not None)
         named = {one.spec.arm: one for one in records}
-        made = Block({name: rate_of(one) for name, one in named.items()}, named)
+        made = self._counted_block(named)
         self.blocks.append(made)
         return made
 
+    def count(self, counted: Counted) -> None:
+        """Count this from now on, and in all blocks so far."""
+        self.counted = counted
+        self.blocks = [self._counted_block(block.records) for block in self.blocks]
+
+    def _counted_block(self, records: Mapping[str, TrialRecord]) -> Block:
+        return Block({name: rate_of(one, self.counted) for name, one in records.items()}, records)
+
     def measure_s(self, log: float) -> float:
         """How long a configuration of this logarithm of a rate is measured."""
-        wanted_s = STATEMENTS_WANTED / math.exp(log)
+        wanted_s = COUNT_WANTED / math.exp(log)
         return min(max(self.limits.measure_s, wanted_s), max(LONGEST_S, self.limits.measure_s))
 
     def measure_s_of(self, name: str) -> float:

@@ -21,9 +21,9 @@ from pgclinic.stats.summary import mean
 from pgclinic.tune.ask import Ask
 from pgclinic.tune.difference import BASE
 from pgclinic.tune.guard import Guard
-from pgclinic.tune.ledger import STATEMENTS_WANTED, Block, Ledger
+from pgclinic.tune.ledger import COUNT_WANTED, Block, Ledger
 from pgclinic.tune.nearer import value_between
-from pgclinic.tune.rate import Rate, reason_of, variation_of
+from pgclinic.tune.rate import Rate, counted_by, reason_of, variation_of
 
 #: So many of the first values are tried one at a time, all others so many at once.
 SINGLE = 15
@@ -104,13 +104,15 @@ class SearchPlan:
     # The base, and the best so far
 
     def _measure_base(self) -> Generator[Ask, tuple[TrialRecord, ...], bool]:
-        logs = []
         for _ in range(_BASES):
             block = yield from self.ledger.block({BASE: self._base})
             if block.is_measured(BASE):
-                logs.append(block.rates[BASE].log)
                 self._base_record = block.records[BASE]
                 self._variation = variation_of(block.records[BASE])
+        if self._sign > 0:
+            # The slowest configurations hardly commit; the fastest may be those with which fewer transactions fail.
+            self.ledger.count(counted_by(block.records[BASE] for block in self.ledger.blocks))
+        logs = [block.rates[BASE].log for block in self.ledger.blocks if block.is_measured(BASE)]
         if not logs:
             return False
         self.climb.base_log = self.climb.log = mean(logs)
@@ -137,7 +139,7 @@ class SearchPlan:
         if rate.is_measured:
             # The mean of both counts, each with its weight.
             before, now = 1.0 / max(self.climb.count_variance, 1e-9), 1.0 / max(rate.count_variance, 1e-9)
-            before, now = min(before, STATEMENTS_WANTED), min(now, STATEMENTS_WANTED)
+            before, now = min(before, COUNT_WANTED), min(now, COUNT_WANTED)
             self.climb.log = (self.climb.log * before + rate.log * now) / (before + now)
             self.climb.count_variance = 1.0 / (before + now)
 
@@ -150,7 +152,7 @@ class SearchPlan:
 
     def _try(self, more: Mapping[str, str]) -> Generator[Ask, tuple[TrialRecord, ...], tuple[Rate, Block]]:
         name = f"candidate {len(self.climb.steps) + 1}"
-        stop = StopRule(reference=math.exp(self.climb.log), variation=self._variation)
+        stop = StopRule(reference=math.exp(self.climb.log), variation=self._variation, counted=self.ledger.counted)
         settings = {**self._base, **self.climb.added, **more}
         block = yield from self.ledger.block({name: settings}, measure_s=self._measure_s, stop=stop)
         self.climb.since_measured += 1
@@ -203,7 +205,7 @@ class SearchPlan:
                 outcome=rate.outcome,
                 added=dict(added),
                 removed=removed,
-                statements_per_s=rate.per_s if rate.is_measured else None,
+                rate_per_s=rate.per_s if rate.is_measured else None,
                 ratio=math.exp(rate.log - self.climb.base_log) if rate.is_measured else None,
                 accepted=accepted,
                 best_ratio=math.exp(self.climb.log - self.climb.base_log),
@@ -312,7 +314,7 @@ class SearchPlan:
 
     def _count_again(self, rate: Rate) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """A step that was sure after a few statements is sure, but its size is not: all later ones are held to it."""
-        if rate.statements < _FEW:
+        if rate.count < _FEW:
             yield from self._refresh()
 
     def _passes(self) -> Generator[Ask, tuple[TrialRecord, ...], None]:

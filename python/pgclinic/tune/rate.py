@@ -1,21 +1,24 @@
-"""What one trial says of a configuration: its statements per second, how sure that is, and how far it came.
+"""What one trial says of a configuration: its work per second, how sure that is, and how far it came.
 
-Statements and not transactions: on a server that commits once a minute they still come by the second.
+Commits are what users wait for: where transactions fail by conflicts, statements are no measure of them. But on a
+server that commits once a minute only statements come by the second.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.load import LoadResult
-from pgclinic.model.trial import TrialOutcome, TrialRecord, TrialStage
+from pgclinic.model.trial import Counted, TrialOutcome, TrialRecord, TrialStage
 from pgclinic.model.tuning import AttemptOutcome
 from pgclinic.stats.summary import mean, standard_deviation
 
-#: Below so many statements half a one is added, so that none at all is a rate too.
+#: To a count below this half a one is added, so that none at all is a rate too.
 FEW = 30
+#: So many commits of a trial tell its rate to a tenth.
+COMMITS_MIN = 100
 #: No machine repeats a short trial better than this, as a standard deviation of the logarithm.
 DEVIATION_MIN = 0.02
 DEVIATION_MAX = 0.5
@@ -35,10 +38,10 @@ _STAGES = {
 
 @dataclass(frozen=True)
 class Rate:
-    """``statements`` in ``measured_s`` seconds. Without any, ``outcome`` says why there are none."""
+    """``count`` in ``measured_s`` seconds. Without any, ``outcome`` says why there are none."""
 
     outcome: AttemptOutcome
-    statements: int = 0
+    count: int = 0
     measured_s: float = 0.0
 
     @property
@@ -49,7 +52,7 @@ class Rate:
     def per_s(self) -> float:
         if self.measured_s <= 0:
             return 0.0
-        return (self.statements + (0.5 if self.statements < FEW else 0.0)) / self.measured_s
+        return (self.count + (0.5 if self.count < FEW else 0.0)) / self.measured_s
 
     @property
     def log(self) -> float:
@@ -59,7 +62,7 @@ class Rate:
     @property
     def count_variance(self) -> float:
         """Of ``log``, from the count alone."""
-        return 1.0 / max(self.statements, 0.5)
+        return 1.0 / max(self.count, 0.5)
 
 
 def outcome_of(record: TrialRecord) -> AttemptOutcome:
@@ -93,11 +96,19 @@ def reason_of(record: TrialRecord) -> str | None:
     return not_served(record.load) or ("no statement was finished" if record.load.statements == 0 else None)
 
 
-def rate_of(record: TrialRecord) -> Rate:
+def rate_of(record: TrialRecord, counted: Counted = Counted.STATEMENTS) -> Rate:
     load = record.load
     if load is None:
         return Rate(outcome_of(record))
-    return Rate(outcome_of(record), load.statements, load.measured_s)
+    count = load.statements if counted is Counted.STATEMENTS else load.transactions
+    return Rate(outcome_of(record), count, load.measured_s)
+
+
+def counted_by(records: Iterable[TrialRecord]) -> Counted:
+    """Transactions where each of these trials committed enough of them, else statements."""
+    loads = [one.load for one in records]
+    is_enough = all(load is not None and load.transactions >= COMMITS_MIN for load in loads)
+    return Counted.TRANSACTIONS if loads and is_enough else Counted.STATEMENTS
 
 
 def deviation_of(groups: Sequence[Sequence[Rate]]) -> float:

@@ -49,7 +49,8 @@ def search(plan: SearchPlan, aim: Aim, *, seed: int, within_s: float = RULE_S) -
     values = log_ratios(blocks, CHANGED, BASE)
     return Search(
         aim=aim,
-        base_statements_per_s=math.exp(climb.base_log) if climb.steps or climb.base_log else 0.0,
+        counted=ledger.counted,
+        base_per_s=math.exp(climb.base_log) if climb.steps or climb.base_log else 0.0,
         settings=final.added,
         effect=effect_of(values) if values else None,
         steps=tuple(climb.steps),
