@@ -186,6 +186,13 @@ class SearchPlan:
             return None
         return next((self._guard.breach(one, self._base_record) for one in block.records.values()), None)
 
+    def _is_step(self, block: Block, *rates: Rate) -> tuple[bool, str | None]:
+        """Whether this is kept; where it is better and may not be, the guard that forbids it."""
+        if not self._is_better(*rates):
+            return False, None
+        breach = self._breach(block)
+        return breach is None, breach
+
     def _note(
         self,
         block: Block,
@@ -249,15 +256,13 @@ class SearchPlan:
             yield from self._refresh()
         more = {name: value for level in group for name, value in level.settings.items()}
         rate, block = yield from self._try(more)
-        breach = self._breach(block) if self._is_better(rate) else None
-        better = self._is_better(rate) and breach is None
+        better, breach = self._is_step(block, rate)
         if breach is not None:
             self.climb.by_guard.append(f"{', '.join(f'{n} = {v}' for n, v in more.items())}: {breach}")
         if len(group) == 1:
             if breach is None and self._may_be_better(rate):
                 again, block = yield from self._try(more)
-                breach = self._breach(block) if self._is_better(rate, again) else None
-                better = self._is_better(rate, again) and breach is None
+                better, breach = self._is_step(block, rate, again)
                 rate = again if again.is_measured else rate
             self._note(block, rate, more, accepted=better, reason=breach)
             if better:
@@ -298,8 +303,7 @@ class SearchPlan:
                 return
             more = {**level.settings, level.setting: middle}
             rate, block = yield from self._try(more)
-            breach = self._breach(block) if self._is_better(rate) else None
-            better = self._is_better(rate) and breach is None
+            better, breach = self._is_step(block, rate)
             self._note(block, rate, more, accepted=better, reason=breach)
             if better:
                 self.climb.added |= more
