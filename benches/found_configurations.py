@@ -31,6 +31,8 @@ P99 = "1.5x"
 WORKLOADS = {
     "tpcc": ("--tpcc", "--warehouses", "4"),
     "pgbench": ("--script", "builtin:tpcb-like", "-s", "10", "-c", "10", "-j", "2"),
+    #: Larger than the default shared buffers; nearly every transaction is the first one on its page since a checkpoint.
+    "pgbench-large": ("--script", "builtin:tpcb-like", "-s", "100", "-c", "10", "-j", "2"),
 }
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.trial import TrialRecord
 from pgclinic.pg.values import parse_integer
+from pgclinic.stats.summary import mean
 
 _PAGE_BYTES = 8192
 _BUFFERS_DEFAULT = "128MB"
@@ -18,15 +21,23 @@ class Guard:
     p99_times: float | None = None
     memory_bytes: float | None = None
 
-    def breach(self, record: TrialRecord, base: TrialRecord) -> str | None:
-        """Why this trial is not allowed, in figures; None where it is."""
-        before, after = p99_us(base), p99_us(record)
+    def breach(self, records: Sequence[TrialRecord], bases: Sequence[TrialRecord]) -> str | None:
+        """Why the configuration of these trials is not allowed, in figures; None where it is.
+
+        The tail of one short trial is noise, so the geometric means of all trials of each are compared.
+        """
+        before, after = _typical_p99_us(bases), _typical_p99_us(records)
         if self.p99_times is not None and before and after and after > self.p99_times * before:
             return f"p99 latency {after / before:.2f} times that of the base"
-        used = memory_bytes(record)
+        used = max((seen for one in records if (seen := memory_bytes(one)) is not None), default=None)
         if self.memory_bytes is not None and used is not None and used > self.memory_bytes:
             return f"{used / 2**20:,.0f} MB of memory"
         return None
+
+
+def _typical_p99_us(records: Sequence[TrialRecord]) -> float | None:
+    logs = [math.log(seen) for one in records if (seen := p99_us(one))]
+    return math.exp(mean(logs)) if logs else None
 
 
 def p99_us(record: TrialRecord) -> float | None:

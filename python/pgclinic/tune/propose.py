@@ -1,9 +1,10 @@
 """Search: the slowest or fastest configuration, by adding values to the best so far in the order of the prior.
 
 The first values are tried one at a time, later ones in groups. A group that fails or improves is halved, one that does
-neither is dropped whole. A number with which clients fail is moved towards the base until they do not. At the end every
-setting is taken out once, what was refused is tried again, and for the best each number is tried far up and down and
-then near where it was best. A trial ends as soon as its count says on which side of the best so far it lies.
+neither is dropped whole. What may be better is tried again, for the best as often as it takes to tell a few percent,
+and the best so far with it. A number with which clients fail is moved towards the base until they do not. At the end
+every setting is taken out once, what was refused is tried again, and for the best each number is tried far up and down
+and then near where it was best. A trial ends as soon as its count says on which side of the best so far it lies.
 """
 
 from __future__ import annotations
@@ -21,20 +22,23 @@ from pgclinic.stats.summary import mean
 from pgclinic.tune.ask import Ask
 from pgclinic.tune.difference import BASE
 from pgclinic.tune.guard import Guard
-from pgclinic.tune.ledger import COUNT_WANTED, Block, Ledger
+from pgclinic.tune.ledger import Block, Ledger
 from pgclinic.tune.nearer import value_between
-from pgclinic.tune.rate import Rate, counted_by, reason_of, variation_of
+from pgclinic.tune.rate import Rate, counted_by, pooled, reason_of, variation_of
 
 #: So many of the first values are tried one at a time, all others so many at once.
 SINGLE = 15
 GROUP = 8
-#: Better by less than this is no step.
-STEP_MIN = math.log(1.07)
+#: Better by less than this is no step. The slowest configurations are slower by decades, the fastest by percents.
+STEP_MIN = {Aim.WORST: math.log(1.07), Aim.BEST: math.log(1.04)}
+#: So many times more is tried what may be a step.
+AGAIN = {Aim.WORST: 1, Aim.BEST: 4}
 _ERRORS = 2.0
 _FEW = 40
-#: The best so far is measured again after so many trials, as machines drift.
+#: The best so far is measured again after so many trials, as machines drift, so that no more than the last few count.
 _REFRESH = 12
-_BASES = 3
+_BEST_TRIALS = 4
+_BASES = {Aim.WORST: 3, Aim.BEST: 5}
 #: A number with which clients cannot work is moved towards the base so many times at most.
 _NEARER = 5
 #: Of the budget, for adding; then for taking out and trying again; for moving numbers; the rest is for blocks and
@@ -52,8 +56,10 @@ class Climb:
 
     added: dict[str, str] = field(default_factory=dict)
     log: float = 0.0
-    #: Of ``log``, from the count that it is from.
-    count_variance: float = 0.0
+    #: Of ``log``, from the trials and the counts that it is from.
+    variance: float = 0.0
+    #: How many configurations were the best so far.
+    number: int = 0
     base_log: float = 0.0
     steps: list[SearchStep] = field(default_factory=list)
     since_measured: int = 0
@@ -85,8 +91,8 @@ class SearchPlan:
         self._catalog = catalog
         self._guard = guard or Guard()
         self._sign = -1.0 if aim is Aim.WORST else 1.0
+        self._step_min, self._again, self._bases = STEP_MIN[aim], AGAIN[aim], _BASES[aim]
         self._base = dict(ledger.base.settings)
-        self._base_record: TrialRecord | None = None
         self._variation = 0.3
         self._is_last_pass = False
 
@@ -104,10 +110,9 @@ class SearchPlan:
     # The base, and the best so far
 
     def _measure_base(self) -> Generator[Ask, tuple[TrialRecord, ...], bool]:
-        for _ in range(_BASES):
+        for _ in range(self._bases):
             block = yield from self.ledger.block({BASE: self._base})
             if block.is_measured(BASE):
-                self._base_record = block.records[BASE]
                 self._variation = variation_of(block.records[BASE])
         if self._sign > 0:
             # The slowest configurations hardly commit; the fastest may be those with which fewer transactions fail.
@@ -116,32 +121,40 @@ class SearchPlan:
         if not logs:
             return False
         self.climb.base_log = self.climb.log = mean(logs)
+        self.climb.variance = self._deviation**2 / len(logs)
         if self.climb.added:
             start = self.climb.added
             self.climb.added = {}
             rate, block = yield from self._try(start)
             self._note(block, rate, start, accepted=rate.is_measured)
             if rate.is_measured:
-                self.climb.added, self.climb.log = dict(start), rate.log
+                self.climb.added = dict(start)
                 yield from self._refresh()
         return True
 
     @property
     def _deviation(self) -> float:
-        return self.ledger.deviation(BASE, "best")
+        """From trial to trial of one configuration: the base, and each that was the best."""
+        return self.ledger.deviation(BASE, *(f"best {number}" for number in range(self.climb.number + 1)))
 
     def _refresh(self) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """The best so far once more, so that its rate is not the luckiest of all that were tried."""
         self.climb.since_measured = 0
         settings = {**self._base, **self.climb.added}
-        block = yield from self.ledger.block({"best": settings}, measure_s=self._measure_s)
-        rate = block.rates["best"]
+        name = f"best {self.climb.number}"
+        block = yield from self.ledger.block({name: settings}, measure_s=self._measure_s)
+        rate = block.rates[name]
         if rate.is_measured:
-            # The mean of both counts, each with its weight.
-            before, now = 1.0 / max(self.climb.count_variance, 1e-9), 1.0 / max(rate.count_variance, 1e-9)
-            before, now = min(before, COUNT_WANTED), min(now, COUNT_WANTED)
-            self.climb.log = (self.climb.log * before + rate.log * now) / (before + now)
-            self.climb.count_variance = 1.0 / (before + now)
+            deviation = self._deviation
+            now = self._variance(rate, deviation=deviation)
+            before = max(self.climb.variance, deviation**2 / _BEST_TRIALS)
+            self.climb.log = (self.climb.log * now + rate.log * before) / (now + before)
+            self.climb.variance = now * before / (now + before)
+
+    def _variance(self, *rates: Rate, deviation: float | None = None) -> float:
+        """Of the mean of their logarithms: trials vary, and counts."""
+        deviation = self._deviation if deviation is None else deviation
+        return (deviation**2 + mean([rate.count_variance for rate in rates])) / len(rates)
 
     @property
     def _measure_s(self) -> float:
@@ -150,10 +163,14 @@ class SearchPlan:
 
     # Trying and judging
 
-    def _try(self, more: Mapping[str, str]) -> Generator[Ask, tuple[TrialRecord, ...], tuple[Rate, Block]]:
+    def _try(
+        self, more: Mapping[str, str], *, without: str | None = None
+    ) -> Generator[Ask, tuple[TrialRecord, ...], tuple[Rate, Block]]:
+        """A trial of the best so far with these settings, or without one of its own."""
         name = f"candidate {len(self.climb.steps) + 1}"
         stop = StopRule(reference=math.exp(self.climb.log), variation=self._variation, counted=self.ledger.counted)
-        settings = {**self._base, **self.climb.added, **more}
+        kept = {one: value for one, value in self.climb.added.items() if one != without}
+        settings = {**self._base, **kept, **more}
         block = yield from self.ledger.block({name: settings}, measure_s=self._measure_s, stop=stop)
         self.climb.since_measured += 1
         return block.rates[name], block
@@ -162,35 +179,34 @@ class SearchPlan:
         """Than the best so far. A trial that was stopped early was so because it is sure."""
         if not all(rate.is_measured for rate in rates):
             return False
-        needed = STEP_MIN
+        needed = self._step_min
         if any(rate.outcome is AttemptOutcome.DONE for rate in rates):
-            needed = max(STEP_MIN, _ERRORS * self._error(*rates))
+            needed = max(self._step_min, _ERRORS * self._error(*rates))
         return self._gain(*rates) > needed
 
-    def _may_be_better(self, rate: Rate) -> bool:
-        """Neither better nor no better for sure: once more would tell."""
-        if rate.outcome is not AttemptOutcome.DONE or self._is_better(rate):
+    def _may_be_better(self, *rates: Rate) -> bool:
+        """Neither better nor no better for sure: once more may tell."""
+        if any(rate.outcome is not AttemptOutcome.DONE for rate in rates) or self._is_better(*rates):
             return False
-        return self._gain(rate) > max(STEP_MIN / 2, _ERRORS / 2 * self._error(rate))
+        return self._gain(*rates) > max(self._step_min / 2, _ERRORS / 2 * self._error(*rates))
 
     def _gain(self, *rates: Rate) -> float:
         return self._sign * (mean([rate.log for rate in rates]) - self.climb.log)
 
     def _error(self, *rates: Rate) -> float:
-        """Of the gain: both trials vary, and both counts."""
-        own = (self._deviation**2 + mean([rate.count_variance for rate in rates])) / len(rates)
-        return math.sqrt(own + self._deviation**2 + self.climb.count_variance)
+        """Of the gain."""
+        return math.sqrt(self._variance(*rates) + self.climb.variance)
 
-    def _breach(self, block: Block) -> str | None:
-        if self._base_record is None:
-            return None
-        return next((self._guard.breach(one, self._base_record) for one in block.records.values()), None)
+    def _breach(self, *blocks: Block) -> str | None:
+        """Which guard forbids the configuration that these blocks measured."""
+        bases = [one.records[BASE] for one in self.ledger.blocks if BASE in one.records]
+        return self._guard.breach([record for block in blocks for record in block.records.values()], bases)
 
-    def _is_step(self, block: Block, *rates: Rate) -> tuple[bool, str | None]:
+    def _is_step(self, blocks: Sequence[Block], rates: Sequence[Rate]) -> tuple[bool, str | None]:
         """Whether this is kept; where it is better and may not be, the guard that forbids it."""
         if not self._is_better(*rates):
             return False, None
-        breach = self._breach(block)
+        breach = self._breach(*blocks)
         return breach is None, breach
 
     def _note(
@@ -200,12 +216,15 @@ class SearchPlan:
         added: Mapping[str, str],
         *,
         accepted: bool,
+        times: int = 1,
         removed: tuple[str, ...] = (),
         reason: str | None = None,
     ) -> None:
+        """``rate`` is that of so many trials; ``block`` has the last of them."""
         record = next(iter(block.records.values()))
         if accepted:
-            self.climb.log, self.climb.count_variance = rate.log, rate.count_variance
+            self.climb.log, self.climb.variance = rate.log, self._variance(rate) / times
+            self.climb.number += 1
         self.climb.steps.append(
             SearchStep(
                 trial=record.spec.number,
@@ -256,15 +275,21 @@ class SearchPlan:
             yield from self._refresh()
         more = {name: value for level in group for name, value in level.settings.items()}
         rate, block = yield from self._try(more)
-        better, breach = self._is_step(block, rate)
+        blocks, rates = [block], [rate]
+        better, breach = self._is_step(blocks, rates)
+        while len(group) == 1 and breach is None and len(rates) <= self._again and self._may_be_better(*rates):
+            if len(rates) > 1:
+                yield from self._refresh()
+            rate, block = yield from self._try(more)
+            blocks, rates = [*blocks, block], [*rates, rate]
+            better, breach = self._is_step(blocks, rates)
         if breach is not None:
             self.climb.by_guard.append(f"{', '.join(f'{n} = {v}' for n, v in more.items())}: {breach}")
         if len(group) == 1:
-            if breach is None and self._may_be_better(rate):
-                again, block = yield from self._try(more)
-                better, breach = self._is_step(block, rate, again)
-                rate = again if again.is_measured else rate
-            self._note(block, rate, more, accepted=better, reason=breach)
+            # The first one was chosen for being high: what followed says how high it is.
+            later = rates[1:] or rates
+            rate = pooled(later) if all(one.is_measured for one in later) else rate
+            self._note(block, rate, more, accepted=better, times=len(later), reason=breach)
             if better:
                 self.climb.added |= more
                 yield from self._count_again(rate)
@@ -303,7 +328,7 @@ class SearchPlan:
                 return
             more = {**level.settings, level.setting: middle}
             rate, block = yield from self._try(more)
-            better, breach = self._is_step(block, rate)
+            better, breach = self._is_step([block], [rate])
             self._note(block, rate, more, accepted=better, reason=breach)
             if better:
                 self.climb.added |= more
@@ -341,13 +366,23 @@ class SearchPlan:
         for name in list(self.climb.added):
             if not self._has_time(REVERT_SHARE):
                 return
-            kept = {one: value for one, value in self.climb.added.items() if one != name}
-            whole, self.climb.added = self.climb.added, kept
-            rate, block = yield from self._try({})
-            loses = not rate.is_measured or self._sign * (rate.log - self.climb.log) < -STEP_MIN / 2
-            if loses:
-                self.climb.added = whole
-            self._note(block, rate, {}, accepted=not loses, removed=(name,))
+            rate, block = yield from self._try({}, without=name)
+            rates = [rate]
+            while len(rates) < self._again and self._may_be_needed(*rates):
+                yield from self._refresh()
+                rate, block = yield from self._try({}, without=name)
+                rates.append(rate)
+            loses = not rate.is_measured or self._gain(*rates) < -self._step_min / 2
+            rate = rate if loses else pooled(rates)
+            self._note(block, rate, {}, accepted=not loses, times=len(rates), removed=(name,))
+            if not loses:
+                del self.climb.added[name]
+
+    def _may_be_needed(self, *rates: Rate) -> bool:
+        """Whether it cannot be told yet if leaving a setting out loses anything."""
+        if any(rate.outcome is not AttemptOutcome.DONE for rate in rates):
+            return False
+        return abs(self._gain(*rates) + self._step_min / 2) < self._error(*rates)
 
     # Moving numbers, for the best alone
 

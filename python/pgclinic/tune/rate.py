@@ -104,6 +104,12 @@ def rate_of(record: TrialRecord, counted: Counted = Counted.STATEMENTS) -> Rate:
     return Rate(outcome_of(record), count, load.measured_s)
 
 
+def pooled(rates: Sequence[Rate]) -> Rate:
+    """The rate of several trials of one configuration, all of them measured."""
+    outcome = AttemptOutcome.DONE if any(one.outcome is AttemptOutcome.DONE for one in rates) else rates[0].outcome
+    return Rate(outcome, sum(one.count for one in rates), math.fsum(one.measured_s for one in rates))
+
+
 def counted_by(records: Iterable[TrialRecord]) -> Counted:
     """Transactions where each of these trials committed enough of them, else statements."""
     loads = [one.load for one in records]
