@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fixtures.surrogate import SimulatedServer, arm, drive
-from pgclinic.model.trial import ServerSpec
+from pgclinic.model.trial import Counted, ServerSpec
 from pgclinic.model.tuning import ArmAsked, Bisect, BisectWord
 from pgclinic.tune.bisect import Bisection, first_places
 from pgclinic.tune.ledger import Ledger, Limits
@@ -57,6 +57,25 @@ def test_a_minor_release_is_found_between_major_ones() -> None:
     assert where(found) == [("13.23", "14.0"), ("15.6", "15.7")]
     assert all(one.neighbours for one in found.changes)
     assert len(found.releases) < len(MINORS)
+
+
+def test_a_release_in_which_fewer_transactions_fail_is_found_by_its_commits() -> None:
+    """Both finish as many statements a second; of one release that does not start nothing is counted."""
+    arms = [ArmAsked(name=name, settings={}, server=ServerSpec(version=name)) for name in MAJORS]
+    committed = {name: 0.4 if name < "15" else 0.8 for name in MAJORS}
+
+    def decades(_: Mapping[str, str], server: ServerSpec) -> float | None:
+        return None if server.version == "17.7" else 4.0
+
+    server = SimulatedServer(
+        decades, deviation=0.03, per_transaction=5, committed=lambda _, server: committed[server.version or ""]
+    )
+    ledger = Ledger(arm(), Limits(budget_s=7200.0, measure_s=3.0))
+    majors = [int(name.partition(".")[0]) for name in MAJORS]
+    found, _ = drive(lambda: Bisection(arms, majors, ledger).run(), server)
+    assert found is not None
+    assert found.counted is Counted.TRANSACTIONS
+    assert where(found) == [("14.20", "15.15")]
 
 
 def test_equal_releases_are_called_so() -> None:

@@ -134,7 +134,7 @@ def test_the_best_is_by_commits_and_the_worst_by_statements(aim: Aim, found: dic
     def rate(chosen: Mapping[str, str], _: object) -> float:
         return 4.0 - 0.5 * ("busy" in chosen)
 
-    server = SimulatedServer(rate, per_transaction=5, committed=lambda chosen: 0.9 if "kind" in chosen else 0.4)
+    server = SimulatedServer(rate, per_transaction=5, committed=lambda chosen, _: 0.9 if "kind" in chosen else 0.4)
 
     def strategy():  # type: ignore[no-untyped-def]
         ledger = Ledger(arm(), Limits(budget_s=2000.0, measure_s=3.0))

@@ -258,7 +258,7 @@ class ReleaseMeasured(Record):
     """One release: its statements per second, and its ratio to the first release of the list, by blocks."""
 
     version: str
-    statements_per_s: float
+    rate_per_s: float
     against_first: Effect
     blocks: int
     failure: str | None = None
@@ -298,7 +298,7 @@ class Bisect(Record, tag="bisect", tag_field="kind"):
     """In which releases performance changed. ``margin`` is the effect below which releases count as equal.
 
     ``undecided`` are neighbouring releases that the budget did not tell apart. ``comparisons`` is the number of
-    looks that share the 5 % error.
+    looks that share the 5 % error. Rates and ratios are of what is ``counted``.
     """
 
     word: BisectWord
@@ -310,5 +310,6 @@ class Bisect(Record, tag="bisect", tag_field="kind"):
     margin: float = 0.05
     trials: int = 0
     spent_s: float = 0.0
+    counted: Counted = Counted.STATEMENTS
     is_complete: bool = True
     format: int = 1

@@ -252,7 +252,7 @@ def change_words(change: ChangeFound) -> str:
 
 
 def release_rows(found: Bisect) -> list[tuple[str, ...]]:
-    """Version, statements per second, ratio to the first one with limits, p99, buffer hits."""
+    """Version, what was counted per second, ratio to the first one with limits, p99, buffer hits."""
     rows: list[tuple[str, ...]] = []
     for one in found.releases:
         if one.failure is not None:
@@ -263,7 +263,7 @@ def release_rows(found: Bisect) -> list[tuple[str, ...]]:
         rows.append(
             (
                 one.version,
-                f"{number(one.statements_per_s)} statements/s",
+                f"{number(one.rate_per_s)} {found.counted.value}/s",
                 f"{times(effect.ratio)}{f' ({limits})' if limits else ''}",
                 f"p99 {number(one.p99_us / 1000)} ms" if one.p99_us is not None else "",
                 f"{number(one.buffer_hits_per_transaction)} hits/txn"

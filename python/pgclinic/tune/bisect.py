@@ -20,7 +20,7 @@ from pgclinic.tune.ask import Ask, Strategy
 from pgclinic.tune.assay import effect_of
 from pgclinic.tune.guard import p99_us
 from pgclinic.tune.ledger import Block, Ledger, interval_of, log_ratios
-from pgclinic.tune.rate import reason_of
+from pgclinic.tune.rate import counted_by, reason_of
 
 #: Releases that run in one block.
 TOGETHER = 8
@@ -95,6 +95,11 @@ class Bisection:
         reserve_s = 0.0 if is_all or self.stages else (1.0 - _FIRST_SHARE) * self._ledger.limits.budget_s
         while len(blocks) < most:
             blocks.append((yield from self._ledger.block_of(arms)))
+            if self._ledger.trials == len(arms):
+                # The first block of all says what there is enough of in every release that works.
+                first = blocks[0]
+                self._ledger.count(counted_by(one for name, one in first.records.items() if first.is_measured(name)))
+                blocks = self._ledger.blocks[:]
             stage = Stage(tuple(places), tuple(blocks))
             if len(blocks) < _BLOCKS_MIN:
                 continue
@@ -137,6 +142,7 @@ class Bisection:
             changes=changes,
             undecided=tuple(one for one in undecided if one not in known),
             comparisons=self.comparisons,
+            counted=self._ledger.counted,
             margin=math.exp(NULL_EFFECT) - 1.0,
             trials=self._ledger.trials,
             spent_s=self._ledger.spent_s,
@@ -194,7 +200,7 @@ class Bisection:
         failed = next((reason_of(block.records[name]) for block in stage.blocks if not block.is_measured(name)), None)
         return ReleaseMeasured(
             version=name,
-            statements_per_s=math.exp(mean([block.rates[name].log for block in own])) if own else 0.0,
+            rate_per_s=math.exp(mean([block.rates[name].log for block in own])) if own else 0.0,
             against_first=effect,
             blocks=len(own),
             failure=None if own else failed or "nothing was measured",

@@ -128,9 +128,10 @@ class Ledger:
         logs = [block.rates[name].log for block in self.blocks if name in block.rates and block.is_measured(name)]
         return self.measure_s(mean(logs)) if logs else self.limits.measure_s
 
-    def deviation(self, *names: str) -> float:
-        """From trial to trial, from all that these arms gave."""
-        return deviation_of([[block.rates[name] for block in self.blocks if name in block.rates] for name in names])
+    def deviation(self, *names: str, typical: bool = False) -> float:
+        """From trial to trial, from all that these arms gave; see ``deviation_of``."""
+        groups = [[block.rates[name] for block in self.blocks if name in block.rates] for name in names]
+        return deviation_of(groups, typical=typical)
 
 
 def log_ratios(blocks: Sequence[Block], name: str, control: str) -> list[float]:

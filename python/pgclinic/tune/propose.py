@@ -18,7 +18,7 @@ from pgclinic.errors import UsageError
 from pgclinic.model.trial import StopRule, TrialRecord
 from pgclinic.model.tuning import Aim, AttemptOutcome, Level, SearchStep
 from pgclinic.pg.catalog import SettingsCatalog, checked_settings
-from pgclinic.stats.summary import mean
+from pgclinic.stats.summary import mean, median
 from pgclinic.tune.ask import Ask
 from pgclinic.tune.difference import BASE
 from pgclinic.tune.guard import Guard
@@ -120,7 +120,7 @@ class SearchPlan:
         logs = [block.rates[BASE].log for block in self.ledger.blocks if block.is_measured(BASE)]
         if not logs:
             return False
-        self.climb.base_log = self.climb.log = mean(logs)
+        self.climb.base_log = self.climb.log = median(logs)
         self.climb.variance = self._deviation**2 / len(logs)
         if self.climb.added:
             start = self.climb.added
@@ -134,8 +134,12 @@ class SearchPlan:
 
     @property
     def _deviation(self) -> float:
-        """From trial to trial of one configuration: the base, and each that was the best."""
-        return self.ledger.deviation(BASE, *(f"best {number}" for number in range(self.climb.number + 1)))
+        """From trial to trial of one configuration: the base, and each that was the best.
+
+        A trial that stalls looks like a slow configuration, never like a fast one.
+        """
+        names = (BASE, *(f"best {number}" for number in range(self.climb.number + 1)))
+        return self.ledger.deviation(*names, typical=self._sign > 0)
 
     def _refresh(self) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """The best so far once more, so that its rate is not the luckiest of all that were tried."""
@@ -277,7 +281,8 @@ class SearchPlan:
         rate, block = yield from self._try(more)
         blocks, rates = [block], [rate]
         better, breach = self._is_step(blocks, rates)
-        while len(group) == 1 and breach is None and len(rates) <= self._again and self._may_be_better(*rates):
+        is_worth_more = len(group) == 1 or self._sign > 0
+        while is_worth_more and breach is None and len(rates) <= self._again and self._may_be_better(*rates):
             if len(rates) > 1:
                 yield from self._refresh()
             rate, block = yield from self._try(more)
@@ -285,10 +290,10 @@ class SearchPlan:
             better, breach = self._is_step(blocks, rates)
         if breach is not None:
             self.climb.by_guard.append(f"{', '.join(f'{n} = {v}' for n, v in more.items())}: {breach}")
+        # The first one was chosen for being high: what followed says how high it is.
+        later = rates[1:] or rates
+        rate = pooled(later) if all(one.is_measured for one in later) else rate
         if len(group) == 1:
-            # The first one was chosen for being high: what followed says how high it is.
-            later = rates[1:] or rates
-            rate = pooled(later) if all(one.is_measured for one in later) else rate
             self._note(block, rate, more, accepted=better, times=len(later), reason=breach)
             if better:
                 self.climb.added |= more

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pgclinic.model.load import LoadResult
 from pgclinic.model.trial import Counted, TrialOutcome, TrialRecord, TrialStage
 from pgclinic.model.tuning import AttemptOutcome
-from pgclinic.stats.summary import mean, standard_deviation
+from pgclinic.stats.summary import mean, median, standard_deviation
 
 #: To a count below this half a one is added, so that none at all is a rate too.
 FEW = 30
@@ -28,6 +28,8 @@ NOT_SERVED_SHARE = 0.05
 #: operator's or a time-out's intervention, the system, itself. Conflicts between transactions (40) and what a script's
 #: own data leads to (22, 23, 42, P0) happen on the base as well, and are part of the workload.
 _NOT_SERVED = ("08", "25", "53", "54", "55", "57", "58", "F0", "XX")
+#: What makes the median absolute deviation of so many normal values unbiased.
+_MAD_SMALL = (1.0, 1.0, 1.196, 1.495, 1.363, 1.206, 1.2, 1.14, 1.129, 1.107)
 _NO_SESSION = ("connection", "protocol")
 _STAGES = {
     TrialStage.SETTINGS: AttemptOutcome.REJECTED,
@@ -117,21 +119,31 @@ def counted_by(records: Iterable[TrialRecord]) -> Counted:
     return Counted.TRANSACTIONS if loads and is_enough else Counted.STATEMENTS
 
 
-def deviation_of(groups: Sequence[Sequence[Rate]]) -> float:
+def deviation_of(groups: Sequence[Sequence[Rate]], *, typical: bool = False) -> float:
     """The standard deviation of the logarithm from trial to trial, without what counting itself adds.
 
     Each group has trials of one configuration; those of all are pooled. Within bounds: a few trials cannot say that a
-    machine has no noise, nor that it has nothing else.
+    machine has no noise, nor that it has nothing else. ``typical`` is of those trials that did not stall: from the
+    median absolute deviation, which one in five does not move.
     """
+    spread = _typical_deviation if typical else standard_deviation
     squares, freedom = 0.0, 0
     for group in groups:
         logs = [one.log for one in group if one.is_measured]
         if len(logs) > 1:
             counted = mean([one.count_variance for one in group if one.is_measured])
-            squares += max(standard_deviation(logs) ** 2 - counted, 0.0) * (len(logs) - 1)
+            squares += max(spread(logs) ** 2 - counted, 0.0) * (len(logs) - 1)
             freedom += len(logs) - 1
     seen = math.sqrt(squares / freedom) if freedom else DEVIATION_MAX / 5
     return min(max(seen, DEVIATION_MIN), DEVIATION_MAX)
+
+
+def _typical_deviation(values: Sequence[float]) -> float:
+    """Of two or more. Factors for small samples: Croux and Rousseeuw, 1992, Time-efficient algorithms."""
+    centre = median(values)
+    size = len(values)
+    small = _MAD_SMALL[size] if size < len(_MAD_SMALL) else size / (size - 0.8)
+    return small * 1.4826 * median([abs(one - centre) for one in values])
 
 
 def variation_of(record: TrialRecord) -> float:
