@@ -1,0 +1,56 @@
+"""What a faster configuration may not cost."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from fixtures.records import global_counters, histogram, load_result, trial_spec
+from fixtures.surrogate import SimulatedServer
+from pgclinic.model.trial import TrialOutcome, TrialRecord
+from pgclinic.model.tuning import AttemptOutcome
+from pgclinic.tune.guard import Guard
+from pgclinic.tune.rate import Rate, deviation_of
+
+STUDY = global_counters()
+
+
+def record(p99_us: float) -> TrialRecord:
+    """A trial whose tail is five times its middle."""
+    return TrialRecord(
+        spec=trial_spec(STUDY, 1, 1, "free"),
+        outcome=TrialOutcome.DONE,
+        started_epoch_us=1,
+        elapsed_s=4.0,
+        load=replace(load_result([1000.0] * 3), latency=histogram(3000, p99_us / 5)),
+    )
+
+
+def test_a_single_long_tail_forbids_nothing_that_all_trials_together_allow() -> None:
+    guard, bases = Guard(p99_times=1.1), [record(one) for one in (5000.0, 5500.0, 4600.0)]
+    assert guard.breach([record(6500.0), record(4800.0), record(5000.0)], bases) is None
+    assert guard.breach([record(6500.0)], bases) == "p99 latency 1.29 times that of the base"
+    assert guard.breach([record(6500.0), record(6000.0), record(6300.0)], bases) is not None
+
+
+def test_without_a_limit_or_a_base_nothing_is_forbidden() -> None:
+    assert Guard().breach([record(9e6)], [record(10.0)]) is None
+    assert Guard(p99_times=1.1).breach([record(9e6)], []) is None
+
+
+def test_one_stalled_trial_does_not_make_a_machine_noisy() -> None:
+    """As of 423, 309, 429, 427 and 437 TPS, seen on TPC-C: nothing under 1.2 times was a step after them."""
+    rates = [Rate(AttemptOutcome.DONE, count=3 * tps * 100, measured_s=3.0) for tps in (423, 309, 429, 427, 437)]
+    assert deviation_of([rates]) > 0.13
+    assert deviation_of([rates], typical=True) < 0.04
+
+
+def test_the_typical_deviation_of_even_noise_is_the_standard_deviation() -> None:
+    """Of 400 groups of five, each from a server whose trials differ by 5 %."""
+    server = SimulatedServer(lambda *_: 5.0, seed=3, deviation=0.05)
+    spec = replace(trial_spec(STUDY, 1, 1, "free"), stop=None)
+    groups = []
+    for _ in range(400):
+        loads = [server.trial(spec).load for _ in range(5)]
+        groups.append([Rate(AttemptOutcome.DONE, one.statements, one.measured_s) for one in loads if one is not None])
+    assert 0.045 < deviation_of(groups) < 0.055
+    assert 0.045 < deviation_of(groups, typical=True) < 0.065
