@@ -29,16 +29,11 @@ from pgclinic.tune.rate import Rate, counted_by, pooled, reason_of, variation_of
 #: So many of the first values are tried one at a time, all others so many at once.
 SINGLE = 15
 GROUP = 8
-#: Better by less than this is no step. The slowest configurations are slower by decades, the fastest by percents.
-STEP_MIN = {Aim.WORST: math.log(1.07), Aim.BEST: math.log(1.04)}
-#: So many times more is tried what may be a step.
-AGAIN = {Aim.WORST: 1, Aim.BEST: 4}
 _ERRORS = 2.0
 _FEW = 40
 #: The best so far is measured again after so many trials, as machines drift, so that no more than the last few count.
 _REFRESH = 12
 _BEST_TRIALS = 4
-_BASES = {Aim.WORST: 3, Aim.BEST: 5}
 #: A number with which clients cannot work is moved towards the base so many times at most.
 _NEARER = 5
 #: Of the budget, for adding; then for taking out and trying again; for moving numbers; the rest is for blocks and
@@ -48,6 +43,28 @@ CLIMB_SHARE, REVERT_SHARE, MOVE_SHARE = 0.6, 0.72, 0.82
 MOVES = ((6.0, 1 / 6), (2.0, 0.5))
 #: A move counts from so many standard errors on; the best of several was lucky as well as good.
 _MOVE_ERRORS, LUCK = 1.0, 0.8
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How small a step a search looks for: the slowest configurations are slower by decades, the fastest by percents.
+
+    Better by less than ``step_min``, a logarithm, is no step. ``again`` is how many times more is tried what may be
+    one, groups too where ``groups_again``; ``bases`` how many trials of the base come first. ``typical`` leaves stalled
+    trials out of how far trials usually lie apart: a stall looks like a slow configuration, never like a fast one.
+    """
+
+    step_min: float
+    again: int
+    bases: int
+    groups_again: bool
+    typical: bool
+
+
+PACES = {
+    Aim.WORST: Pace(step_min=math.log(1.07), again=1, bases=3, groups_again=False, typical=False),
+    Aim.BEST: Pace(step_min=math.log(1.04), again=4, bases=5, groups_again=True, typical=True),
+}
 
 
 @dataclass
@@ -91,7 +108,7 @@ class SearchPlan:
         self._catalog = catalog
         self._guard = guard or Guard()
         self._sign = -1.0 if aim is Aim.WORST else 1.0
-        self._step_min, self._again, self._bases = STEP_MIN[aim], AGAIN[aim], _BASES[aim]
+        self._pace = PACES[aim]
         self._base = dict(ledger.base.settings)
         self._variation = 0.3
         self._is_last_pass = False
@@ -110,7 +127,7 @@ class SearchPlan:
     # The base, and the best so far
 
     def _measure_base(self) -> Generator[Ask, tuple[TrialRecord, ...], bool]:
-        for _ in range(self._bases):
+        for _ in range(self._pace.bases):
             block = yield from self.ledger.block({BASE: self._base})
             if block.is_measured(BASE):
                 self._variation = variation_of(block.records[BASE])
@@ -134,12 +151,9 @@ class SearchPlan:
 
     @property
     def _deviation(self) -> float:
-        """From trial to trial of one configuration: the base, and each that was the best.
-
-        A trial that stalls looks like a slow configuration, never like a fast one.
-        """
+        """From trial to trial of one configuration: the base, and each that was the best."""
         names = (BASE, *(f"best {number}" for number in range(self.climb.number + 1)))
-        return self.ledger.deviation(*names, typical=self._sign > 0)
+        return self.ledger.deviation(*names, typical=self._pace.typical)
 
     def _refresh(self) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """The best so far once more, so that its rate is not the luckiest of all that were tried."""
@@ -183,16 +197,16 @@ class SearchPlan:
         """Than the best so far. A trial that was stopped early was so because it is sure."""
         if not all(rate.is_measured for rate in rates):
             return False
-        needed = self._step_min
+        needed = self._pace.step_min
         if any(rate.outcome is AttemptOutcome.DONE for rate in rates):
-            needed = max(self._step_min, _ERRORS * self._error(*rates))
+            needed = max(self._pace.step_min, _ERRORS * self._error(*rates))
         return self._gain(*rates) > needed
 
     def _may_be_better(self, *rates: Rate) -> bool:
         """Neither better nor no better for sure: once more may tell."""
         if any(rate.outcome is not AttemptOutcome.DONE for rate in rates) or self._is_better(*rates):
             return False
-        return self._gain(*rates) > max(self._step_min / 2, _ERRORS / 2 * self._error(*rates))
+        return self._gain(*rates) > max(self._pace.step_min / 2, _ERRORS / 2 * self._error(*rates))
 
     def _gain(self, *rates: Rate) -> float:
         return self._sign * (mean([rate.log for rate in rates]) - self.climb.log)
@@ -281,8 +295,8 @@ class SearchPlan:
         rate, block = yield from self._try(more)
         blocks, rates = [block], [rate]
         better, breach = self._is_step(blocks, rates)
-        is_worth_more = len(group) == 1 or self._sign > 0
-        while is_worth_more and breach is None and len(rates) <= self._again and self._may_be_better(*rates):
+        is_worth_more = len(group) == 1 or self._pace.groups_again
+        while is_worth_more and breach is None and len(rates) <= self._pace.again and self._may_be_better(*rates):
             if len(rates) > 1:
                 yield from self._refresh()
             rate, block = yield from self._try(more)
@@ -373,11 +387,11 @@ class SearchPlan:
                 return
             rate, block = yield from self._try({}, without=name)
             rates = [rate]
-            while len(rates) < self._again and self._may_be_needed(*rates):
+            while len(rates) < self._pace.again and self._may_be_needed(*rates):
                 yield from self._refresh()
                 rate, block = yield from self._try({}, without=name)
                 rates.append(rate)
-            loses = not rate.is_measured or self._gain(*rates) < -self._step_min / 2
+            loses = not rate.is_measured or self._gain(*rates) < -self._pace.step_min / 2
             rate = rate if loses else pooled(rates)
             self._note(block, rate, {}, accepted=not loses, times=len(rates), removed=(name,))
             if not loses:
@@ -387,7 +401,7 @@ class SearchPlan:
         """Whether it cannot be told yet if leaving a setting out loses anything."""
         if any(rate.outcome is not AttemptOutcome.DONE for rate in rates):
             return False
-        return abs(self._gain(*rates) + self._step_min / 2) < self._error(*rates)
+        return abs(self._gain(*rates) + self._pace.step_min / 2) < self._error(*rates)
 
     # Moving numbers, for the best alone
 
