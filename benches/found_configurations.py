@@ -112,19 +112,8 @@ def best(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     machine = read_machine()
     rules = pgtune(machine.memory_bytes // 1024, machine.cores, 100)
     load = list(WORKLOADS[options.workload])
-    words = [
-        "search",
-        "--best",
-        "--p99",
-        P99,
-        *load,
-        "--budget",
-        options.budget,
-        "--seed",
-        str(options.seed),
-        "-o",
-        "found.conf",
-    ]
+    words = ["search", "--best", "--p99", P99, *load, "--budget", options.budget]
+    words += ["--seed", str(options.seed), "-o", "found.conf"]
     found = answer(words, folder)
     words = ["compare", *(f"--a=set:{name}={value}" for name, value in rules.items())]
     words += [f"--b=set:{name}={value}" for name, value in found["settings"].items()]

@@ -5,11 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fixtures.records import global_counters, histogram, load_result, trial_spec
-from fixtures.surrogate import SimulatedServer
 from pgclinic.model.trial import TrialOutcome, TrialRecord
-from pgclinic.model.tuning import AttemptOutcome
 from pgclinic.tune.guard import Guard
-from pgclinic.tune.rate import Rate, deviation_of
 
 STUDY = global_counters()
 
@@ -35,22 +32,3 @@ def test_a_single_long_tail_forbids_nothing_that_all_trials_together_allow() -> 
 def test_without_a_limit_or_a_base_nothing_is_forbidden() -> None:
     assert Guard().breach([record(9e6)], [record(10.0)]) is None
     assert Guard(p99_times=1.1).breach([record(9e6)], []) is None
-
-
-def test_one_stalled_trial_does_not_make_a_machine_noisy() -> None:
-    """As of 423, 309, 429, 427 and 437 TPS, seen on TPC-C: nothing under 1.2 times was a step after them."""
-    rates = [Rate(AttemptOutcome.DONE, count=3 * tps * 100, measured_s=3.0) for tps in (423, 309, 429, 427, 437)]
-    assert deviation_of([rates]) > 0.13
-    assert deviation_of([rates], typical=True) < 0.04
-
-
-def test_the_typical_deviation_of_even_noise_is_the_standard_deviation() -> None:
-    """Of 400 groups of five, each from a server whose trials differ by 5 %."""
-    server = SimulatedServer(lambda *_: 5.0, seed=3, deviation=0.05)
-    spec = replace(trial_spec(STUDY, 1, 1, "free"), stop=None)
-    groups = []
-    for _ in range(400):
-        loads = [server.trial(spec).load for _ in range(5)]
-        groups.append([Rate(AttemptOutcome.DONE, one.statements, one.measured_s) for one in loads if one is not None])
-    assert 0.045 < deviation_of(groups) < 0.055
-    assert 0.045 < deviation_of(groups, typical=True) < 0.065

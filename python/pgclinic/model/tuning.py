@@ -255,7 +255,7 @@ class Search(Record, tag="search", tag_field="kind"):
 
 
 class ReleaseMeasured(Record):
-    """One release: its statements per second, and its ratio to the first release of the list, by blocks."""
+    """One release: what was counted of it per second, and its ratio to the first release of the list, by blocks."""
 
     version: str
     rate_per_s: float

@@ -75,8 +75,8 @@ class Climb:
     log: float = 0.0
     #: Of ``log``, from the trials and the counts that it is from.
     variance: float = 0.0
-    #: How many configurations were the best so far.
-    number: int = 0
+    #: How many times another configuration became the best so far.
+    bests: int = 0
     base_log: float = 0.0
     steps: list[SearchStep] = field(default_factory=list)
     since_measured: int = 0
@@ -152,14 +152,14 @@ class SearchPlan:
     @property
     def _deviation(self) -> float:
         """From trial to trial of one configuration: the base, and each that was the best."""
-        names = (BASE, *(f"best {number}" for number in range(self.climb.number + 1)))
+        names = (BASE, *(f"best {number}" for number in range(self.climb.bests + 1)))
         return self.ledger.deviation(*names, typical=self._pace.typical)
 
     def _refresh(self) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """The best so far once more, so that its rate is not the luckiest of all that were tried."""
         self.climb.since_measured = 0
         settings = {**self._base, **self.climb.added}
-        name = f"best {self.climb.number}"
+        name = f"best {self.climb.bests}"
         block = yield from self.ledger.block({name: settings}, measure_s=self._measure_s)
         rate = block.rates[name]
         if rate.is_measured:
@@ -234,15 +234,17 @@ class SearchPlan:
         added: Mapping[str, str],
         *,
         accepted: bool,
-        times: int = 1,
+        trials: int = 1,
         removed: tuple[str, ...] = (),
         reason: str | None = None,
     ) -> None:
         """``rate`` is that of so many trials; ``block`` has the last of them."""
         record = next(iter(block.records.values()))
         if accepted:
-            self.climb.log, self.climb.variance = rate.log, self._variance(rate) / times
-            self.climb.number += 1
+            # The count of a pooled rate is that of all its trials already.
+            self.climb.log = rate.log
+            self.climb.variance = self._deviation**2 / trials + rate.count_variance
+            self.climb.bests += 1
         self.climb.steps.append(
             SearchStep(
                 trial=record.spec.number,
@@ -308,7 +310,7 @@ class SearchPlan:
         later = rates[1:] or rates
         rate = pooled(later) if all(one.is_measured for one in later) else rate
         if len(group) == 1:
-            self._note(block, rate, more, accepted=better, times=len(later), reason=breach)
+            self._note(block, rate, more, accepted=better, trials=len(later), reason=breach)
             if better:
                 self.climb.added |= more
                 yield from self._count_again(rate)
@@ -393,7 +395,7 @@ class SearchPlan:
                 rates.append(rate)
             loses = not rate.is_measured or self._gain(*rates) < -self._pace.step_min / 2
             rate = rate if loses else pooled(rates)
-            self._note(block, rate, {}, accepted=not loses, times=len(rates), removed=(name,))
+            self._note(block, rate, {}, accepted=not loses, trials=len(rates), removed=(name,))
             if not loses:
                 del self.climb.added[name]
 
