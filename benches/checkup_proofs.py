@@ -201,7 +201,7 @@ def sick(patient: Patient) -> Iterator[Access]:
 
 
 def _session(access: Access, name: str) -> Session:
-    return Session(access, statement_timeout_ms=TIMEOUT_MS, application_name=name)
+    return Session(access, statement_timeout_ms=TIMEOUT_MS, application_name=name, users_search_path=True)
 
 
 @contextmanager

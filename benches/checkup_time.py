@@ -47,7 +47,7 @@ def server(version: str, **settings: str) -> Iterator[Access]:
 
 
 def session(access: Access) -> Session:
-    return Session(access, statement_timeout_ms=TIMEOUT_MS, application_name="fill")
+    return Session(access, statement_timeout_ms=TIMEOUT_MS, application_name="fill", users_search_path=True)
 
 
 @contextmanager

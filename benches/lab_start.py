@@ -26,7 +26,9 @@ def main() -> None:
         for _ in range(options.runs):
             began = time.perf_counter()
             running = start_server(binaries, settings={})
-            with Session(Access(running.server), statement_timeout_ms=5000, application_name="bench") as session:
+            with Session(
+                Access(running.server), statement_timeout_ms=5000, application_name="bench", users_search_path=True
+            ) as session:
                 session.row("select 1")
             starts.append(time.perf_counter() - began)
             began = time.perf_counter()

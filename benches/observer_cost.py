@@ -105,7 +105,7 @@ def compare(access: Access, script: str, options: argparse.Namespace) -> None:
 def measure(binaries: Binaries, options: argparse.Namespace) -> None:
     with start_server(binaries, settings=SETTINGS) as running:
         access = Access(running.server)
-        with Session(access, statement_timeout_ms=600_000, application_name="bench") as session:
+        with Session(access, statement_timeout_ms=600_000, application_name="bench", users_search_path=True) as session:
             session.execute(FILL.format(scale=options.scale))
         for script in options.scripts:
             load(access, script, options)

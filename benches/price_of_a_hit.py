@@ -53,7 +53,7 @@ SETTINGS = {
 def measured(access: Access, pid: int, options: argparse.Namespace) -> tuple[float, float, float]:
     """Look-ups a second, hits each, and the server's CPU for one of them in microseconds."""
     server = access.server
-    with Session(access, statement_timeout_ms=30_000, application_name="bench") as session:
+    with Session(access, statement_timeout_ms=30_000, application_name="bench", users_search_path=True) as session:
         before_hits = int(session.row(HITS)[0])
     before_s = cpu_seconds(pid)
     load = run_load(
@@ -67,7 +67,7 @@ def measured(access: Access, pid: int, options: argparse.Namespace) -> tuple[flo
     )
     used_s = cpu_seconds(pid) - before_s
     await_statistics(access, "pgclinic-load")
-    with Session(access, statement_timeout_ms=30_000, application_name="bench") as session:
+    with Session(access, statement_timeout_ms=30_000, application_name="bench", users_search_path=True) as session:
         hits = int(session.row(HITS)[0]) - before_hits
     return load.tps, hits / load.transactions, used_s / load.transactions * 1e6
 
@@ -84,10 +84,10 @@ def main() -> None:
         access = Access(running.server)
         pid = running.server.pid
         assert pid is not None
-        with Session(access, statement_timeout_ms=0, application_name="bench") as session:
+        with Session(access, statement_timeout_ms=0, application_name="bench", users_search_path=True) as session:
             for statement in FILL.split(";"):
                 session.execute(statement)
-            with Session(access, statement_timeout_ms=0, application_name="holder") as holder:
+            with Session(access, statement_timeout_ms=0, application_name="holder", users_search_path=True) as holder:
                 holder.execute("begin")
                 holder.execute("select pg_current_xact_id()")
                 print(f"{'versions':>10}{'table MB':>10}{'hits':>8}{'look-ups/s':>12}{'CPU us':>9}{'us a hit':>10}")

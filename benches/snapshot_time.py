@@ -40,7 +40,7 @@ end $$
 
 
 def fill(access: Access, tables: int) -> None:
-    with Session(access, statement_timeout_ms=600_000, application_name="fill") as session:
+    with Session(access, statement_timeout_ms=600_000, application_name="fill", users_search_path=True) as session:
         session.execute("create extension pg_stat_statements")
         for first in range(1, tables + 1, 500):
             session.execute(FILL.format(first=first, last=min(first + 499, tables)))

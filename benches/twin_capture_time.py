@@ -43,7 +43,7 @@ from generate_series(1, 500) as i;
 
 
 def fill(access: Access, tables: int) -> None:
-    with Session(access, statement_timeout_ms=0, application_name="fill") as session:
+    with Session(access, statement_timeout_ms=0, application_name="fill", users_search_path=True) as session:
         session.execute("create extension pg_stat_statements")
         for number in range(tables):
             session.execute(TABLE.format(n=number, above=number // 2))

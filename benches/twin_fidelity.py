@@ -47,7 +47,7 @@ def tpcc(warehouses: int) -> Iterator[tuple[Access, LoadSpec]]:
     with start_server(binaries_for("18"), settings=SETTINGS) as running:
         access = Access(running.server)
         fill_tpcc(access, warehouses)
-        with Session(access, statement_timeout_ms=60_000, application_name="bench") as session:
+        with Session(access, statement_timeout_ms=60_000, application_name="bench", users_search_path=True) as session:
             session.execute("create extension pg_stat_statements")
         spec = TpccSpec(warehouses=warehouses, convention=Convention.SPEC, isolation=Isolation.READ_COMMITTED)
         yield access, LoadSpec(target=target_of(access), clients=CLIENTS, measure_s=3600.0, tpcc=spec)

@@ -22,7 +22,7 @@ def sessions(patient: Patient, count: int, name: str) -> None:
 def as_role(patient: Patient, role: str) -> Session:
     """A session of another role, which stays open."""
     access = replace(patient.access, server=msgspec.structs.replace(patient.access.server, user=role))
-    opened = Session(access, statement_timeout_ms=10_000, application_name="app")
+    opened = Session(access, statement_timeout_ms=10_000, application_name="app", users_search_path=True)
     patient.stack.callback(opened.close)
     return opened
 

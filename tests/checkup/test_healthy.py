@@ -97,7 +97,7 @@ WORKLOADS: dict[str, Callable[[str], AbstractContextManager[tuple[Access, LoadSp
 
 
 def _session(access: Access) -> Session:
-    return Session(access, statement_timeout_ms=60_000, application_name="fill")
+    return Session(access, statement_timeout_ms=60_000, application_name="fill", users_search_path=True)
 
 
 def checkup(access: Access, observe_s: float = 0.0) -> Checkup:

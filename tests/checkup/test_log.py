@@ -99,17 +99,17 @@ def connect_too_often(sick: Patient) -> None:
     sick.sql("create role worker login connection limit 1")
     access = replace(sick.access, server=msgspec.structs.replace(sick.access.server, user="worker"))
     with (
-        Session(access, statement_timeout_ms=10_000, application_name="app"),
+        Session(access, statement_timeout_ms=10_000, application_name="app", users_search_path=True),
         pytest.raises(PgclinicError, match="too many connections"),
     ):
-        Session(access, statement_timeout_ms=10_000, application_name="app")
+        Session(access, statement_timeout_ms=10_000, application_name="app", users_search_path=True)
     read_log(sick)
 
 
 def connect_once(near: Patient) -> None:
     near.sql("create role worker login connection limit 1")
     access = replace(near.access, server=msgspec.structs.replace(near.access.server, user="worker"))
-    with Session(access, statement_timeout_ms=10_000, application_name="app"):
+    with Session(access, statement_timeout_ms=10_000, application_name="app", users_search_path=True):
         read_log(near)
 
 

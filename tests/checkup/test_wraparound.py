@@ -47,7 +47,7 @@ def freeze_all_databases(sick: Patient, found: Finding) -> None:
     for (name,) in sick.rows("select datname from pg_database"):
         assert isinstance(name, str)
         there = Access(msgspec.structs.replace(sick.running.server, database=name))
-        with Session(there, statement_timeout_ms=60_000, application_name="app") as session:
+        with Session(there, statement_timeout_ms=60_000, application_name="app", users_search_path=True) as session:
             for one in statement:
                 session.execute(one)
 

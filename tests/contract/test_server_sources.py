@@ -55,7 +55,7 @@ def test_an_open_server_answers_and_is_what_it_says(source: ServerSource) -> Non
         server = handle.server
         assert server.source == source.kind
         assert handle.is_alive()
-        with connect(server, secrets=handle.secrets) as connection:
+        with connect(server, secrets=handle.secrets, users_search_path=True) as connection:
             number = connection.execute("select current_setting('server_version_num')::int").fetchone()
         assert number == (server.version_num,)
         assert server.version == str(version_of_number(server.version_num))
@@ -76,15 +76,18 @@ def test_a_started_server_is_gone_afterwards(starting_source: ServerSource) -> N
 
 
 def test_a_started_server_has_the_settings_asked_for(starting_source: ServerSource) -> None:
-    with starting_source.open({"work_mem": "123kB"}) as handle, connect(handle.server) as connection:
+    with (
+        starting_source.open({"work_mem": "123kB"}) as handle,
+        connect(handle.server, users_search_path=True) as connection,
+    ):
         assert connection.execute("show work_mem").fetchone() == ("123kB",)
 
 
 def test_two_servers_of_one_source_do_not_meet(starting_source: ServerSource) -> None:
     with starting_source.open({}) as one, starting_source.open({}) as other:
-        with connect(one.server) as connection:
+        with connect(one.server, users_search_path=True) as connection:
             connection.execute("create table only_here ()")
-        with connect(other.server) as connection:
+        with connect(other.server, users_search_path=True) as connection:
             assert connection.execute("select to_regclass('only_here')").fetchone() == (None,)
 
 

@@ -98,7 +98,7 @@ def judge(request: pytest.FixtureRequest) -> Iterator[Judge]:
     with (
         temporary_home(),
         start_server(binaries, settings={"autovacuum": "off"}) as running,
-        connect(running.server) as connection,
+        connect(running.server, users_search_path=True) as connection,
     ):
         yield Judge(connection, settings_catalog(binaries))
 

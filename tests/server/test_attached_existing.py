@@ -55,7 +55,7 @@ def items(command: Command) -> Command:
 
 
 def execute(running: RunningServer, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
-    with connect(running.server, database=database) as connection:
+    with connect(running.server, database=database, users_search_path=True) as connection:
         cursor = connection.execute(statement)  # type: ignore[call-overload]
         return cursor.fetchall() if cursor.description else []
 

@@ -37,7 +37,7 @@ SLOWER = ("--warm-up", "0", "--measure", "2s", "--seed", "1")
 @pytest.fixture(scope="module")
 def running() -> Iterator[RunningServer]:
     with start_server(binaries_for("18"), settings={"fsync": "off"}, port=free_port()) as one:
-        with connect(one.server) as connection:
+        with connect(one.server, users_search_path=True) as connection:
             set_password(connection, one.server.user, SECRET)
             connection.execute("create role plain login")
         yield one
@@ -51,19 +51,19 @@ def items(command: Command) -> Command:
 
 
 def databases(running: RunningServer) -> list[str]:
-    with connect(running.server) as connection:
+    with connect(running.server, users_search_path=True) as connection:
         rows = connection.execute("select datname from pg_database where datname like 'pgclinic%'").fetchall()
     return [name for (name,) in rows]
 
 
 def loaded(running: RunningServer) -> bool:
     """Whether a trial is measured just now: its database is there, and stays for a while."""
-    with connect(running.server) as connection:
+    with connect(running.server, users_search_path=True) as connection:
         return connection.execute("select from pg_stat_activity where application_name = 'pgclinic-load'").rowcount > 0
 
 
 def execute(running: RunningServer, statement: str) -> None:
-    with connect(running.server) as connection:
+    with connect(running.server, users_search_path=True) as connection:
         connection.execute(statement)  # type: ignore[call-overload]
 
 
@@ -139,7 +139,7 @@ def test_only_what_is_recorded_and_marked_and_unused_is_dropped(running: Running
         (found,) = found_databases(access)
         assert found.state is DatabaseState.NOT_OURS
         execute(running, f"comment on database {name} is null")
-        with connect(running.server, database=name) as other:
+        with connect(running.server, database=name, users_search_path=True) as other:
             # The end of the trial ends its own sessions too.
             other.execute("select 1")
             raise RunFailedError("the trial failed")

@@ -57,11 +57,13 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
     forked = ForkedCli.start(tmp_path_factory.mktemp("scripts"))
     with start_server(binaries_for("18"), settings=settings) as running:
         access = Access(running.server)
-        with Session(access, statement_timeout_ms=60_000, application_name="test") as session:
+        with Session(access, statement_timeout_ms=60_000, application_name="test", users_search_path=True) as session:
             for database in ("theirs", "ours"):
                 session.execute(f"create database {database}")
         sessions = {
-            name: Session(access, statement_timeout_ms=60_000, application_name="test", database=name)
+            name: Session(
+                access, statement_timeout_ms=60_000, application_name="test", database=name, users_search_path=True
+            )
             for name in ("theirs", "ours")
         }
         both = Programs(running, sessions, forked)

@@ -42,7 +42,9 @@ def started(running: RunningServer, *words: str) -> subprocess.Popen[str]:
 
 
 def rows(running: RunningServer, query: str) -> list[tuple[object, ...]]:
-    with Session(Access(running.server), statement_timeout_ms=60_000, application_name="test") as session:
+    with Session(
+        Access(running.server), statement_timeout_ms=60_000, application_name="test", users_search_path=True
+    ) as session:
         return session.rows(query)
 
 

@@ -33,7 +33,7 @@ BUSY = "select count(*) from generate_series(1, 5000);\n"
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
     with start_server(binaries_for("18"), settings={"fsync": "off"}) as running:
-        with connect(running.server) as connection:
+        with connect(running.server, users_search_path=True) as connection:
             connection.execute("create role watcher login")
         done = cli("bench", "-i", "-q", **where(running))
         assert done.returncode == 0, done.stderr
@@ -228,7 +228,7 @@ def test_a_server_that_crashes_is_a_doubt_beside_pgbenchs_exit_code(busy: Path) 
         for line in process.stderr:
             if line.startswith("progress: 1.0"):
                 break
-        with connect(running.server) as connection:
+        with connect(running.server, users_search_path=True) as connection:
             rows = connection.execute(LOADING).fetchall()
         pid = int(rows[0][0])
         assert pid > 1

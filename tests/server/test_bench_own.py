@@ -195,7 +195,7 @@ def test_a_password_comes_from_the_password_file_and_stays_secret(tmp_path: Path
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with start_server(binaries_for("18"), settings={"fsync": "off"}, port=port) as running:
-        with connect(running.server) as connection:
+        with connect(running.server, users_search_path=True) as connection:
             set_password(connection, "postgres", "s3cret word")
         file = tmp_path / "pgpass"
         file.write_text(f"127.0.0.1:{port}:*:postgres:s3cret word\n", encoding="utf-8")

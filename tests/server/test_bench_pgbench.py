@@ -42,12 +42,16 @@ class Both:
 
     def rows(self, database: str, query: str) -> list[tuple[Any, ...]]:
         access = Access(self.running.server)
-        with Session(access, statement_timeout_ms=60_000, application_name="test", database=database) as session:
+        with Session(
+            access, statement_timeout_ms=60_000, application_name="test", database=database, users_search_path=True
+        ) as session:
             return session.rows(query)
 
     def execute(self, database: str, statement: str) -> None:
         access = Access(self.running.server)
-        with Session(access, statement_timeout_ms=60_000, application_name="test", database=database) as session:
+        with Session(
+            access, statement_timeout_ms=60_000, application_name="test", database=database, users_search_path=True
+        ) as session:
             session.execute(statement)
 
     def logged(self, words: list[str], *, ours: bool) -> list[str]:
@@ -67,7 +71,9 @@ class Both:
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     settings = {"log_statement": "all", "autovacuum": "off", "fsync": "off"}
     with start_server(binaries_for(request.param), settings=settings) as running:
-        with Session(Access(running.server), statement_timeout_ms=60_000, application_name="test") as session:
+        with Session(
+            Access(running.server), statement_timeout_ms=60_000, application_name="test", users_search_path=True
+        ) as session:
             session.execute("create database theirs")
             session.execute("create database ours")
         forked = ForkedCli.start(tmp_path_factory.mktemp("commands"))

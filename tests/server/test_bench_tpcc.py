@@ -32,7 +32,7 @@ TYPES = ["new_order", "payment", "order_status", "delivery", "stock_level"]
 def server() -> Iterator[RunningServer]:
     """One warehouse in database shop; database empty has nothing."""
     with start_server(binaries_for("18"), settings=FILL_SETTINGS | {"max_connections": "60"}) as running:
-        with connect(running.server) as connection:
+        with connect(running.server, users_search_path=True) as connection:
             connection.execute("create database shop")
             connection.execute("create database empty")
         done = cli("bench", "--tpcc", "-i", **where(running))
@@ -48,7 +48,7 @@ def where(running: RunningServer, database: str = "shop") -> dict[str, str]:
 
 @contextlib.contextmanager
 def session(running: RunningServer, database: str = "shop") -> Iterator[Connection]:
-    with connect(running.server, database=database) as connection:
+    with connect(running.server, database=database, users_search_path=True) as connection:
         yield connection
 
 

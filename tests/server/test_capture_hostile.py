@@ -39,7 +39,13 @@ def server(request: pytest.FixtureRequest, home: Path) -> Iterator[RunningServer
 
 
 def session(running: RunningServer, database: str = "postgres") -> Session:
-    return Session(Access(running.server), statement_timeout_ms=60_000, application_name="hostile", database=database)
+    return Session(
+        Access(running.server),
+        statement_timeout_ms=60_000,
+        application_name="hostile",
+        database=database,
+        users_search_path=True,
+    )
 
 
 def statements(twin: Twin) -> dict[str, str]:

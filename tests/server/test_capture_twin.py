@@ -236,7 +236,13 @@ def test_nothing_is_locked_and_nothing_waited_for_while_ddl_is_queued(shop_18: R
 
     with (
         shop_session(shop_18, "reader") as reader,
-        Session(Access(shop_18.server), statement_timeout_ms=20_000, application_name="ddl", database=DATABASE) as ddl,
+        Session(
+            Access(shop_18.server),
+            statement_timeout_ms=20_000,
+            application_name="ddl",
+            database=DATABASE,
+            users_search_path=True,
+        ) as ddl,
         shop_session(shop_18, "locker") as locker,
     ):
         reader.execute("begin; select 1 from customer limit 1")

@@ -42,14 +42,14 @@ def test_ten_thousand_tables_are_examined(command: Command) -> None:
     fast = {"fsync": "off", "autovacuum": "off", "max_wal_size": "4GB", "max_locks_per_transaction": "1024"}
     with start_server(binaries_for("18"), settings=SETTINGS | fast) as running:
         access = Access(running.server)
-        with Session(access, statement_timeout_ms=600_000, application_name="fill") as session:
+        with Session(access, statement_timeout_ms=600_000, application_name="fill", users_search_path=True) as session:
             session.execute("create extension pg_stat_statements")
             for first in range(1, TABLES, 1000):
                 session.execute(FILL.format(first=first, last=first + 999))
         found = checkup_of(command, access)
         assert found.took_s > 0
         # All were looked at: what the last one lacks is found like what the first one lacks.
-        with Session(access, statement_timeout_ms=600_000, application_name="fill") as session:
+        with Session(access, statement_timeout_ms=600_000, application_name="fill", users_search_path=True) as session:
             session.execute(f"create index again on t{TABLES} (id)")
         done = command.run("checkup", dsn_of(running.server), "--observe", "0", "--no-run", "--json")
         seen = msgspec.json.decode(done.stdout.encode(), type=CheckupOutput).checkup.findings
@@ -61,7 +61,7 @@ def test_five_thousand_connections_are_examined(command: Command) -> None:
     settings = SETTINGS | {"max_connections": str(CONNECTIONS + 20), "shared_buffers": "64MB"}
     with start_server(binaries_for("18"), settings=settings) as running:
         access = Access(running.server)
-        with Session(access, statement_timeout_ms=600_000, application_name="fill") as session:
+        with Session(access, statement_timeout_ms=600_000, application_name="fill", users_search_path=True) as session:
             session.execute("create extension pg_stat_statements")
         with idle_sessions(access, CONNECTIONS):
             found = checkup_of(command, access)

@@ -186,7 +186,7 @@ def test_two_servers_by_address_get_a_database_each_and_keep_nothing(
 ) -> None:
     addresses = []
     for running in attached:
-        with connect(running.server) as connection:
+        with connect(running.server, users_search_path=True) as connection:
             set_password(connection, running.server.user, SECRET)
         server = running.server
         addresses.append(f"postgresql://{server.user}:{SECRET}@127.0.0.1:{server.port}/postgres")
@@ -202,7 +202,7 @@ def test_two_servers_by_address_get_a_database_each_and_keep_nothing(
         True,
     ]
     for running in attached:
-        with connect(running.server) as connection:
+        with connect(running.server, users_search_path=True) as connection:
             rows = connection.execute("select count(*) from pg_database where datname like 'pgclinic%'").fetchone()
         assert rows == (0,)
     found = subprocess.run(["grep", "-rl", SECRET, str(items.folder)], capture_output=True, text=True, check=False)

@@ -36,7 +36,7 @@ AGE = "select coalesce(max(age(backend_xid)), -1) from pg_stat_activity where ap
 
 
 def asking(access: Access) -> Session:
-    return Session(access, statement_timeout_ms=30_000, application_name="test")
+    return Session(access, statement_timeout_ms=30_000, application_name="test", users_search_path=True)
 
 
 @pytest.mark.parametrize("holder", list(Holder))
@@ -76,7 +76,9 @@ def test_what_holds_nothing_here_is_not_recorded(binaries: Binaries) -> None:
             session.execute("create database other")
             session.execute("create table large as select generate_series(1, 300000) as id")
             session.execute("set vacuum_cost_delay = 20; set vacuum_cost_limit = 4")
-            other = Session(access, statement_timeout_ms=0, application_name="other", database="other")
+            other = Session(
+                access, statement_timeout_ms=0, application_name="other", database="other", users_search_path=True
+            )
             with other:
                 other.execute("begin isolation level repeatable read; select 1")
                 vacuum = threading.Thread(target=lambda: session.execute("vacuum large"))

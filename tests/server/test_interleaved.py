@@ -195,7 +195,7 @@ def test_a_load_stays_connected_between_its_windows_and_asks_nothing(binaries: B
         found: list[LoadResult] = []
         load = threading.Thread(target=lambda: found.append(run_load(spec)))
         load.start()
-        with Session(access, statement_timeout_ms=5000, application_name="test") as session:
+        with Session(access, statement_timeout_ms=5000, application_name="test", users_search_path=True) as session:
             time.sleep(max(0.0, origin_us / 1e6 + 3.0 - time.monotonic()))
             looked_s = time.monotonic() - origin_us / 1e6
             asked = session.rows(

@@ -144,14 +144,14 @@ def test_a_server_killed_from_outside_leaves_no_shared_memory(version: str) -> N
         running.kill()
         assert not running.is_alive()
         with pytest.raises(ServerLostError):
-            connect(running.server)
+            connect(running.server, users_search_path=True)
     assert shared_memory() <= before
 
 
 def test_a_dead_postmaster_takes_its_children_along(binaries: Binaries) -> None:
     with start_server(binaries, settings={}) as running:
         data_dir = Path(running.server.data_dir or "")
-        with connect(running.server) as connection:
+        with connect(running.server, users_search_path=True) as connection:
             assert connection.execute("select 1").fetchone() == (1,)
             send(running.server.pid or 0, signal.SIGKILL)
         wait_until(lambda: not running.is_alive())

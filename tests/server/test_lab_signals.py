@@ -153,7 +153,7 @@ def test_a_living_server_is_kept_by_whatever_path_its_home_is_reached(
         for home in (fresh_home, linked_home):
             monkeypatch.setenv("PGCLINIC_HOME", str(home))
             assert clean_up_orphans() == ()
-            with connect(running.server) as connection:
+            with connect(running.server, users_search_path=True) as connection:
                 assert connection.execute("select 1").fetchone() == (1,)
 
 
@@ -226,7 +226,7 @@ def test_a_server_whose_processes_cannot_be_seen_is_known_by_its_lock(monkeypatc
         (kept,) = clean_up_orphans()
         assert isinstance(kept, Kept)
         assert str(directory) in kept.words
-        with connect(running.server) as connection:
+        with connect(running.server, users_search_path=True) as connection:
             assert connection.execute("select 1").fetchone() == (1,)
         monkeypatch.undo()
     assert not directory.exists()

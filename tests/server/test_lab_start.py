@@ -42,7 +42,7 @@ def test_a_server_runs_what_it_says_with_the_settings_asked_for(every_binaries: 
     with start_server(every_binaries, settings=asked) as running:
         data_dir = Path(running.server.data_dir or "")
         assert processes_of(data_dir)
-        with connect(running.server) as connection:
+        with connect(running.server, users_search_path=True) as connection:
             shown = {
                 name: connection.execute("select current_setting(%s)", (name,)).fetchone()
                 for name in (*asked, "server_version", "listen_addresses", "max_connections", "TimeZone")
@@ -68,7 +68,10 @@ def test_a_later_start_makes_no_new_cluster(every_binaries: Binaries) -> None:
     with start_server(every_binaries, settings={}):
         made = files_of_clusters()
     assert made
-    with start_server(every_binaries, settings={}) as running, connect(running.server) as connection:
+    with (
+        start_server(every_binaries, settings={}) as running,
+        connect(running.server, users_search_path=True) as connection,
+    ):
         assert connection.execute("select 1").fetchone() == (1,)
         assert files_of_clusters() == made
 
@@ -87,7 +90,10 @@ def test_the_record_can_be_stored(binaries: Binaries) -> None:
 
 
 def test_checksums_are_as_the_version_has_them_by_default(every_binaries: Binaries) -> None:
-    with start_server(every_binaries, settings={}) as running, connect(running.server) as connection:
+    with (
+        start_server(every_binaries, settings={}) as running,
+        connect(running.server, users_search_path=True) as connection,
+    ):
         assert connection.execute("show data_checksums").fetchone() == ("on" if running.server.major >= 18 else "off",)
 
 
@@ -97,7 +103,7 @@ def test_a_deep_home_still_has_a_socket(binaries: Binaries) -> None:
             directory = Path(running.server.host)
             assert not directory.is_relative_to(home)
             assert directory.stat().st_mode & 0o777 == 0o700, "whoever reaches the socket is superuser"
-            with connect(running.server) as connection:
+            with connect(running.server, users_search_path=True) as connection:
                 assert connection.execute("select 1").fetchone() == (1,)
         assert not directory.exists()
 
@@ -107,7 +113,7 @@ def test_the_callers_environment_does_not_reach_the_server(binaries: Binaries, m
     monkeypatch.setenv("PGPORT", "1")
     monkeypatch.setenv("PGOPTIONS", "-c work_mem=1GB")
     monkeypatch.setenv("LC_ALL", "xx_YY")
-    with start_server(binaries, settings={}) as running, connect(running.server) as connection:
+    with start_server(binaries, settings={}) as running, connect(running.server, users_search_path=True) as connection:
         assert connection.execute("show lc_messages").fetchone() == ("C",)
         assert connection.execute("show work_mem").fetchone() == ("4MB",)
 
@@ -214,7 +220,10 @@ if os.geteuid() == 0:
         assert walled.find() is None
         seen = list[Progress]()
         for _ in range(2):
-            with walled.open({}, on_progress=seen.append) as running, connect(running.server) as connection:
+            with (
+                walled.open({}, on_progress=seen.append) as running,
+                connect(running.server, users_search_path=True) as connection,
+            ):
                 assert connection.execute("show server_version").fetchone() == (installed.version,)
         assert [one.what for one in seen] == [f"copying PostgreSQL {installed.version}"]
         program = walled.ensure().program("psql")

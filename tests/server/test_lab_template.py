@@ -30,7 +30,7 @@ class Fill:
 
     def __call__(self, server: Server) -> None:
         self.calls += 1
-        with connect(server) as connection:
+        with connect(server, users_search_path=True) as connection:
             connection.execute("create table filled (id int primary key, text text)")
             connection.execute(
                 "insert into filled select i, repeat('x', 500) from generate_series(1, %s) i", (self.rows,)
@@ -38,7 +38,10 @@ class Fill:
 
 
 def rows_in(binaries: Binaries, template: Path) -> int:
-    with start_server(binaries, settings={}, template=template) as running, connect(running.server) as connection:
+    with (
+        start_server(binaries, settings={}, template=template) as running,
+        connect(running.server, users_search_path=True) as connection,
+    ):
         row = connection.execute("select count(*) from filled").fetchone()
         connection.execute("delete from filled")
     assert row is not None
@@ -67,11 +70,14 @@ def test_another_key_is_another_template(binaries: Binaries, fresh_home: Path) -
 def test_a_copy_does_not_inherit_the_settings_of_the_fill(binaries: Binaries, fresh_home: Path) -> None:
     def fill(server: Server) -> None:
         Fill()(server)
-        with connect(server) as connection:
+        with connect(server, users_search_path=True) as connection:
             connection.execute("alter system set work_mem = '1GB'")
 
     path = filled_template(binaries, "altered", fill)
-    with start_server(binaries, settings={}, template=path) as running, connect(running.server) as connection:
+    with (
+        start_server(binaries, settings={}, template=path) as running,
+        connect(running.server, users_search_path=True) as connection,
+    ):
         names = ("work_mem", "fsync", "autovacuum", "wal_level")
         shown = [connection.execute("select current_setting(%s)", (name,)).fetchone() for name in names]
     assert shown == [("4MB",), ("on",), ("on",), ("replica",)]

@@ -36,7 +36,7 @@ def folder_of(running: RunningServer) -> Path:
 
 
 def session(running: RunningServer) -> Session:
-    return Session(Access(running.server), statement_timeout_ms=30_000, application_name="live")
+    return Session(Access(running.server), statement_timeout_ms=30_000, application_name="live", users_search_path=True)
 
 
 def until(follower: LogFollower, what: Callable[[AnyLogEvent], bool]) -> list[AnyLogEvent]:

@@ -20,7 +20,7 @@ LITERALS = (" ", " ", "|", " [", "] ", ",", ": ", " %% ", " user=", "~")
 
 
 def session(running: RunningServer, name: str = "the app") -> Session:
-    return Session(Access(running.server), statement_timeout_ms=30_000, application_name=name)
+    return Session(Access(running.server), statement_timeout_ms=30_000, application_name=name, users_search_path=True)
 
 
 def drawn_prefix(major: str, seed: int) -> str:

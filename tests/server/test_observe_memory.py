@@ -36,7 +36,10 @@ PLACES = [
 @contextmanager
 def server(major: str, settings: dict[str, str]) -> Iterator[tuple[RunningServer, Connection]]:
     """A server with a session whose memory is looked at."""
-    with start_server(binaries_for(major), settings=settings) as running, connect(running.server) as patient:
+    with (
+        start_server(binaries_for(major), settings=settings) as running,
+        connect(running.server, users_search_path=True) as patient,
+    ):
         yield running, patient
 
 

@@ -41,8 +41,8 @@ def counters(patient: Connection) -> None:
 def test_under_a_held_horizon_dead_roots_and_the_pages_of_a_probe_grow(every_binaries: Binaries) -> None:
     with (
         start_server(every_binaries, settings=SETTINGS) as server,
-        connect(server.server) as patient,
-        connect(server.server) as holder,
+        connect(server.server, users_search_path=True) as patient,
+        connect(server.server, users_search_path=True) as holder,
     ):
         access = Access(server.server)
         counters(patient)
@@ -88,7 +88,7 @@ def test_under_a_held_horizon_dead_roots_and_the_pages_of_a_probe_grow(every_bin
 
 
 def test_a_sample_speaks_for_a_large_table(running: RunningServer) -> None:
-    with connect(running.server) as patient:
+    with connect(running.server, users_search_path=True) as patient:
         patient.execute("create table big as select g, g % 1000 as k from generate_series(1, 400000) g")
         patient.execute("create index big_k on big (k)")
         patient.execute("vacuum (analyze, freeze) big")
@@ -104,7 +104,7 @@ def test_a_sample_speaks_for_a_large_table(running: RunningServer) -> None:
 
 
 def test_the_time_limit_holds_and_says_what_is_missing(running: RunningServer) -> None:
-    with connect(running.server) as patient:
+    with connect(running.server, users_search_path=True) as patient:
         for name in EXTENSIONS:
             patient.execute(f"create extension if not exists {name}")
         patient.execute("create table slow as select g, g % 7 as k from generate_series(1, 400000) g")
@@ -119,7 +119,7 @@ def test_the_time_limit_holds_and_says_what_is_missing(running: RunningServer) -
 
 
 def test_extensions_are_only_made_where_that_is_allowed(running: RunningServer) -> None:
-    with connect(running.server) as patient:
+    with connect(running.server, users_search_path=True) as patient:
         patient.execute("create database bare")
     attached = attach(dsn_of(running.server).replace("dbname=postgres", "dbname=bare"))
     facts = page_facts(attached, "pg_catalog.pg_class", "pg_class_oid_index")
@@ -127,12 +127,12 @@ def test_extensions_are_only_made_where_that_is_allowed(running: RunningServer) 
     reasons = {part.part: part.reason for part in facts.missing}
     assert reasons["heap"] == "the extension pageinspect is not installed: create extension pageinspect"
     assert set(reasons) == {"heap", "leaves", "visibility", "space"}
-    with connect(attached.server) as patient:
+    with connect(attached.server, users_search_path=True) as patient:
         assert patient.execute("select count(*) from pg_extension where extname <> 'plpgsql'").fetchone() == (0,)
 
 
 def test_a_user_who_may_not_look_is_told_why(running: RunningServer) -> None:
-    with connect(running.server) as patient:
+    with connect(running.server, users_search_path=True) as patient:
         patient.execute("create role nobody_special login")
         for name in EXTENSIONS:
             patient.execute(f"create extension if not exists {name}")
@@ -146,10 +146,10 @@ def test_a_user_who_may_not_look_is_told_why(running: RunningServer) -> None:
 
 
 def test_extensions_may_live_in_a_schema_of_any_name(running: RunningServer) -> None:
-    with connect(running.server) as patient:
+    with connect(running.server, users_search_path=True) as patient:
         patient.execute("create database odd")
     attached = attach(dsn_of(running.server).replace("dbname=postgres", "dbname=odd"))
-    with connect(attached.server) as patient:
+    with connect(attached.server, users_search_path=True) as patient:
         patient.execute('create schema "Tools, odd"')
         for name in EXTENSIONS:
             patient.execute(f'create extension {name} schema "Tools, odd"')
@@ -174,7 +174,7 @@ def test_extensions_may_live_in_a_schema_of_any_name(running: RunningServer) -> 
 def test_names_that_are_no_table_or_index_are_errors(
     running: RunningServer, table: str, index: str | None, reason: str
 ) -> None:
-    with connect(running.server) as patient:
+    with connect(running.server, users_search_path=True) as patient:
         patient.execute("create table if not exists hashed (h int)")
         patient.execute("create index if not exists hashed_h on hashed using hash (h)")
         patient.execute("create table if not exists parts (p int) partition by list (p)")
@@ -183,7 +183,7 @@ def test_names_that_are_no_table_or_index_are_errors(
 
 
 def test_an_empty_table_has_no_pages(running: RunningServer) -> None:
-    with connect(running.server) as patient:
+    with connect(running.server, users_search_path=True) as patient:
         patient.execute("create table empty (id int primary key)")
     facts = page_facts(Access(running.server), "empty", "empty_pkey", may_create=True)
     assert facts.missing == ()

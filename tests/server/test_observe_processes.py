@@ -30,7 +30,10 @@ def postmaster(running: RunningServer) -> int:
 
 def test_the_kinds_are_what_the_server_says(every_binaries: Binaries) -> None:
     settings = {"logging_collector": "on", "cluster_name": "the clinic", "autovacuum_naptime": "1s"}
-    with start_server(every_binaries, settings=settings) as running, connect(running.server) as patient:
+    with (
+        start_server(every_binaries, settings=settings) as running,
+        connect(running.server, users_search_path=True) as patient,
+    ):
         major = running.server.major
         rows = patient.execute("select pid, backend_type from pg_stat_activity").fetchall()
         said = dict(rows)
@@ -60,7 +63,10 @@ SCANS = 20
 
 def test_a_scan_that_does_not_fit_into_shared_buffers_reads_by_system_calls(binaries: Binaries) -> None:
     settings = {"shared_buffers": "1MB", "io_method": "sync", "max_parallel_workers_per_gather": "0"}
-    with start_server(binaries, settings=settings) as running, connect(running.server) as patient:
+    with (
+        start_server(binaries, settings=settings) as running,
+        connect(running.server, users_search_path=True) as patient,
+    ):
         patient.execute("create table big as select g, repeat('x', 500) from generate_series(1, 40000) g")
         patient.execute("select count(*) from big")
         table = ProcessTable(postmaster(running))
@@ -86,7 +92,10 @@ def test_workers_that_come_and_go_are_told_apart(binaries: Binaries) -> None:
         "parallel_tuple_cost": "0",
         "max_parallel_workers_per_gather": "2",
     }
-    with start_server(binaries, settings=settings) as running, connect(running.server) as patient:
+    with (
+        start_server(binaries, settings=settings) as running,
+        connect(running.server, users_search_path=True) as patient,
+    ):
         table = ProcessTable(postmaster(running))
         patient.execute("create table t as select g from generate_series(1, 300000) g")
         wait_for(lambda: table.sample().of(ProcessKind.AUTOVACUUM_WORKER))
@@ -106,7 +115,7 @@ def test_the_sum_over_all_kinds_is_the_cpu_of_the_server(binaries: Binaries) -> 
         table = ProcessTable(postmaster(running))
         samples = [table.sample()]
         for _ in range(8):
-            with connect(running.server) as patient:
+            with connect(running.server, users_search_path=True) as patient:
                 patient.execute("select count(*) from generate_series(1, 300000)")
                 samples.append(table.sample())
         wait_for(lambda: (table.sample().of(ProcessKind.CLIENT) or samples[0]) and _alive(table) == 0)
@@ -131,6 +140,6 @@ def _alive(table: ProcessTable) -> int:
 def test_a_server_is_local_when_its_own_backend_is_found_here() -> None:
     with start_server(binaries_for("18"), settings={}) as running:
         attached = attach(dsn_of(running.server))
-        with Session(attached, statement_timeout_ms=5000, application_name="test") as session:
+        with Session(attached, statement_timeout_ms=5000, application_name="test", users_search_path=True) as session:
             assert local_postmaster(attached.server, session) == running.server.pid
         assert Path(f"/proc/{running.server.pid}").exists()

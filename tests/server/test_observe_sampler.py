@@ -144,7 +144,7 @@ def test_waiting_for_a_lock_names_the_table(every_server: RunningServer) -> None
             samples = sampled(every_server, lambda: time.sleep(0.6))
         owner.execute("rollback")
     waiting = [row for row in samples.of("locks")[-1].rows if row["granted"] == 0]
-    assert [(row["mode"], row["relation"], row["locks"]) for row in waiting] == [("AccessShareLock", "busy", 1)]
+    assert [(row["mode"], row["relation"], row["locks"]) for row in waiting] == [("AccessShareLock", "public.busy", 1)]
     assert isinstance(waiting[0]["waited_s"], float) == (every_server.server.major >= 14)
 
 
@@ -172,7 +172,9 @@ def test_a_long_vacuum_shows_its_progress(every_server: RunningServer) -> None:
         client.execute("create table large as select i from generate_series(1, 200000) i; delete from large")
         slow = "set vacuum_cost_delay = 50; set vacuum_cost_limit = 1; vacuum large"
         # VACUUM cannot be sent together with anything else.
-        with Session(Access(every_server.server), statement_timeout_ms=30_000, application_name="vacuum") as vacuum:
+        with Session(
+            Access(every_server.server), statement_timeout_ms=30_000, application_name="vacuum", users_search_path=True
+        ) as vacuum:
             for statement in slow.split(";")[:2]:
                 vacuum.execute(statement)
             thread = threading.Thread(target=lambda: _ignored(lambda: vacuum.execute("vacuum large")))

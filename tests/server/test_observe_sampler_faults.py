@@ -178,7 +178,7 @@ def test_the_session_is_sane_on_a_sick_server_and_changes_nothing(home: Path) ->
 def test_without_the_extension_statements_are_left_out_with_the_reason(home: Path) -> None:
     with start_server(binaries_for("18"), settings={}) as running:
         samples = sampled(running)
-        with connect(running.server) as client:
+        with connect(running.server, users_search_path=True) as client:
             client.execute("create schema apart; create extension pg_stat_statements schema apart")
         unloaded = sampled(running)
     assert samples.failed.keys() == {"statements", "statement_texts"}

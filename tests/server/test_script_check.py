@@ -29,7 +29,7 @@ create function make_table() returns void language plpgsql as $$ begin create te
 def access(request: pytest.FixtureRequest) -> Iterator[Access]:
     with start_server(binaries_for(request.param), settings={"fsync": "off"}) as running:
         access = Access(running.server)
-        with Session(access, statement_timeout_ms=60_000, application_name="test") as session:
+        with Session(access, statement_timeout_ms=60_000, application_name="test", users_search_path=True) as session:
             session.execute(FILL)
         yield access
 
@@ -98,7 +98,7 @@ def test_builtin_scripts_pass(access: Access, protocol: Protocol) -> None:
 
 def test_nothing_is_executed(access: Access) -> None:
     check(access, "insert into counters values (1, 1);\ndrop table counters;\nselect pg_sleep(100);\n")
-    with Session(access, statement_timeout_ms=10_000, application_name="test") as session:
+    with Session(access, statement_timeout_ms=10_000, application_name="test", users_search_path=True) as session:
         assert session.row("select count(*) from counters") == (0,)
 
 

@@ -67,7 +67,7 @@ def application(binaries: Binaries, **settings: str) -> Iterator[Access]:
 
 
 def asking(access: Access) -> Session:
-    return Session(access, statement_timeout_ms=30_000, application_name="test")
+    return Session(access, statement_timeout_ms=30_000, application_name="test", users_search_path=True)
 
 
 def role(access: Access, name: str, *statements: str) -> Access:

@@ -16,7 +16,7 @@ SETTINGS = {"shared_preload_libraries": "pg_stat_statements", "max_wal_senders":
 
 
 def asking(access: Access) -> Session:
-    return Session(access, statement_timeout_ms=30_000, application_name="test")
+    return Session(access, statement_timeout_ms=30_000, application_name="test", users_search_path=True)
 
 
 def test_a_standby_and_what_it_holds_on_its_primary(binaries: Binaries) -> None:

@@ -37,12 +37,12 @@ def server(binaries: Binaries, template: Path | None = None, **settings: str) ->
 
 
 def rows(access: Access, text: str) -> list[tuple[Any, ...]]:
-    with Session(access, statement_timeout_ms=60_000, application_name="test") as session:
+    with Session(access, statement_timeout_ms=60_000, application_name="test", users_search_path=True) as session:
         return session.rows(text)
 
 
 def run(access: Access, text: str) -> None:
-    with Session(access, statement_timeout_ms=60_000, application_name="test") as session:
+    with Session(access, statement_timeout_ms=60_000, application_name="test", users_search_path=True) as session:
         session.execute(text)
 
 
@@ -214,7 +214,7 @@ def wait_until_alone(access: Access) -> None:
 def test_ctrl_c_is_heard_while_the_server_waits_for_a_lock(home: Path, binaries: Binaries) -> None:
     with server(binaries) as running:
         access = Access(running.server)
-        with Session(access, statement_timeout_ms=0, application_name="test") as holder:
+        with Session(access, statement_timeout_ms=0, application_name="test", users_search_path=True) as holder:
             held: list[str] = []
 
             def hold(what: str, done: float, total: float) -> None:
@@ -342,7 +342,7 @@ BROKEN = [
 
 def test_every_condition_notices_what_breaks_it(filled: Access) -> None:
     assert set().union(*(numbers for _, numbers, _ in BROKEN)) == set(ALL_NUMBERS)
-    with Session(filled, statement_timeout_ms=60_000, application_name="test") as session:
+    with Session(filled, statement_timeout_ms=60_000, application_name="test", users_search_path=True) as session:
         for statement, numbers, key in BROKEN:
             session.execute("begin")
             session.execute(statement)

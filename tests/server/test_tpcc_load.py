@@ -62,7 +62,7 @@ def script(result: LoadResult, name: str) -> ScriptResult:
 
 @contextmanager
 def session(access: Access) -> Iterator[Session]:
-    with Session(access, statement_timeout_ms=60_000, application_name="test") as open_session:
+    with Session(access, statement_timeout_ms=60_000, application_name="test", users_search_path=True) as open_session:
         yield open_session
 
 

@@ -26,7 +26,7 @@ select pg_terminate_backend(pid, 5000) from (
 
 
 def asking(access: Access) -> Session:
-    return Session(access, statement_timeout_ms=30_000, application_name="test")
+    return Session(access, statement_timeout_ms=30_000, application_name="test", users_search_path=True)
 
 
 def grows_under(access: Access, condition: Condition) -> bool:

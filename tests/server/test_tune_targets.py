@@ -26,7 +26,9 @@ def live() -> Iterator[str]:
     """A server with those settings that has looked up a few rows; its connection string."""
     settings = {"shared_preload_libraries": "pg_stat_statements", **BAD}
     with start_server(binaries_for(MAJORS[0]), settings=settings) as running:
-        with Session(Access(running.server), statement_timeout_ms=60_000, application_name="app") as session:
+        with Session(
+            Access(running.server), statement_timeout_ms=60_000, application_name="app", users_search_path=True
+        ) as session:
             session.execute("create extension pg_stat_statements")
             session.execute("create table item (id int primary key, note text not null)")
             session.execute("insert into item select n, repeat('x', 200) from generate_series(1, 30000) n")

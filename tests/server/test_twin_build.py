@@ -143,7 +143,9 @@ def access_to(running: RunningServer, database: str) -> Access:
 
 @contextmanager
 def session_of(running: RunningServer, database: str) -> Iterator[Session]:
-    with Session(access_to(running, database), statement_timeout_ms=120_000, application_name="test") as session:
+    with Session(
+        access_to(running, database), statement_timeout_ms=120_000, application_name="test", users_search_path=True
+    ) as session:
         yield session
 
 

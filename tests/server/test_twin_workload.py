@@ -49,7 +49,7 @@ def server(major: str) -> Iterator[Access]:
 
 
 def session(access: Access) -> Session:
-    return Session(access, statement_timeout_ms=60_000, application_name="test")
+    return Session(access, statement_timeout_ms=60_000, application_name="test", users_search_path=True)
 
 
 @contextmanager

@@ -10,25 +10,13 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from fixtures.tree import PACKAGE_FILES, ROOT, tracked
+
 FUNCTION_LINES = 70
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 
 
-def tracked(*patterns: str) -> list[Path]:
-    """Files that git knows or would add, so that a new file is held to the rules before it is committed."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *patterns],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    return [ROOT / name for name in sorted(set(listed.split("\0"))) if name and (ROOT / name).is_file()]
-
-
 PYTHON_FILES = tracked("*.py")
-PACKAGE_FILES = tracked("python/**/*.py", "python/*.py")
 RUST_FILES = tracked("*.rs")
 TEXT_FILES = [
     path

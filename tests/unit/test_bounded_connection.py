@@ -49,7 +49,7 @@ def test_a_server_that_accepts_and_says_nothing_is_given_up_while_connecting() -
                 application_name="test",
             )
         with pytest.raises(ServerLostError, match="timeout expired"):
-            Session(access(port, "lab"), statement_timeout_ms=1000, application_name="test")
+            Session(access(port, "lab"), statement_timeout_ms=1000, application_name="test", users_search_path=True)
     assert time.monotonic() - began < 60
 
 

@@ -37,7 +37,9 @@ def lab_connection(request: BenchRequest, wanted: LabWanted, listener: FillListe
         listener.stage(f"starting PostgreSQL {binaries.version}")
         with start_server(binaries, settings=_room(request) | wanted.settings, template=template) as running:
             access = Access(running.server)
-            with Session(access, statement_timeout_ms=FILL_TIMEOUT_MS, application_name=APPLICATION_NAME) as session:
+            with Session(
+                access, statement_timeout_ms=FILL_TIMEOUT_MS, application_name=APPLICATION_NAME, users_search_path=True
+            ) as session:
                 yield ServerConnection(
                     session=session,
                     access=access,

@@ -14,7 +14,6 @@ STATEMENT_TIMEOUT_MS = 10_000
 #: Whoever waits for a lock makes others wait behind itself.
 LOCK_TIMEOUT_MS = 100
 UTF8 = "set client_encoding to 'UTF8'"
-SEARCH_PATH = "select pg_catalog.set_config('search_path', {path}, false)"
 ENCODING = "show server_encoding"
 SQL_ASCII = "set client_encoding to 'SQL_ASCII'"
 
@@ -23,7 +22,7 @@ SQL_ASCII = "set client_encoding to 'SQL_ASCII'"
 def live_session(access: Access, *, statement_timeout_ms: int = STATEMENT_TIMEOUT_MS) -> Iterator[Session]:
     """A session that reads and does nothing else; each query is a transaction, so that none holds the horizon.
 
-    It sees the functions of pg_stat_statements where the extension is created. Raises ServerLostError or UsageError.
+    Raises ServerLostError or UsageError.
     """
     with Session(
         access,
@@ -36,9 +35,6 @@ def live_session(access: Access, *, statement_timeout_ms: int = STATEMENT_TIMEOU
             session.execute(UTF8)
             # Settings of the server may be sick, and its log and its statistics should not be full of us.
             session.rows(query("sample_session", access.major))
-            schemas = [schema for (schema,) in session.rows(query("sample_statements_schema", access.major))]
-            path = ", ".join(("pg_catalog", *schemas))
-            session.rows(SEARCH_PATH.format(path="%(path)s"), {"path": path})
             (encoding,) = session.row(ENCODING)
             if encoding == "SQL_ASCII":
                 # Such a database has any bytes, and the server would refuse those that are no UTF-8.

@@ -11,6 +11,7 @@ from pgclinic.capture.parts import Part
 from pgclinic.errors import ServerLostError, UsageError
 from pgclinic.model.snapshot import ServerState
 from pgclinic.model.twin import Gap
+from pgclinic.pg.extension_schemas import extension_schemas, in_schemas
 from pgclinic.pg.session import QueryError, Session
 from pgclinic.pg.sql import query
 
@@ -41,6 +42,7 @@ class PartReader:
         self._major = major
         self._statements_major = major
         self._has_statements = False
+        self._schemas = extension_schemas(session, major)
         self.server = self._server()
 
     def rows(self, name: str, kind: Any, sql: str) -> tuple[Any, ...]:
@@ -67,7 +69,7 @@ class PartReader:
             return ()
         major = self._statements_major if part.name in _OF_STATEMENTS else self._major
         try:
-            return self.rows(name, part.kind, part.sql(major))
+            return self.rows(name, part.kind, in_schemas(part.sql(major), self._schemas))
         except QueryError as error:
             is_missing = part.missing is not None and error.sqlstate in (_NO_FUNCTION, _NO_RELATION)
             problem = MISSING if is_missing else error.message.splitlines()[0]

@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 from pgclinic.model.record import Record
 from pgclinic.model.twin import ConnectionProfile, Gap, TransactionSeen, TwinStatement, TwinWorkload
+from pgclinic.pg.extension_schemas import STATEMENTS, extension_schemas, in_schemas
 from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.pg.session import QueryError, Session
 from pgclinic.pg.sql import query
@@ -92,18 +92,17 @@ def _completed(
 
 def _counters(session: Session, major: int) -> tuple[StatementCounters | None, Gap]:
     """The counters, or a gap that says why there are none."""
-    schemas = session.rows(query("sample_statements_schema", major))
-    if not schemas:
+    schemas = extension_schemas(session, major)
+    if STATEMENTS not in schemas:
         problem = "the extension is not created in this database"
         return None, Gap(what=_NOT_COUNTED, problem=problem, grant="create extension pg_stat_statements")
-    with _search_path(session, str(schemas[0][0])):
-        try:
-            rows = _records(session, query("workload_statements", major), _STATEMENT_COLUMNS)
-            (clock,) = _records(session, query("workload_clock", major), _CLOCK_COLUMNS)
-        except QueryError as error:
-            if error.sqlstate is None:
-                raise
-            return None, Gap(what=_NOT_COUNTED, problem=str(error).splitlines()[0])
+    try:
+        rows = _records(session, in_schemas(query("workload_statements", major), schemas), _STATEMENT_COLUMNS)
+        (clock,) = _records(session, in_schemas(query("workload_clock", major), schemas), _CLOCK_COLUMNS)
+    except QueryError as error:
+        if error.sqlstate is None:
+            raise
+        return None, Gap(what=_NOT_COUNTED, problem=str(error).splitlines()[0])
     known = {int(row["query_id"]): row for row in rows if row["query_id"] is not None and row["query"] is not None}
     counters = StatementCounters(
         at_s=clock["at_s"],
@@ -128,18 +127,6 @@ _SUMS = ("calls", "rows", "total_ms", "blocks_hit", "blocks_read", "blocks_dirti
 
 def _records(session: Session, sql: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in session.rows(sql)]
-
-
-@contextmanager
-def _search_path(session: Session, schema: str) -> Iterator[None]:
-    """The extension's schema first; what stood there before is put back."""
-    (before,) = session.row("select pg_catalog.current_setting('search_path')")
-    change = "select pg_catalog.set_config('search_path', %(path)s, false)"
-    session.rows(change, {"path": f"{schema}, pg_catalog"})
-    try:
-        yield
-    finally:
-        session.rows(change, {"path": before})
 
 
 def _hidden_texts(count: int, role: str) -> Gap:

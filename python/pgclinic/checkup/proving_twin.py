@@ -97,7 +97,9 @@ def change_trial(proving: ProvingTwin) -> Iterator[ChangeTrial]:
         raise RunFailedError("the twin has no workload")
     with start_server(binaries, settings=proving.on.settings, template=template) as running:
         access = Access(running.server, running.secrets)
-        with Session(access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic-prove") as session:
+        with Session(
+            access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic-prove", users_search_path=True
+        ) as session:
             yield ChangeTrial(session, proving.twin, proving.on.checked.mix.statements)
 
 

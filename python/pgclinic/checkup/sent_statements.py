@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pgclinic.capture.live_session import (
     ENCODING,
     LOCK_TIMEOUT_MS,
-    SEARCH_PATH,
     SQL_ASCII,
     STATEMENT_TIMEOUT_MS,
     UTF8,
@@ -17,7 +16,7 @@ from pgclinic.capture.parts import COUNTERS, SETTINGS, STATE
 from pgclinic.capture.reader import STATEMENTS_VERSION, as_json
 from pgclinic.capture.snapshot import SAMPLED
 from pgclinic.observe import local_server
-from pgclinic.pg.connect import SET_CONFIG, session_limits
+from pgclinic.pg.connect import BACKEND_PID, SET_CONFIG, session_limits
 from pgclinic.pg.sql import query
 
 _SET_CONFIG = SET_CONFIG % ("$1", "$2")
@@ -43,17 +42,17 @@ def sent_statements(major: int) -> tuple[SentStatement, ...]:
 
 
 def _session(major: int) -> Iterator[SentStatement]:
+    yield SentStatement("session", BACKEND_PID)
     for name, value in session_limits(STATEMENT_TIMEOUT_MS, LOCK_TIMEOUT_MS, read_only=True).items():
         yield SentStatement("session", _SET_CONFIG, (name, value))
     yield SentStatement("session", UTF8)
     yield SentStatement("session", query("sample_session", major))
-    yield SentStatement("session", query("sample_statements_schema", major))
-    yield SentStatement("session", SEARCH_PATH.format(path="$1"), ("pg_catalog and the schema of pg_stat_statements",))
     yield SentStatement("session", ENCODING)
     yield SentStatement(WITHOUT_ENCODING, SQL_ASCII)
 
 
 def _reading(major: int) -> Iterator[SentStatement]:
+    yield SentStatement("server", query("extension_schemas", major))
     yield SentStatement("server", as_json(query("snapshot_server", major)))
     yield SentStatement("server", as_json(STATEMENTS_VERSION))
     for view, sql in SAMPLED.items():

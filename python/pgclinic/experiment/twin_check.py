@@ -82,8 +82,10 @@ def check_twin(
 def _checked(
     access: Access, twin: Twin, request: CheckRequest, against: Access | None, on_stage: Callable[[str], None]
 ) -> tuple[TwinMix, Fidelity]:
-    with Session(access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic") as session:
-        session.execute(f"create extension if not exists {_COUNTED}")
+    with Session(
+        access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic", users_search_path=True
+    ) as session:
+        session.execute(f"create extension if not exists {_COUNTED} schema public")
         on_stage("comparing statistics")
         built = capture_twin(access)
         on_stage("finding values for the statements")

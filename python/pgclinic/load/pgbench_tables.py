@@ -21,6 +21,7 @@ BLOCK_ROWS = 10_000
 PROGRESS_ROWS = 100_000
 QUIET_S = 5.0
 FREEZE_SINCE = 140_000
+PARTITIONED_SINCE = 100_000
 
 STEP_NAMES = {
     "d": "drop tables",
@@ -97,7 +98,9 @@ def fill_statements(scale: int) -> str:
 
 def existing_scale(access: Access) -> int:
     """The scale of the tables that a database has; 1 where it has none. Raises what a session raises."""
-    with Session(access, statement_timeout_ms=_SCALE_TIMEOUT_MS, application_name="pgclinic") as session:
+    with Session(
+        access, statement_timeout_ms=_SCALE_TIMEOUT_MS, application_name="pgclinic", users_search_path=True
+    ) as session:
         try:
             (scale,) = session.row(query("pgbench_scale", access.major))
         except QueryError as error:
@@ -149,16 +152,25 @@ def generate_statements(tables: PgbenchTables) -> Iterator[str]:
     scale = tables.scale
     yield "begin"
     yield _TRUNCATE
-    yield f"insert into pgbench_branches(bid,bbalance) select bid, 0 from generate_series(1, {BRANCHES * scale}) as bid"
+    yield (
+        "insert into pgbench_branches(bid,bbalance) "
+        f"select bid, 0 from pg_catalog.generate_series(1, {BRANCHES * scale}) as bid"
+    )
     yield (
         "insert into pgbench_tellers(tid,bid,tbalance) "
-        f"select tid, (tid - 1) / {TELLERS} + 1, 0 from generate_series(1, {TELLERS * scale}) as tid"
+        f"select tid, {_branch_of('tid', TELLERS)}, 0 from pg_catalog.generate_series(1, {TELLERS * scale}) as tid"
     )
     yield (
         "insert into pgbench_accounts(aid,bid,abalance,filler) "
-        f"select aid, (aid - 1) / {ACCOUNTS} + 1, 0, '' from generate_series(1, {ACCOUNTS * scale}) as aid"
+        f"select aid, {_branch_of('aid', ACCOUNTS)}, 0, '' "
+        f"from pg_catalog.generate_series(1, {ACCOUNTS * scale}) as aid"
     )
     yield "commit"
+
+
+def _branch_of(number: str, per_branch: int) -> str:
+    """Operators have their schema: the session has the user's search_path, and the database may be somebody else's."""
+    return f"({number} operator(pg_catalog.-) 1) operator(pg_catalog./) {per_branch} operator(pg_catalog.+) 1"
 
 
 def vacuum_statements() -> Iterator[str]:
@@ -248,8 +260,9 @@ def _generate_here(session: Session, tables: PgbenchTables, listener: InitListen
 
 
 def _is_partitioned(session: Session) -> bool:
-    found = session.rows("select relkind from pg_catalog.pg_class where oid = 'pgbench_accounts'::pg_catalog.regclass")
-    return str(found[0][0]).strip("b'") == "p"
+    if session.version_num < PARTITIONED_SINCE:
+        return False
+    return session.row(query("bench_partitions", session.version_num // 10_000))[0] is not None
 
 
 def row_blocks(table: str, rows: int) -> Iterator[bytes]:

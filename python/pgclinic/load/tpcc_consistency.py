@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from pgclinic.model.record import Record
+from pgclinic.pg.extension_schemas import in_schemas
 from pgclinic.pg.session import Access, Session
 from pgclinic.pg.sql import query
 
@@ -82,15 +83,22 @@ LOST_UPDATE_NUMBERS = (10, 12)
 
 def check_consistency(access: Access, conditions: Collection[int] = ALL_NUMBERS) -> tuple[Violation, ...]:
     """Those of ``conditions`` that do not hold, by number; empty is good. Reads all tables, some of them twice."""
-    with Session(access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-check") as session:
+    with Session(
+        access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-check", users_search_path=True
+    ) as session:
         return violations(session, access.major, conditions)
 
 
 def violations(session: Session, major: int, conditions: Collection[int] = ALL_NUMBERS) -> tuple[Violation, ...]:
-    """The same in a session that is open already."""
-    session.execute(query("tpcc_own_settings", major))
-    return tuple(
-        Violation(condition=condition.number, text=condition.text, key=str(rows[0][0]))
-        for condition in CONDITIONS
-        if condition.number in conditions and (rows := session.rows(condition.statement(major)))
-    )
+    """The same in a session that is open already, and finds the tables by the user's search_path."""
+    (warehouse,) = session.row(query("relation_oid", major), {"name": "warehouse"})
+    with session.catalog_only():
+        found = session.rows(query("relation_schema", major), {"relation": warehouse})
+        schemas = {"tpcc": str(found[0][0])} if found else {}
+        session.execute(query("tpcc_own_settings", major))
+        return tuple(
+            Violation(condition=condition.number, text=condition.text, key=str(rows[0][0]))
+            for condition in CONDITIONS
+            if condition.number in conditions
+            and (rows := session.rows(in_schemas(condition.statement(major), schemas)))
+        )

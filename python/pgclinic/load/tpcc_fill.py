@@ -70,14 +70,17 @@ def fill_tpcc(
 
 
 def _session(access: Access) -> Session:
-    session = Session(access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-fill")
-    session.execute(query("tpcc_own_settings", access.major))
+    session = Session(
+        access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-fill", users_search_path=True
+    )
+    with session.catalog_only():
+        session.execute(query("tpcc_own_settings", access.major))
     return session
 
 
 def _lock(session: Session) -> None:
     """Until the session ends: two fillings of one database would each take the other's tables for its own leftovers."""
-    if not session.row(f"select pg_try_advisory_lock({_LOCK})")[0]:
+    if not session.row(f"select pg_catalog.pg_try_advisory_lock({_LOCK})")[0]:
         raise UsageError("another command is filling this database now", hint="wait until it is done")
 
 

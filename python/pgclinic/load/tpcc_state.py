@@ -33,7 +33,9 @@ class TpccState(Record):
 
 def tpcc_state(access: Access) -> TpccState:
     """What the database of ``access`` holds."""
-    with Session(access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic-fill") as session:
+    with Session(
+        access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic-fill", users_search_path=True
+    ) as session:
         return read_state(session, access.major)
 
 

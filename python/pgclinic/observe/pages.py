@@ -14,6 +14,7 @@ from pgclinic.errors import UsageError
 from pgclinic.model.pages import HeapFacts, IndexFacts, MapFacts, Missing, PageFacts, SpaceFacts
 from pgclinic.observe.heap_chains import HeapItem, heap_facts
 from pgclinic.observe.probe import visit_pages
+from pgclinic.pg.extension_schemas import extension_schemas, in_schemas
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.sql import query
 
@@ -62,6 +63,7 @@ class _Look:
         self._limit_s = limit_s
         self._began_s = time.monotonic()
         self._missing: list[Missing] = []
+        self._schemas: dict[str, str] = {}
 
     def facts(self, index: str | None, probe: str | None, *, may_create: bool) -> PageFacts:
         table_name, table_pages = self._find(self._table, _TABLE_KINDS)
@@ -92,7 +94,11 @@ class _Look:
     def _find(self, name: str, kinds: tuple[str, ...]) -> tuple[str, int]:
         """The full name of a relation and its pages. Raises UsageError."""
         for _ in range(_TRIES):
-            rows = self._session.rows(query("pages_relation", self._access.major), {"name": name, "table": self._table})
+            with self._session.users_search_path():
+                relation, table = self._oid(name), self._oid(self._table)
+            rows = self._session.rows(
+                query("pages_relation", self._access.major), {"relation": relation, "table": table}
+            )
             # A table that another has just taken the place of has no size; the name then means the other one.
             if not rows or rows[0][3] is not None:
                 break
@@ -110,25 +116,29 @@ class _Look:
             raise UsageError(f"{name} is a {method} index; pgclinic looks into B-trees")
         return str(full_name), int(pages)
 
+    def _oid(self, name: str) -> int | None:
+        oid: int | None = self._session.row(query("relation_oid", self._access.major), {"name": name})[0]
+        return oid
+
     def _prepare_extensions(self, *, may_create: bool) -> dict[str, str | None]:
-        """Why each extension cannot be used, None for one that can; those are on the search path from here on."""
+        """Why each extension cannot be used, None for one that can; the schemas of those are known from here on."""
         reasons: dict[str, str | None] = {}
         if may_create:
             for name in EXTENSIONS:
                 try:
-                    self._session.execute(f"create extension if not exists {name}")
+                    # Of a database of our own, where a study finds the extension's functions in public.
+                    self._session.execute(f"create extension if not exists {name} schema public")
                 except QueryError as error:
                     reasons[name] = f"the extension {name} cannot be created: {error.message.splitlines()[0]}"
-        schemas = dict(self._session.rows(query("pages_extensions", self._access.major)))
+        available = {name for (name,) in self._session.rows(query("pages_extensions", self._access.major))}
+        self._schemas = extension_schemas(self._session, self._access.major)
         for name in EXTENSIONS:
-            if schemas.get(name) is not None:
+            if name in self._schemas:
                 reasons[name] = None
-            elif name not in schemas:
+            elif name not in available:
                 reasons[name] = f"the server does not have the extension {name}; it comes with PostgreSQL's contrib"
             else:
                 reasons.setdefault(name, f"the extension {name} is not installed: create extension {name}")
-        path = ", ".join(sorted({schema for schema in schemas.values() if schema is not None}))
-        self._session.rows("select set_config('search_path', %(path)s, false)", {"path": path})
         return reasons
 
     def _part(self, name: str, reason: str | None, look: Callable[[], _T]) -> _T | None:
@@ -146,9 +156,8 @@ class _Look:
         return None
 
     def _heap(self, table: str, pages: int) -> HeapFacts:
-        rows = self._batches(
-            query("pages_heap", self._access.major), table, sample_blocks(pages, self._sample_pages), _HEAP_UNTIL
-        )
+        sql = self._named(query("pages_heap", self._access.major))
+        rows = self._batches(sql, table, sample_blocks(pages, self._sample_pages), _HEAP_UNTIL)
         by_block: dict[int, list[HeapItem]] = {}
         for block, item, *fields in rows:
             items = by_block.setdefault(block, [])
@@ -159,7 +168,8 @@ class _Look:
     def _leaves(self, index: str, pages: int) -> IndexFacts:
         # Page 0 describes the tree.
         blocks = sample_blocks(pages - 1, self._sample_pages, first=1)
-        return leaf_facts(self._batches(query("pages_index", self._access.major), index, blocks, _INDEX_UNTIL))
+        sql = self._named(query("pages_index", self._access.major))
+        return leaf_facts(self._batches(sql, index, blocks, _INDEX_UNTIL))
 
     def _batches(self, sql: str, relation: str, blocks: Sequence[int], until: float) -> Iterable[tuple[Any, ...]]:
         """The rows of a query over all blocks, or over as many as there is time for; those are still spread evenly."""
@@ -177,14 +187,17 @@ class _Look:
                 raise
             yield from rows
 
+    def _named(self, text: str) -> str:
+        """The text of a query with the schemas of the extensions."""
+        return in_schemas(text, self._schemas)
+
     def _visibility(self, table: str) -> MapFacts:
-        visible, frozen = self._session.row(query("pages_visibility", self._access.major), {"name": table})
+        visible, frozen = self._session.row(self._named(query("pages_visibility", self._access.major)), {"name": table})
         return MapFacts(all_visible_pages=visible, all_frozen_pages=frozen)
 
     def _space(self, table: str) -> SpaceFacts:
-        scanned, live, dead, dead_percent, free_percent = self._session.row(
-            query("pages_space", self._access.major), {"name": table}
-        )
+        sql = self._named(query("pages_space", self._access.major))
+        scanned, live, dead, dead_percent, free_percent = self._session.row(sql, {"name": table})
         return SpaceFacts(
             scanned_share=scanned / 100,
             live_tuples=round(live),

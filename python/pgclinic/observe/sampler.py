@@ -11,6 +11,7 @@ from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.observe.processes import cpu_seconds
 from pgclinic.observe.views import DEFAULT_VIEWS, OF_STATEMENTS, View, busiest, key_of
 from pgclinic.pg.batch import Answer, BatchSession
+from pgclinic.pg.extension_schemas import STATEMENTS, extension_schemas, in_schemas
 from pgclinic.pg.session import Access, QueryError
 from pgclinic.pg.sql import query
 
@@ -123,9 +124,9 @@ class Sampler:
         return session
 
     def _find_statements(self, session: BatchSession) -> None:
-        schemas = session.rows(query("sample_statements_schema", self._access.major))
-        if schemas:
-            session.rows(f"select set_config('search_path', $${schemas[0][0]}, pg_catalog$$, false)")
+        schemas = extension_schemas(session, self._access.major)
+        if STATEMENTS in schemas:
+            self._texts = {name: in_schemas(text, schemas) for name, text in self._texts.items()}
             return
         for name in sorted(OF_STATEMENTS & self._texts.keys()):
             self._remember(name, "the extension pg_stat_statements is not created in this database")

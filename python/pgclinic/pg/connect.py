@@ -16,7 +16,11 @@ from pgclinic.pg.dsn import dsn_of
 Connection = psycopg.Connection[tuple[Any, ...]]
 APPLICATION_NAME = "pgclinic"
 CONNECT_TIMEOUT_S = 5
+BACKEND_PID = "select pg_catalog.pg_backend_pid()"
 SET_CONFIG = "select pg_catalog.set_config(%s, %s, false)"
+#: A name without a schema is one of PostgreSQL's own. With any other schema here its owner could put a function or an
+#: operator there that fits a query of ours better than PostgreSQL's, and have it run with the rights of whoever asks.
+CATALOG_ONLY = "pg_catalog, pg_temp"
 
 
 def connect(
@@ -28,9 +32,12 @@ def connect(
     application_name: str = APPLICATION_NAME,
     database: str | None = None,
     secrets: Mapping[str, str] | None = None,
+    users_search_path: bool = False,
 ) -> Connection:
     """An autocommit connection to ``server``.
 
+    Names are looked up in pg_catalog alone; ``users_search_path`` leaves that to the role's own settings, and is for
+    SQL that the user wrote.
     ``secrets`` are the libpq keywords that a Server never carries (password). Raises ServerLostError when a server of
     the lab does not answer, UsageError when an attached one does not. A statement that outlasts its timeout by GRACE_S,
     as a server that is stopped has it, is given up and the connection closed.
@@ -41,7 +48,9 @@ def connect(
     connection = _open(dsn_of(server), keywords, application_name, attached=server.source == "attached")
     connection.answer_within_s = CONNECT_TIMEOUT_S + GRACE_S
     try:
-        _limit(connection, statement_timeout_ms, lock_timeout_ms, read_only)
+        if read_only and server.source == "attached":
+            _refuse_pooler(connection)
+        _limit(connection, session_limits(statement_timeout_ms, lock_timeout_ms, read_only, users_search_path))
     except psycopg.Error as error:
         connection.close()
         raise ServerLostError(f"the server was lost while connecting: {error}") from error
@@ -69,9 +78,27 @@ def _open(dsn: str, keywords: dict[str, Any], application_name: str, *, attached
         raise ServerLostError(f"the server does not answer: {reason}") from error
 
 
-def session_limits(statement_ms: int | None, lock_ms: int | None, read_only: bool) -> dict[str, str]:
-    """The settings that a session of ours begins with."""
+def _refuse_pooler(connection: Connection) -> None:
+    """Raise UsageError where somebody in between shares the server's sessions out, transaction by transaction.
+
+    What this session sets would hold for other clients' transactions, and not for all of its own. Such a pooler says
+    another process id than the server does.
+    """
+    row = connection.execute(BACKEND_PID).fetchone()
+    if row is not None and row[0] != connection.info.backend_pid:
+        connection.close()
+        raise UsageError(
+            "a connection pooler is at this address, and other clients would get the settings of this session",
+            hint="name the server itself: its own host and port",
+        )
+
+
+def session_limits(
+    statement_ms: int | None, lock_ms: int | None, read_only: bool, users_search_path: bool = False
+) -> dict[str, str]:
+    """The settings that a session of ours begins with, in the order in which they are set."""
     wanted = {
+        "search_path": None if users_search_path else CATALOG_ONLY,
         "statement_timeout": None if statement_ms is None else f"{statement_ms}ms",
         "lock_timeout": None if lock_ms is None else f"{lock_ms}ms",
         "default_transaction_read_only": "on" if read_only else None,
@@ -79,7 +106,7 @@ def session_limits(statement_ms: int | None, lock_ms: int | None, read_only: boo
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-def _limit(connection: Connection, statement_ms: int | None, lock_ms: int | None, read_only: bool) -> None:
+def _limit(connection: Connection, limits: Mapping[str, str]) -> None:
     """Set limits by statements: a connection pooler refuses them as start-up options."""
-    for name, value in session_limits(statement_ms, lock_ms, read_only).items():
+    for name, value in limits.items():
         connection.execute(SET_CONFIG, (name, value))

@@ -26,7 +26,7 @@ def feed_back_xmin(access: Access, slot: str) -> None:
     try:
         if connection.status != pq.ConnStatus.OK:
             raise RunFailedError(f"no connection for replication: {_words(connection)}")
-        xid = int(_value(connection, b"select txid_snapshot_xmax(txid_current_snapshot())"))
+        xid = int(_value(connection, b"select pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot())"))
         position = _value(connection, b"IDENTIFY_SYSTEM", column=2).decode()
         started = connection.exec_(f"START_REPLICATION SLOT {slot} PHYSICAL {position}".encode())
         if started.status != pq.ExecStatus.COPY_BOTH:

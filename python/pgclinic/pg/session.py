@@ -6,7 +6,8 @@ import contextlib
 import os
 import socket
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -18,12 +19,13 @@ from psycopg.abc import PQGen
 from pgclinic.errors import RunFailedError
 from pgclinic.model.server import Server
 from pgclinic.pg.bounded import BoundedConnection
-from pgclinic.pg.connect import Connection, connect
+from pgclinic.pg.connect import CATALOG_ONLY, Connection, connect
 
 CANCEL_TIMEOUT_S = 2.0
 #: What the kernel says of the other end of a socket: process, user, group.
 _PEER = struct.Struct("3i")
 _FIELD = pq.DiagnosticField
+_CATALOG_ONLY = f"set search_path = {CATALOG_ONLY}"
 
 
 class QueryError(RunFailedError):
@@ -63,7 +65,10 @@ class ParseFault:
 
 
 class Session:
-    """An autocommit session with a statement_timeout. Close it, or use it in a ``with``."""
+    """An autocommit session with a statement_timeout. Close it, or use it in a ``with``.
+
+    A name without a schema is one of pg_catalog, unless ``users_search_path`` says that the SQL is the user's own.
+    """
 
     def __init__(
         self,
@@ -74,6 +79,7 @@ class Session:
         database: str | None = None,
         lock_timeout_ms: int | None = None,
         read_only: bool = False,
+        users_search_path: bool = False,
     ) -> None:
         self._connection = connect(
             access.server,
@@ -83,6 +89,7 @@ class Session:
             application_name=application_name,
             database=database,
             secrets=access.secrets,
+            users_search_path=users_search_path,
         )
 
     @classmethod
@@ -91,6 +98,24 @@ class Session:
         session = cls.__new__(cls)
         session._connection = connection
         return session
+
+    @contextmanager
+    def users_search_path(self) -> Iterator[None]:
+        """Names mean what they mean to the user, for a query that says of all others that they are of pg_catalog."""
+        self.execute("reset search_path")
+        try:
+            yield
+        finally:
+            self.execute(_CATALOG_ONLY)
+
+    @contextmanager
+    def catalog_only(self) -> Iterator[None]:
+        """For queries of ours in a session that has the user's search_path."""
+        self.execute(_CATALOG_ONLY)
+        try:
+            yield
+        finally:
+            self.execute("reset search_path")
 
     def execute(self, sql: str) -> None:
         """Run one or several statements and drop what they return. Raises QueryError."""

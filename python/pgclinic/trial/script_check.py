@@ -107,7 +107,9 @@ def check_scripts(access: Access, scripts: Sequence[Script], protocol: Protocol,
     """
     commands = {script.name: script_commands(script, protocol) for script in scripts}
     try:
-        with Session(access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic-check") as session:
+        with Session(
+            access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic-check", users_search_path=True
+        ) as session:
             every = [command for own in commands.values() for command in own]
             names_settled = _names_settled(session, access.major, every, others)
             for name, own in commands.items():
@@ -179,7 +181,8 @@ def _names_settled(session: Session, major: int, commands: Sequence[ScriptComman
     if not all(_makes_nothing(statement) for text in texts for statement in text.split(";")):
         return False
     words = {word.lower() for text in texts for word in _WORD.findall(text)}
-    functions = {str(name).lower() for (name,) in session.rows(query("volatile_functions", major))}
+    with session.catalog_only():
+        functions = {str(name).lower() for (name,) in session.rows(query("volatile_functions", major))}
     return not words & functions
 
 

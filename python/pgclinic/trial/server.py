@@ -106,7 +106,9 @@ def _run_statements(access: Access, text: str) -> None:
 
 
 def _session(access: Access) -> Session:
-    return Session(access, statement_timeout_ms=FILL_TIMEOUT_MS, application_name="pgclinic-fill")
+    return Session(
+        access, statement_timeout_ms=FILL_TIMEOUT_MS, application_name="pgclinic-fill", users_search_path=True
+    )
 
 
 def split_statements(text: str) -> tuple[str, ...]:

@@ -34,7 +34,9 @@ class Moment:
 @contextmanager
 def steps_session(access: Access) -> Iterator[Session]:
     """The session that runs a condition's steps."""
-    with Session(access, statement_timeout_ms=TIMEOUT_MS, application_name="pgclinic-steps") as session:
+    with Session(
+        access, statement_timeout_ms=TIMEOUT_MS, application_name="pgclinic-steps", users_search_path=True
+    ) as session:
         yield session
 
 

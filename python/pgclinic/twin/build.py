@@ -81,7 +81,9 @@ def build_twin(
     """
     if not scale > 0:
         raise UsageError(f"a twin cannot have {scale:g} times the rows of the original", hint="--scale 0.1")
-    with Session(access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-fill") as session:
+    with Session(
+        access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-fill", users_search_path=True
+    ) as session:
         for setting in _SETTINGS:
             session.execute(setting)
         return _Build(session, access.major, twin, scale, on_stage, on_progress).run()

@@ -1,2 +1,2 @@
 -- The scale of pgbench's tables, as pgbench itself finds it.
-select count(*) from pgbench_branches
+select pg_catalog.count(*) from pgbench_branches

@@ -1,5 +1,5 @@
 -- Statements of this database by role, as pg_stat_statements counts them: the ones with the most time. Times in ms. The
--- function is found by search_path, and the generation of this text is that of the extension's version.
+-- generation of this text is that of the extension's version.
 select s.queryid as query_id, pg_get_userbyid(s.userid) as "user", s.toplevel as is_top_level, s.calls, s.plans,
        s.total_plan_time as plan_ms, s.total_exec_time as total_ms, s.min_exec_time as min_ms, s.max_exec_time as max_ms,
        s.mean_exec_time as mean_ms, s.stddev_exec_time as deviation_ms, s.rows, s.shared_blks_hit as hits,
@@ -10,7 +10,7 @@ select s.queryid as query_id, pg_get_userbyid(s.userid) as "user", s.toplevel as
        s.jit_functions, s.jit_generation_time + s.jit_inlining_time + s.jit_optimization_time + s.jit_emission_time as jit_ms,
        extract(epoch from s.stats_since)::float8 as since_epoch_s, s.wal_buffers_full, s.parallel_workers_to_launch as workers_wanted,
        s.parallel_workers_launched as workers_started
-  from pg_stat_statements(false) s
+  from :"pg_stat_statements".pg_stat_statements(false) s
  where s.dbid = (select oid from pg_database where datname = current_database())
    and s.queryid is not null
  order by s.total_exec_time desc

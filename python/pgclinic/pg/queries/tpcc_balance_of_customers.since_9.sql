@@ -4,15 +4,15 @@ select format('warehouse %s, district %s, customer %s: c_balance is %s, delivere
               warehouse, district, customer, sum(balance), sum(delivered), sum(paid))
   from (select c_w_id as warehouse, c_d_id as district, c_id as customer,
                c_balance as balance, 0 as delivered, 0 as paid
-          from customer
+          from :"tpcc".customer
         union all
         select o_w_id, o_d_id, o_c_id, 0, ol_amount, 0
-          from oorder
-          join order_line on ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id
+          from :"tpcc".oorder
+          join :"tpcc".order_line on ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id
          where ol_delivery_d is not null
         union all
         select h_c_w_id, h_c_d_id, h_c_id, 0, 0, h_amount
-          from history) as all_sides
+          from :"tpcc".history) as all_sides
  group by warehouse, district, customer
 having sum(balance) <> sum(delivered) - sum(paid)
  order by warehouse, district, customer

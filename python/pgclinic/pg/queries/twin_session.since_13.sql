@@ -1,9 +1,8 @@
--- How names, numbers and times are printed while a server is captured: every name with its schema, times in UTC. The
--- server may log or count every statement; settings that this user may not change are left as they are.
+-- How numbers and times are printed while a server is captured: times in UTC. The server may log or count every
+-- statement; settings that this user may not change are left as they are.
 select pg_catalog.set_config(s.name, w.value, false)
   from pg_catalog.pg_settings as s
-  join (values ('search_path', 'pg_catalog'),
-               ('timezone', 'UTC'),
+  join (values ('timezone', 'UTC'),
                ('datestyle', 'ISO, YMD'),
                ('intervalstyle', 'postgres'),
                ('bytea_output', 'hex'),
