@@ -48,7 +48,10 @@ def rows(running: RunningServer, query: str) -> list[tuple[object, ...]]:
         return session.rows(query)
 
 
-def test_ctrl_c_while_the_last_statements_run_ends_them(running: RunningServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_the_last_statements_run_ends_them(
+    running: RunningServer, tmp_path: Path, number: signal.Signals
+) -> None:
     script = tmp_path / "slow.sql"
     script.write_text("select pg_sleep(120);\n", encoding="utf-8")
     process = started(running, "-n", "-T", "1", "-c", "2", "-P", "1", "-f", str(script))
@@ -57,9 +60,9 @@ def test_ctrl_c_while_the_last_statements_run_ends_them(running: RunningServer, 
         if line.startswith("progress: 2.0 s"):
             break
     # The second after the end of -T has passed: it waits.
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    assert process.returncode == 128 + number, err
     assert "number of transactions actually processed: 0" in out
     assert "in flight   2 transactions" in out
     assert "aborted" not in out + err

@@ -41,14 +41,14 @@ def test_a_killed_server_fails_its_trial_and_the_study_goes_on(command: Command)
     assert "failed" in err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_ends_everything_and_keeps_what_was_finished(command: Command, number: signal.Signals) -> None:
     process = command.start("study", "run", command.study())
     postmaster = measuring(command, process, after_trials=1)
     below = descendants(process.pid)
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
-    assert process.returncode == 130, err
+    assert process.returncode == 128 + number, err
     assert out == ""
     assert "1 finished trial is kept" in err
     assert not alive(postmaster)

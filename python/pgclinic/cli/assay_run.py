@@ -12,7 +12,14 @@ from pgclinic.cli.live import LiveLine
 from pgclinic.cli.tuning_end import finish_tuning, run_tuning
 from pgclinic.cli.tuning_options import Asked
 from pgclinic.cli.tuning_run import Arm, about, new_experiment, resumed_experiment
-from pgclinic.cli.tuning_settings import Found, settings_of_file, settings_of_server, settings_of_twin
+from pgclinic.cli.tuning_settings import (
+    Found,
+    say_left_out,
+    settings_of_base,
+    settings_of_file,
+    settings_of_server,
+    settings_of_twin,
+)
 from pgclinic.errors import UsageError
 from pgclinic.experiment.road import Experiment
 from pgclinic.model.run import RunKind
@@ -55,11 +62,11 @@ def _experiment(request: AssayRequest, stack: ExitStack, live: LiveLine) -> Expe
         budget = request.asked.budget if request.budget_is_given else None
         return resumed_experiment(RunKind.ASSAY, request.resume, budget, live)[0]
     found = _found(request, stack, live)
-    base = settings_of_file(request.base, request.asked).settings if request.base is not None else {}
+    base = settings_of_base(request.base, request.asked, live)
     changed = {**(base if request.target is None else {}), **found.settings, **parse_settings(request.settings)}
     if changed == base:
         raise UsageError("the settings do not differ from the base", hint="name a file, a server or --set NAME=VALUE")
-    _say_left_out(found, live)
+    say_left_out(found, live)
     arms = {BASE: Arm(base, about(base)), CHANGED: Arm(changed, about(changed))}
     # The settings of an original are in question themselves.
     return new_experiment(RunKind.ASSAY, found.asked, arms, live, as_original=False)
@@ -82,9 +89,3 @@ def _found(request: AssayRequest, stack: ExitStack, live: LiveLine) -> Found:
         raise UsageError(f"{target}: no such file")
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="pgclinic-assay-")))
     return settings_of_server(target, asked, folder, live.stage)
-
-
-def _say_left_out(found: Found, live: LiveLine) -> None:
-    if found.left_out:
-        live.close()
-        print(f"pgclinic: left out, as the lab decides them: {', '.join(found.left_out)}", file=sys.stderr)

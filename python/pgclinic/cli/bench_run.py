@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import getpass
 import os
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
-from types import FrameType
 
 import msgspec
 
@@ -29,6 +27,7 @@ from pgclinic.bench.tpcc_initialize import initialize_tpcc
 from pgclinic.cli.attached_servers import say_dropped_on
 from pgclinic.cli.bench_end import Ended, finish_bench
 from pgclinic.cli.bench_live import BenchLive
+from pgclinic.cli.interrupts import first_one_stops
 from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.errors import PgclinicError
 from pgclinic.experiment.on_twin import bench_on_twin
@@ -124,7 +123,7 @@ def _run(request: BenchRequest, spec: LoadSpec, connection: ServerConnection, li
     listener = RunListener(
         on_progress=follow, on_search=live.search, on_trial=live.trial, on_rate=live.rate, on_event=live.event
     )
-    with _interrupt_stops(stopper), _known_to_others(live):
+    with first_one_stops(stopper.stop), _known_to_others(live):
         observer = Observer(request, connection) if request.observe else None
         ran = run_bench(request, spec, Loads(listener, stopper, observer))
     silence.refuse()
@@ -148,22 +147,6 @@ def _check_data(
         return None
     live.stage("checking consistency")
     return violations(connection.access, request.tpcc)
-
-
-@contextmanager
-def _interrupt_stops(stopper: Stopper) -> Iterator[None]:
-    """The first Ctrl-C ends measuring and shows what was measured; the second ends the command."""
-    before = signal.getsignal(signal.SIGINT)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        stopper.stop()
-        signal.signal(signal.SIGINT, before)
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _without_password(spec: LoadSpec) -> str:

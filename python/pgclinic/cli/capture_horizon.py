@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from pgclinic.cli.interrupts import INTERRUPTED
+
 if TYPE_CHECKING:
     from pgclinic.capture.horizon import HorizonRecorder
 
-INTERRUPTED = 130
 #: A line of progress at most so often, in seconds.
 _SAY_EVERY_S = 60.0
 

@@ -1,7 +1,7 @@
 """The command ``pgclinic``: parse, run one verb, turn errors into words and an exit code.
 
 Exit codes: 0 done (replicated, nothing found), 1 wrong usage, 2 the run failed, 3 a claim is contradicted,
-4 inconclusive, 5 findings at or above --fail-on, 130 interrupted.
+4 inconclusive, 5 findings at or above --fail-on, 130 interrupted, 143 terminated, 129 hung up.
 
 Everything heavy is imported inside the verbs, so that ``pgclinic --help`` answers at once.
 """
@@ -9,10 +9,9 @@ Everything heavy is imported inside the verbs, so that ``pgclinic --help`` answe
 from __future__ import annotations
 
 import errno
-import signal
 import sys
 import threading
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import NoReturn, cast
 
 import typer
@@ -24,6 +23,7 @@ from pgclinic.cli.bisect import bisect
 from pgclinic.cli.capture import capture_app
 from pgclinic.cli.checkup import CheckupCommand, checkup
 from pgclinic.cli.compare import compare
+from pgclinic.cli.interrupts import INTERRUPTED, answer_signals, code_of_signal, ignore_signals
 from pgclinic.cli.lab import lab_app
 from pgclinic.cli.search import search
 from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
@@ -34,8 +34,6 @@ from pgclinic.errors import PgclinicError
 from pgclinic.report.visible import visible_output
 
 FAILED = 2
-INTERRUPTED = 130
-_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 app = typer.Typer(
     name="pgclinic",
@@ -127,17 +125,6 @@ def _say(text: str) -> None:
     print(f"pgclinic: {text}", file=sys.stderr)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
-
-
-def answer_signals() -> None:
-    """A terminated or hung-up command cleans up as an interrupted one does. What nohup ignores stays ignored."""
-    for number in _INTERRUPTS:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
-
-
 class _Guard:
     """Whatever leaves the ``with`` ends as an exit code: an unexpected error becomes one line and a report."""
 
@@ -149,8 +136,7 @@ class _Guard:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
         # From here on the process only ends; whatever is still its own is removed at exit.
-        for number in _INTERRUPTS:
-            signal.signal(number, signal.SIG_IGN)
+        ignore_signals()
         if isinstance(error, KeyboardInterrupt):
             _say("interrupted")
             self.exit_code = INTERRUPTED
@@ -183,7 +169,7 @@ def main() -> NoReturn:
     with visible_output(), _Guard() as guard:
         answer_signals()
         guard.exit_code = run(sys.argv[1:])
-    sys.exit(guard.exit_code)
+    sys.exit(code_of_signal(guard.exit_code))
 
 
 if __name__ == "__main__":

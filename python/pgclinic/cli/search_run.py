@@ -12,7 +12,7 @@ from pgclinic.cli.live import LiveLine
 from pgclinic.cli.tuning_end import finish_tuning, run_tuning
 from pgclinic.cli.tuning_options import Asked
 from pgclinic.cli.tuning_run import Arm, about, new_experiment, resumed_experiment
-from pgclinic.cli.tuning_settings import settings_of_file
+from pgclinic.cli.tuning_settings import settings_of_base
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.experiment.road import Experiment
 from pgclinic.lab.cluster import settings_catalog
@@ -119,8 +119,8 @@ def _prepared(request: SearchRequest, live: LiveLine) -> tuple[Experiment, Level
         experiment, _ = resumed_experiment(RunKind.SEARCH, request.resume, budget, live)
         return experiment, experiment.folder.read_levels()
     wanted = _wanted(request)
-    base = settings_of_file(request.base, request.asked).settings if request.base is not None else {}
-    start = settings_of_file(request.start, request.asked).settings if request.start is not None else {}
+    base = settings_of_base(request.base, request.asked, live)
+    start = settings_of_base(request.start, request.asked, live)
     arms = {BASE: Arm(base, about(base)), START: Arm({**base, **start}, about(start))}
     experiment = new_experiment(RunKind.SEARCH, request.asked, arms, live)
     levels = _checked_levels(wanted, experiment, start, request, live)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgclinic.capture.twin import capture_twin
+from pgclinic.cli.live import LiveLine
 from pgclinic.cli.tuning_options import Asked
 from pgclinic.errors import UsageError
+from pgclinic.lab.cluster import settings_catalog
+from pgclinic.lab.sources import find_source
 from pgclinic.observe.settings import changed_settings
 from pgclinic.pg.conf_file import parse_conf
+from pgclinic.pg.portable_settings import portable_settings
 from pgclinic.pg.reach import reach_dsn
 from pgclinic.report.capture_text import masked_text
 from pgclinic.twin.file import read_twin, write_twin
@@ -18,23 +23,6 @@ from pgclinic.twin.mask import mask_twin
 
 #: How long the statements of a live server are counted for its twin.
 OBSERVE_S = 20.0
-#: What a server of the lab cannot have: where it listens, where its files are, libraries that it may lack, and others
-#: that it would wait for.
-_NOT_HERE = frozenset(
-    (
-        *("port", "listen_addresses", "unix_socket_directories", "data_directory", "config_file", "hba_file"),
-        *("ident_file", "external_pid_file", "include", "ssl_cert_file", "ssl_key_file", "ssl_ca_file", "ssl_crl_file"),
-        *("log_directory", "log_filename", "archive_command", "restore_command", "primary_conninfo", "cluster_name"),
-        *("archive_mode", "archive_library", "synchronous_standby_names", "primary_slot_name", "hot_standby_feedback"),
-        *(
-            "shared_preload_libraries",
-            "session_preload_libraries",
-            "local_preload_libraries",
-            "ssl",
-            "stats_temp_directory",
-        ),
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -55,6 +43,21 @@ def settings_of_file(path: Path, asked: Asked) -> Found:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a text in UTF-8") from error
     return _here(parse_conf(text, str(path)), asked)
+
+
+def settings_of_base(path: Path | None, asked: Asked, live: LiveLine) -> dict[str, str]:
+    """Those of the file that others are compared with, none without one. Raises UsageError."""
+    if path is None:
+        return {}
+    found = settings_of_file(path, asked)
+    say_left_out(found, live)
+    return found.settings
+
+
+def say_left_out(found: Found, live: LiveLine) -> None:
+    if found.left_out:
+        live.close()
+        print(f"pgclinic: left out, as the lab decides them: {', '.join(found.left_out)}", file=sys.stderr)
 
 
 def settings_of_twin(path: Path, asked: Asked) -> Found:
@@ -83,6 +86,7 @@ def settings_of_server(dsn: str, asked: Asked, folder: Path, on_stage: Callable[
 
 
 def _here(settings: dict[str, str], asked: Asked) -> Found:
-    names = {one.lower() for one in _NOT_HERE}
-    kept = {name: value for name, value in settings.items() if name.lower() not in names}
-    return Found(kept, asked, tuple(name for name in settings if name not in kept))
+    """What a server of the version that is asked for may have of them. Raises UsageError, SourceError."""
+    catalog = settings_catalog(find_source(asked.version, asked.bindir).ensure())
+    portable = portable_settings(catalog, settings)
+    return Found(portable.settings, asked, portable.left_out)

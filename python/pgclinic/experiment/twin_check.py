@@ -19,6 +19,7 @@ from pgclinic.model.load import LoadResult, LoadSpec, Pace
 from pgclinic.model.record import Record
 from pgclinic.model.twin import Twin, TwinWorkload
 from pgclinic.pg.load_target import target_of
+from pgclinic.pg.portable_settings import portable_settings
 from pgclinic.pg.session import Access, Session
 from pgclinic.trial.server import template_of
 from pgclinic.twin.fidelity import PlanComparison, fidelity
@@ -156,6 +157,7 @@ def usual_clients(twin: Twin) -> int:
 
 
 def known_settings(binaries: Binaries, twin: Twin) -> dict[str, str]:
-    """The original's, as far as this version has them."""
+    """The original's, as far as this version has them and a server of the lab may start with them."""
     catalog = settings_catalog(binaries)
-    return {name: value for name, value in twin.settings.items() if catalog.find(name) is not None}
+    portable = portable_settings(catalog, twin.settings).settings
+    return {name: value for name, value in portable.items() if catalog.find(name) is not None}
