@@ -18,6 +18,8 @@ MARKS = {
     VerdictWord.CONFIRMED: "✓",
     VerdictWord.REPLICATED_IN_DIRECTION: "≈",
     VerdictWord.NO_EFFECT: "=",
+    VerdictWord.NOT_REPLICATED: "✗",
+    VerdictWord.NOT_CONFIRMED: "✗",
     VerdictWord.CONTRADICTED: "✗",
     VerdictWord.INCONCLUSIVE: "?",
     VerdictWord.INVALID: "!",
@@ -206,6 +208,8 @@ _OPENINGS = {
     VerdictWord.REPLICATED: "The published result shows on this machine too:",
     VerdictWord.CONFIRMED: "It is as expected:",
     VerdictWord.NO_EFFECT: "The {origin} effect does not show on this machine:",
+    VerdictWord.NOT_REPLICATED: "This machine does not show the published result:",
+    VerdictWord.NOT_CONFIRMED: "This machine does not show the expected result:",
 }
 
 
