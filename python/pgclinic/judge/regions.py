@@ -9,8 +9,8 @@ For an interval I and a claim with a direction, whose region lies beyond Z on th
 - I beyond Z on the claimed side, with a point outside of C: replicated in direction;
 - I inside Z: no effect;
 - I beyond Z on the other side: contradicted;
-- I has no point of C and crosses an edge of Z: not replicated. The claim is refuted, whether by a weaker effect, none or
-  the opposite one;
+- I has no point of C and crosses an edge of Z: not replicated. The claim is refuted, whether by a weaker effect, none
+  or the opposite one;
 - I has a point of C and crosses the edge of Z on the claimed side: inconclusive.
 
 A claim of no difference names no side: outside of both C and Z is contradicted.

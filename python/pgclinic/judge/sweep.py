@@ -113,8 +113,12 @@ def sweep_word(interval: Bounds, ground: Ground, sweep: SweepSeen) -> VerdictWor
     opposed = any(step.opposed for step in sweep.steps)
     if opposed or (sweep.opposes and not on_claimed_side(interval, ground)):
         return VerdictWord.CONTRADICTED
-    if sweep.follows and not contradicts(interval, ground):
-        return VerdictWord.REPLICATED_IN_DIRECTION
-    if not sweep.follows and outside(interval, ground.region) and not on_claimed_side(interval, ground):
-        return VerdictWord.NOT_REPLICATED
-    return VerdictWord.INCONCLUSIVE
+    if sweep.follows:
+        return VerdictWord.INCONCLUSIVE if contradicts(interval, ground) else VerdictWord.REPLICATED_IN_DIRECTION
+    return _without_trend(interval, ground)
+
+
+def _without_trend(interval: Bounds, ground: Ground) -> VerdictWord:
+    """Of levels whose order is open: a size on the claimed side, however small, leaves the trend to be shown."""
+    refuted = outside(interval, ground.region) and not on_claimed_side(interval, ground)
+    return VerdictWord.NOT_REPLICATED if refuted else VerdictWord.INCONCLUSIVE

@@ -112,9 +112,9 @@ def decided(verdict: Verdict) -> bool:
     A claim is decided when its interval lies entirely inside the region, inside the null zone, on the contradicted
     side, or on the claimed side and outside the region. *Replicated in direction* with an interval that straddles an
     edge of the region is not: more blocks may make it *replicated*. *Not replicated* is an answer, but while there are
-    blocks left they may show whether the effect is weaker, absent or the opposite. A claim that is *invalid* because its counter did
-    not move is decided when its interval is, for more blocks will not move the counter; one that is invalid for any
-    other reason (a starved machine, a server that did not start) may recover and is not.
+    blocks left they may show whether the effect is weaker, absent or the opposite. A claim that is *invalid* because
+    its counter did not move is decided when its interval is, for more blocks will not move the counter; one that is
+    invalid for any other reason (a starved machine, a server that did not start) may recover and is not.
     """
     return all(_claim_decided(claim) for claim in verdict.claims)
 
