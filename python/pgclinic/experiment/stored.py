@@ -50,8 +50,8 @@ def plan_of(stored: StoredRun) -> ExperimentPlan:
 def with_claims_of(plan: ExperimentPlan, study: Study) -> ExperimentPlan:
     """The plan with the claims of ``study`` that its arms and what it recorded can answer.
 
-    A claim that was revised after the run, as its revisions say, is judged by the trials that there are. What was run stays
-    as it was stored.
+    A claim that was revised after the run, as its revisions say, is judged by the trials that there are. What was run
+    stays as it was stored.
     """
     profile = study.profiles.get(plan.profile_name, plan.profile)
     gone = {arm for arm in study.arms if arm not in plan.study.arms or arm not in profile.measure_s}
