@@ -84,10 +84,11 @@ def long_transactions(snapshot: Snapshot) -> tuple[SessionState, ...]:
 def blockers_query() -> str:
     """A query for the words of all transactions that a statement of the kind ``waits`` would wait for, null if none."""
     return (
-        "select string_agg(format('session %s (%s), transaction open since %s', pid, "
-        "coalesce(nullif(application_name, ''), usename), xact_start), '; ') from pg_stat_activity "
-        "where datname = current_database() and pid <> pg_backend_pid() "
-        f"and xact_start < clock_timestamp() - interval '{LONG_TRANSACTION_S:.0f} s'"
+        "select string_agg(format('session %s (%s), transaction open since %s', pid,\n"
+        "           coalesce(nullif(application_name, ''), usename), xact_start), '; ')\n"
+        "      from pg_stat_activity\n"
+        "     where datname = current_database() and pid <> pg_backend_pid()\n"
+        f"       and xact_start < clock_timestamp() - interval '{LONG_TRANSACTION_S:.0f} s'"
     )
 
 
@@ -233,7 +234,7 @@ def _of_relations(snapshot: Snapshot, statement: str) -> Step:
         words = f"{words}, or {made[1]} exists and is invalid: drop it first".removeprefix(", or ")
     return Step(
         _repeatable(statement),
-        check=" and ".join(checks) or None,
+        check="\n   and ".join(checks) or None,
         else_words=words,
         waits=_CONCURRENT.match(statement) is not None,
     )

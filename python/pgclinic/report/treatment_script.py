@@ -84,22 +84,22 @@ def _conditional(step: Step, number: int) -> list[str]:
     if step.statement is None:
         return comment(f"Not written: {step.else_words}.", "--")
     checks = [f"coalesce({step.check}, false)"] if step.check is not None else []
+    left_out = f"step {number} is left out: "
+    note = literal(" ".join(f"{left_out}{step.else_words}".split()))
     lines = []
     if step.waits:
         lines += _until_free()
         checks.append(f"({blockers_query()}) is null")
+        note = f"coalesce({literal(f'{left_out}it would wait for ')} || ({blockers_query()}),\n  {note})"
     if not checks:
         return [f"{step.statement};"]
-    reasons = [step.else_words] if step.else_words else []
-    reasons += ["a transaction is open that it would wait for"] if step.waits else []
-    words = literal(f"step {number} is left out: {', or '.join(reasons)}".replace("\n", " "))
     return [
         *lines,
-        f"select {' and '.join(checks)} as holds \\gset",
+        f"select {f'{chr(10)}   and '.join(checks)} as holds \\gset",
         "\\if :holds",
         f"{step.statement};",
         "\\else",
-        f"select {words} as note;",
+        f"select {note} as note;",
         "\\endif",
     ]
 
