@@ -114,6 +114,7 @@ def test_no_name_ends_a_comment() -> None:
     sql = treatment_sql(SICK, evil, evil.treatments[0], WITH_SESSION)
     live = [line for line in sql.splitlines() if line and not line.startswith("--")]
     assert live == [
+        "set search_path to pg_catalog, pg_temp;",
         "select pg_terminate_backend(pid)",
         "  from pg_stat_activity",
         " where pid = 4711",

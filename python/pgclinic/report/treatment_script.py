@@ -10,7 +10,7 @@ from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Applies, Confidence, Finding, Treatment
 from pgclinic.model.snapshot import Snapshot
 from pgclinic.pg.identifiers import literal
-from pgclinic.report.treatment_text import comment, comment_lines, section, waits_for
+from pgclinic.report.treatment_text import OWN_NAMES, comment, comment_lines, section, waits_for
 from pgclinic.report.words.figures import count
 from pgclinic.report.words.findings import headline
 
@@ -30,7 +30,7 @@ def treatment_script(checkup: Checkup, snapshot: Snapshot | None) -> str:
         f"{checkup.version}. A step whose finding is gone is left out, so the script may be run twice.",
         "--",
     )
-    lines += [*comment("Run it with: psql -X -f FILE", "--"), "\\set ON_ERROR_STOP on", ""]
+    lines += [*comment("Run it with: psql -X -f FILE", "--"), "\\set ON_ERROR_STOP on", *OWN_NAMES, ""]
     for number, (position, finding, treatment) in enumerate(given, start=1):
         lines += comment(f"Step {number} of {len(given)}, finding {position}: {headline(finding)}.", "--")
         lines += section(treatment, "--")

@@ -17,6 +17,8 @@ from pgclinic.pg.identifiers import literal
 from pgclinic.report.words.facts import evidence_words, time_words
 from pgclinic.report.words.findings import costs, headline, proof_words
 
+#: Whoever runs the file may be a superuser, and the database somebody else's, who chose a search_path for it.
+OWN_NAMES = ["set search_path to pg_catalog, pg_temp;"]
 _WIDTH = 100
 _EVIDENCE_SHOWN = 5
 _HOW = {
@@ -40,6 +42,7 @@ def treatment_sql(checkup: Checkup, finding: Finding, chosen: Treatment, snapsho
     else:
         steps = safe_steps(snapshot, chosen)
         lines += waits_for(checkup, snapshot, steps)
+        lines += OWN_NAMES if any(step.statement for step in steps) else []
         lines += [line for step in steps for line in checked_lines(step)]
     undo = undo_of(chosen)
     lines += ["", *(["-- Undo:", *comment_lines([f"{one};" for one in undo], "--")] if undo else _no_undo("--"))]
