@@ -20,7 +20,7 @@ LONG_TESTS := tests/studies tests/server
 
 build: $(VENV)/.built
 
-# Whatever the verdict is here, it was shown: 3 is a contradicted claim, 4 a machine too noisy to tell.
+# Whatever the verdict is here, it was shown: 3 is a refuted claim, 4 a machine too noisy to tell.
 demo: build
 	$(BIN)/pgclinic study run global-counters --profile demo || (code=$$?; [ $$code -eq 3 ] || [ $$code -eq 4 ])
 	$(BIN)/python tools/demo-checkup

@@ -16,6 +16,8 @@ from types import ModuleType
 
 import pytest
 
+from pgclinic.judge.regions import outside
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.study.read import shipped_studies
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +63,20 @@ def test_every_figure_is_what_the_kept_runs_say(program: ModuleType) -> None:
     for name in program.DOCUMENTS:
         text = (ROOT / name).read_text(encoding="utf-8")
         assert program.with_table(name, text, runs) == text, AGAIN
+
+
+def test_no_kept_claim_is_open_whose_region_is_excluded(program: ModuleType) -> None:
+    claims = [claim for run in program.kept_runs(ROOT / program.EVIDENCE) for claim in run.verdict.claims]
+    refuted = {VerdictWord.NOT_REPLICATED, VerdictWord.NOT_CONFIRMED}
+    assert {claim.word for claim in claims} >= refuted
+    for claim in claims:
+        interval = claim.interval
+        if interval is None or interval.low is None or interval.high is None:
+            continue
+        if outside((interval.low, interval.high), claim.region_edges):
+            assert claim.word is not VerdictWord.INCONCLUSIVE, claim.claim
+        else:
+            assert claim.word not in refuted, claim.claim
 
 
 def test_every_archive_is_listed(program: ModuleType) -> None:

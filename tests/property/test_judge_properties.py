@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fixtures.planned import judge
 from fixtures.reached import assert_reached
 from fixtures.records import blocks_of, global_counters, printed
-from pgclinic.judge.regions import Ground, outside, settled, word_for
+from pgclinic.judge.regions import MAY_CHANGE, Bounds, Ground, outside, settled, word_for
 from pgclinic.judge.verdict import decided
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
@@ -41,6 +41,7 @@ block_ratios = st.one_of(
     around([0.98, 1.0, 1.01], CLOSE),
     around([1.2, 3.0], CLOSE),
     around([0.3, 0.6, 0.94, 1.05], [0.02, 0.1, 0.4]),
+    around([0.94, 1.05], [0.01]),
     st.lists(st.floats(0.05, 5.0), min_size=0, max_size=12),
 )
 #: Intervals as wide as they like, and narrow ones that lie in one cell.
@@ -61,7 +62,8 @@ def words(verdict: Verdict) -> tuple[VerdictWord, str | None]:
 
 
 def test_the_examples_reach_every_word() -> None:
-    words_of = {word for word in VerdictWord if word not in (VerdictWord.INVALID, VerdictWord.CONFIRMED)}
+    other = (VerdictWord.INVALID, VerdictWord.CONFIRMED, VerdictWord.NOT_CONFIRMED)
+    words_of = {word for word in VerdictWord if word not in other}
     assert_reached(block_ratios, lambda ratios: judge(STUDY, run(ratios)).headline.word, words_of, least=2)
     assert_reached(block_ratios, lambda ratios: decided(judge(STUDY, run(ratios))), (True, False))
     ground = Ground(region=(0.4, 0.8), null_zone=(1 / 1.05, 1.05), direction=-1)
@@ -117,7 +119,7 @@ def test_the_verdict_is_complete(ratios: list[float]) -> None:
     claim = verdict.headline
     assert claim.reasons
     assert (claim.word is VerdictWord.REPLICATED_IN_DIRECTION) or claim.qualifier is None
-    assert not (decided(verdict) and claim.word is VerdictWord.INCONCLUSIVE)
+    assert not (decided(verdict) and claim.word in MAY_CHANGE)
     if claim.blocks_needed is not None:
         assert claim.word is VerdictWord.INCONCLUSIVE
         assert claim.blocks_needed >= 1
@@ -135,3 +137,70 @@ def test_word_and_stop_rule_agree(drawn: list[float], direction: int) -> None:
         # Any narrower interval inside a settled one says the same.
         middle = math.sqrt(interval[0] * interval[1])
         assert word_for((middle, middle), ground) is word
+
+
+MARGIN = (1 / 1.05, 1.05)
+#: Regions beyond the margin on the claimed side, some of which begin at its edge, some at 0 or without an end.
+grounds = st.one_of(
+    st.builds(
+        lambda near, far: Ground(region=(MARGIN[1] * near, MARGIN[1] * near * far), null_zone=MARGIN, direction=1),
+        st.sampled_from([1.0, 1.2, 2.0]),
+        st.sampled_from([1.3, 4.0, math.inf]),
+    ),
+    st.builds(
+        lambda near, far: Ground(region=(MARGIN[0] / near / far, MARGIN[0] / near), null_zone=MARGIN, direction=-1),
+        st.sampled_from([1.0, 1.2, 2.0]),
+        st.sampled_from([1.3, 4.0, math.inf]),
+    ),
+)
+
+
+def words_by_definition(interval: Bounds, ground: Ground) -> list[VerdictWord]:
+    """Each word by its own definition, with no order between them, mirrored so that the claimed side is above 1."""
+    low, high = interval if ground.direction > 0 else (1 / interval[1], 1 / interval[0])
+    edges = ground.region if ground.direction > 0 else tuple(1 / edge if edge else math.inf for edge in ground.region)
+    start, end = min(edges), max(edges)
+    in_region = start <= low and high <= end
+    beyond = low > MARGIN[1]
+    in_margin = MARGIN[0] <= low and high <= MARGIN[1]
+    crosses = (low < MARGIN[0] <= high) or (low <= MARGIN[1] < high)
+    meets = low <= end and start <= high
+    return [
+        word
+        for word, holds in (
+            (VerdictWord.REPLICATED, in_region),
+            (VerdictWord.REPLICATED_IN_DIRECTION, beyond and not in_region),
+            (VerdictWord.NO_EFFECT, in_margin and not in_region),
+            (VerdictWord.CONTRADICTED, high < MARGIN[0]),
+            (VerdictWord.NOT_REPLICATED, crosses and not meets and not in_region),
+            (VerdictWord.INCONCLUSIVE, crosses and meets and not in_region),
+        )
+        if holds
+    ]
+
+
+@given(bounds, grounds)
+def test_every_interval_has_exactly_one_word(drawn: list[float], ground: Ground) -> None:
+    interval = (drawn[0], drawn[1])
+    points = (*interval, 1 / interval[0], 1 / interval[1])
+    edges = (*ground.region, *MARGIN)
+    if any(math.isclose(point, edge, rel_tol=1e-12) for point in points for edge in edges):
+        return  # mirroring an edge rounds it
+    assert words_by_definition(interval, ground) == [word_for(interval, ground)]
+
+
+@given(bounds, grounds)
+def test_what_is_not_replicated_stays_refuted_by_a_narrower_interval(drawn: list[float], ground: Ground) -> None:
+    interval = (drawn[0], drawn[1])
+    if word_for(interval, ground) is not VerdictWord.NOT_REPLICATED:
+        return
+    assert not settled(interval, ground)
+    low, high = drawn
+    for part in ((low, math.sqrt(low * high)), (math.sqrt(low * high), high)):
+        assert word_for(part, ground) not in (VerdictWord.REPLICATED, VerdictWord.INCONCLUSIVE)
+
+
+def test_the_definitions_are_reached() -> None:
+    both = st.tuples(bounds, grounds)
+    reached = set(VerdictWord) - {VerdictWord.INVALID, VerdictWord.CONFIRMED, VerdictWord.NOT_CONFIRMED}
+    assert_reached(both, lambda drawn: words_by_definition((drawn[0][0], drawn[0][1]), drawn[1])[0], reached, least=1)

@@ -66,6 +66,7 @@ VERDICTS: dict[str, Callable[[], str]] = {
     "verdict-replicated-in-direction-stronger": lambda: _verdict((0.33, 0.34, 0.32, 0.335, 0.325)),
     "verdict-replicated-in-direction-weaker": lambda: _verdict((0.85, 0.86, 0.84, 0.855, 0.845)),
     "verdict-no-effect": lambda: _verdict((1.0, 1.01, 0.99, 1.005, 0.995)),
+    "verdict-not-replicated": lambda: _verdict((0.98, 1.06, 1.02, 1.04, 1.05)),
     "verdict-contradicted": lambda: _verdict((1.5, 1.52, 1.48, 1.51, 1.49)),
     "verdict-confirmed": _expected,
     "verdict-inconclusive-few-blocks": lambda: _verdict((0.60, 0.61, 0.59)),

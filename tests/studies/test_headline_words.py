@@ -66,7 +66,6 @@ SMALL = (
         warm_up_s=0.5,
         shows_on_a_busy_machine=False,
     ),
-    # The trend and the size are clear; each step by itself is seen on a quiet machine only.
     Small(
         "drop-table",
         {"pool-8mb": 1.0, "pool-1gb": 1.0, "pool-8gb": 1.5},
@@ -75,13 +74,13 @@ SMALL = (
         settings=f'settings = {{ pool-8gb = {{ shared_buffers = "{LARGE_POOL}" }} }}\n',
     ),
     # Every connection must get to its last table.
-    Small("memory-contexts", {"tables-100": 1.0, "tables-400": 2.0, "tables-1600": 5.0}, ("replicated",)),
+    Small("memory-contexts", {"tables-100": 1.0, "tables-400": 2.0, "tables-1600": 5.0}, ("confirmed",)),
     Small("query-identity", {"constants": 1.5, "same-constants": 1.5}, ("replicated",), warm_up_s=0.5),
     # A table so small that the first changes of its pages are over within the warm-up, on a slow machine too.
     Small(
         "wal-pressure",
         {"calm": 2.0, "checkpoints": 2.0},
-        ("replicated",),
+        ("confirmed",),
         warm_up_s=1.5,
         changed=(("200000", "30000"),),
     ),

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from fixtures.checkups import DEAD_ROWS, FULL_PAGES, HEALTHY, HELD, SICK, UNUSED
+from fixtures.changed_snapshot import client
+from fixtures.checkups import DEAD_ROWS, FULL_PAGES, HEALTHY, HELD, SICK, SNAPSHOT, UNUSED
 from pgclinic.checkup.treat import chosen_treatment, find_finding, statements_of, undo_of
+from pgclinic.checkup.treatment_steps import Step, rank_of, safe_steps
 from pgclinic.cli.main import run
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.model.finding import Applies, Treatment
-from pgclinic.report.treatment_text import treatment_conf, treatment_sql
+from pgclinic.model.snapshot import SettingState
+from pgclinic.report.treatment_text import checked_lines, treatment_conf, treatment_sql
 from pgclinic.store.checkup_folder import write_checkup
+
+#: 20:00 UTC of the day of the snapshot, and a microsecond.
+BEGAN_S = 1_699_992_000.000001
+WITH_SESSION = replace(
+    SNAPSHOT,
+    sessions=(
+        client(
+            4711,
+            state="idle in transaction",
+            transaction_s=8040.0,
+            backend_start_epoch_s=BEGAN_S,
+            transaction_start_epoch_s=BEGAN_S + 60.499999,
+        ),
+    ),
+)
 
 
 @pytest.mark.parametrize(
@@ -91,13 +111,93 @@ def test_no_name_ends_a_comment() -> None:
         treatments=tuple(replace(one, title=name, risk=name, lock=name) for one in HELD.treatments),
         references=(name,),
     )
-    sql = treatment_sql(SICK, evil, evil.treatments[0])
+    sql = treatment_sql(SICK, evil, evil.treatments[0], WITH_SESSION)
     live = [line for line in sql.splitlines() if line and not line.startswith("--")]
-    assert live == ["select pg_terminate_backend(4711);"]
+    assert live == [
+        "set search_path to pg_catalog, pg_temp;",
+        "select pg_terminate_backend(pid)",
+        "  from pg_stat_activity",
+        " where pid = 4711",
+        "   and backend_start = timestamptz '2023-11-14 20:00:00.000001+00'",
+        "   and xact_start = timestamptz '2023-11-14 20:01:00.500000+00'",
+        "   and state = 'idle in transaction';",
+    ]
     conf = treatment_conf(SICK, evil, evil.treatments[1])
     assert [line for line in conf.splitlines() if line and not line.startswith("#")] == [
         "idle_in_transaction_session_timeout = '5min'"
     ]
+
+
+def test_without_the_snapshot_no_session_is_ended() -> None:
+    text = treatment_sql(SICK, HELD, HELD.treatments[0])
+    assert not [line for line in text.splitlines() if line and not line.startswith("--")]
+    assert "see who has this pid" in text
+
+
+def test_a_setting_must_have_the_value_that_was_found() -> None:
+    found = SettingState(
+        name="max_wal_size",
+        value="1024",
+        unit="MB",
+        source="default",
+        file=None,
+        line=None,
+        default_value="1024",
+        reset_value="1024",
+        context="sighup",
+        kind="integer",
+        category="",
+        pending_restart=False,
+    )
+    change = Treatment(title="x", applies=Applies.RELOAD, settings={"max_wal_size": "8GB"})
+    steps = safe_steps(replace(SNAPSHOT, settings=(found,)), change)
+    assert [step.check for step in steps] == [
+        "(select setting from pg_settings where name = 'max_wal_size') = '1024'",
+        None,
+    ]
+    (of_a_role, _) = safe_steps(replace(SNAPSHOT, settings=(replace(found, context="user"),)), change)
+    assert of_a_role.check is None, "the role that runs the file may have its own"
+
+
+def test_no_name_ends_a_check() -> None:
+    name = "x$check$; drop table customer; do $check$"
+    step = Step(statement="select 1", check=f"to_regclass('{name}') is null", else_words=f"{name} 100% 'odd'")
+    (start, *_, end, statement) = checked_lines(step)
+    assert (start, end, statement) == ("do $check1$", "$check1$;", "select 1;")
+    assert "100%% ''odd''" in " ".join(checked_lines(step))
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("select pg_terminate_backend(1)", "create index concurrently a on b.c (d)"),
+        ("rollback prepared 'x'", "select pg_drop_replication_slot('x')"),
+        ("select pg_drop_replication_slot('x')", "vacuum a.b"),
+        ("drop index concurrently a.b", "create index concurrently a on b.c (d)"),
+        ("create index concurrently a on b.c (d)", "vacuum (full, analyze) a.b"),
+    ],
+)
+def test_what_others_wait_for_comes_first(first: str, then: str) -> None:
+    ranks = [rank_of(Treatment(title="x", applies=Applies.STATEMENT, sql=(one,))) for one in (first, then)]
+    assert ranks[0] < ranks[1]
+
+
+def test_the_script_of_all_findings_gives_each_treatment_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_checkup(tmp_path, SICK)
+    (tmp_path / "snapshot.json").write_bytes(msgspec.json.encode(WITH_SESSION))
+    assert run(["treat", str(tmp_path), "--all"]) == 0
+    script = capsys.readouterr().out
+    assert script.count("select pg_terminate_backend(pid)") == 1
+    assert script.index("pg_terminate_backend") < script.index("drop index concurrently")
+    given, listed = script.split("-- Not in this script:") if "-- Not in" in script else (script, "")
+    positions = {int(number) for number in re.findall(r"-- Step \d+ of \d+, finding (\d+):", given)}
+    positions |= {int(number) for number in re.findall(r"^-- Finding (\d+),", listed, re.MULTILINE)}
+    assert positions == set(range(1, len(SICK.findings) + 1))
+    for words in (["--all", "1"], [], ["--all", "--treatment", "2"], ["--all", "-o", str(tmp_path / "x.conf")]):
+        assert run(["treat", str(tmp_path), *words]) == 1
+    assert "name a finding, or --all" in capsys.readouterr().err
 
 
 def test_what_an_application_must_do_is_a_comment() -> None:

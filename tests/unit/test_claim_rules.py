@@ -83,9 +83,11 @@ def test_regions_follow_from_what_is_known() -> None:
         (Direction.NOT_LOWER, (1.5, 1.6, 1.55, 1.52, 1.54), VerdictWord.CONFIRMED),
         (Direction.NOT_LOWER, (0.60, 0.61, 0.59, 0.605, 0.595), VerdictWord.CONTRADICTED),
         (Direction.LOWER, (0.6, 1.1, 0.9, 0.7, 1.2), VerdictWord.INCONCLUSIVE),
+        (Direction.LOWER, (1.04, 1.05, 1.06, 1.05, 1.045), VerdictWord.NOT_CONFIRMED),
+        (Direction.EQUAL, (1.04, 1.05, 1.06, 1.05, 1.045), VerdictWord.INCONCLUSIVE),
     ],
 )
-def test_an_expectation_is_confirmed_or_contradicted(
+def test_an_expectation_is_confirmed_or_refuted(
     direction: Direction, ratios: tuple[float, ...], word: VerdictWord
 ) -> None:
     study = replace(STUDY, claims=(replace(EXPECTED, expected=Expected(direction, "r")),))

@@ -85,6 +85,17 @@ def test_ranks_and_size_that_disagree_are_both_not_believed() -> None:
     assert sweep_word((0.5, 0.6), ground, rising) is VerdictWord.INCONCLUSIVE
 
 
+def test_a_size_outside_of_the_region_without_the_trend_refutes_the_claim() -> None:
+    """Levels that rise and fall by chance, and an interval that excludes what is claimed."""
+    chance = judge_sweep(LEVELS, [[6.0, 3.0, 5.0, 2.0, 4.0, 3.5], [6.0, 2.0, 3.0, 5.0, 3.5, 4.0]], -1)
+    ground = Ground(claimed_region(0.6), null_zone(), -1)
+    assert sweep_word((0.9, 1.2), ground, chance) is VerdictWord.NOT_REPLICATED
+    assert sweep_word((1.2, 1.4), ground, chance) is VerdictWord.NOT_REPLICATED
+    assert sweep_word((0.7, 1.2), ground, chance) is VerdictWord.INCONCLUSIVE
+    # Weaker, and the trend may yet show: then it is replicated in direction.
+    assert sweep_word((0.85, 0.9), ground, chance) is VerdictWord.INCONCLUSIVE
+
+
 def test_a_fall_too_small_to_matter_is_no_effect() -> None:
     blocks = drawn_blocks(Noise(carry=0.0, deviation=0.002), 0.985, blocks=8)
     assert judge_sweep(LEVELS, blocks, -1).e_value > 40, "the ranks see it"

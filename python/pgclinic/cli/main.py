@@ -1,7 +1,8 @@
 """The command ``pgclinic``: parse, run one verb, turn errors into words and an exit code.
 
-Exit codes: 0 done (replicated, nothing found), 1 wrong usage, 2 the run failed, 3 a claim is contradicted,
-4 inconclusive, 5 findings at or above --fail-on, 130 interrupted, 143 terminated, 129 hung up.
+Exit codes: 0 done (replicated, nothing found), 1 wrong usage, 2 the run failed, 3 a claim is refuted
+(not replicated, not confirmed, no effect, contradicted), 4 inconclusive, 5 findings at or above --fail-on,
+130 interrupted, 143 terminated, 129 hung up.
 
 Everything heavy is imported inside the verbs, so that ``pgclinic --help`` answers at once.
 """

@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 study_app = typer.Typer(help="Test published claims on this machine.", no_args_is_help=True, rich_markup_mode=None)
 
-EXIT_CODES = {"contradicted": 3, "inconclusive": 4, "invalid": 4, "no effect": 3}
+EXIT_CODES = {
+    "contradicted": 3,
+    "not replicated": 3,
+    "not confirmed": 3,
+    "no effect": 3,
+    "inconclusive": 4,
+    "invalid": 4,
+}
 ALLOW_SHELL_HELP = "Allow scripts to run shell commands (\\shell, \\setshell)."
 FLEET_HELP = "Run blocks on the hosts of a Ray cluster."
 JSON_HELP = "Print JSON."
@@ -83,7 +90,8 @@ def run(
 ) -> None:
     """Run studies and judge them.
 
-    Exit code 0: replicated, also in direction only. 3: contradicted or no effect. 4: inconclusive or invalid.
+    Exit code 0: replicated, also in direction only. 3: not replicated, no effect or contradicted. 4: inconclusive or
+    invalid.
     """
     from pgclinic.cli.more_blocks import More
     from pgclinic.cli.resume import ResumeRequest, resume_study
@@ -198,7 +206,7 @@ def judge_again(
 
 
 def worst_exit_code(verdicts: list[Verdict]) -> int:
-    """The exit code of several verdicts: a contradicted claim outweighs an inconclusive one."""
+    """The exit code of several verdicts: a refuted claim outweighs an inconclusive one."""
     codes = [EXIT_CODES.get(claim.word.value, 0) for verdict in verdicts for claim in verdict.claims]
     for code in (3, 4):
         if code in codes:

@@ -2,6 +2,18 @@
 
 Everything here is a ratio. The claimed region C and the null zone Z cut the line of ratios into cells; an interval
 that lies in one cell has its word for good, one that crosses an edge may still change it.
+
+For an interval I and a claim with a direction, whose region lies beyond Z on the claimed side, exactly one holds:
+
+- I inside C: replicated;
+- I beyond Z on the claimed side, with a point outside of C: replicated in direction;
+- I inside Z: no effect;
+- I beyond Z on the other side: contradicted;
+- I has no point of C and crosses an edge of Z: not replicated. The claim is refuted, whether by a weaker effect, none
+  or the opposite one;
+- I has a point of C and crosses the edge of Z on the claimed side: inconclusive.
+
+A claim of no difference names no side: outside of both C and Z is contradicted.
 """
 
 from __future__ import annotations
@@ -95,7 +107,13 @@ def word_for(interval: Bounds, ground: Ground) -> VerdictWord:
         return VerdictWord.CONTRADICTED
     if on_claimed_side(interval, ground):
         return VerdictWord.REPLICATED_IN_DIRECTION
+    if outside(interval, ground.region):
+        return VerdictWord.NOT_REPLICATED
     return VerdictWord.INCONCLUSIVE
+
+
+#: Words of an interval that crosses an edge of the equivalence margin: more blocks may give one that says more.
+MAY_CHANGE = (VerdictWord.INCONCLUSIVE, VerdictWord.NOT_REPLICATED, VerdictWord.NOT_CONFIRMED)
 
 
 def qualifier_for(estimate: float, ground: Ground) -> str | None:
@@ -113,11 +131,12 @@ def settled(interval: Bounds, ground: Ground) -> bool:
 
     An interval on the claimed side that straddles an edge of the region is *replicated in direction* so far, and
     may yet become *replicated* or stay weaker or stronger for good: it is settled only once it has left the region.
+    One that is *not replicated* excludes the region, but may still turn out weaker, no effect or the opposite.
     """
     word = word_for(interval, ground)
     if word is VerdictWord.REPLICATED_IN_DIRECTION:
         return outside(interval, ground.region)
-    return word is not VerdictWord.INCONCLUSIVE
+    return word not in MAY_CHANGE
 
 
 def edges_around(estimate: float, ground: Ground) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pgclinic.judge.evidence import Pair
 from pgclinic.judge.interval import interval_about
-from pgclinic.judge.regions import Bounds, Ground, contradicts, inside, on_claimed_side, word_for
+from pgclinic.judge.regions import Bounds, Ground, contradicts, inside, on_claimed_side, outside, word_for
 from pgclinic.model.verdict import StepSeen
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.stats.claimed_region import NULL_EFFECT
@@ -100,6 +100,7 @@ def sweep_word(interval: Bounds, ground: Ground, sweep: SweepSeen) -> VerdictWor
     Where every step is claimed, each must be shown by itself: a trend does not show that no level is out of order. One
     step that goes the other way contradicts the claim.
 
+    A size that excludes the claimed region, with no such trend, refutes the claim.
     Where the two say opposite things, neither is believed; a claim of no difference is one of size alone.
     ``interval`` is of the ratio of the last level to the first, infinite where it has no ends yet.
     """
@@ -112,6 +113,12 @@ def sweep_word(interval: Bounds, ground: Ground, sweep: SweepSeen) -> VerdictWor
     opposed = any(step.opposed for step in sweep.steps)
     if opposed or (sweep.opposes and not on_claimed_side(interval, ground)):
         return VerdictWord.CONTRADICTED
-    if sweep.follows and not contradicts(interval, ground):
-        return VerdictWord.REPLICATED_IN_DIRECTION
-    return VerdictWord.INCONCLUSIVE
+    if sweep.follows:
+        return VerdictWord.INCONCLUSIVE if contradicts(interval, ground) else VerdictWord.REPLICATED_IN_DIRECTION
+    return _without_trend(interval, ground)
+
+
+def _without_trend(interval: Bounds, ground: Ground) -> VerdictWord:
+    """Of levels whose order is open: a size on the claimed side, however small, leaves the trend to be shown."""
+    refuted = outside(interval, ground.region) and not on_claimed_side(interval, ground)
+    return VerdictWord.NOT_REPLICATED if refuted else VerdictWord.INCONCLUSIVE

@@ -23,7 +23,16 @@ from pgclinic.judge.reasons import (
     starved_reason,
     sweep_reasons,
 )
-from pgclinic.judge.regions import Ground, edges_around, ground_of, on_claimed_side, qualifier_for, settled, word_for
+from pgclinic.judge.regions import (
+    MAY_CHANGE,
+    Ground,
+    edges_around,
+    ground_of,
+    on_claimed_side,
+    qualifier_for,
+    settled,
+    word_for,
+)
 from pgclinic.judge.sweep import SweepSeen, judge_steps, judge_sweep, sweep_word
 from pgclinic.judge.tail_window import tps_between
 from pgclinic.judge.twin_fidelity import twin_unlike
@@ -102,9 +111,10 @@ def decided(verdict: Verdict) -> bool:
 
     A claim is decided when its interval lies entirely inside the region, inside the null zone, on the contradicted
     side, or on the claimed side and outside the region. *Replicated in direction* with an interval that straddles an
-    edge of the region is not: more blocks may make it *replicated*. A claim that is *invalid* because its counter did
-    not move is decided when its interval is, for more blocks will not move the counter; one that is invalid for any
-    other reason (a starved machine, a server that did not start) may recover and is not.
+    edge of the region is not: more blocks may make it *replicated*. *Not replicated* is an answer, but while there are
+    blocks left they may show whether the effect is weaker, absent or the opposite. A claim that is *invalid* because
+    its counter did not move is decided when its interval is, for more blocks will not move the counter; one that is
+    invalid for any other reason (a starved machine, a server that did not start) may recover and is not.
     """
     return all(_claim_decided(claim) for claim in verdict.claims)
 
@@ -115,8 +125,8 @@ def _claim_decided(claim: ClaimVerdict) -> bool:
         return False
     if claim.word is VerdictWord.INVALID and all(seen.moved for seen in claim.mechanisms):
         return False
-    if claim.word is VerdictWord.INCONCLUSIVE:
-        # A sweep of the right size whose order is not shown.
+    if claim.word in MAY_CHANGE:
+        # Of a sweep also one whose interval is settled, but whose order of levels is not shown.
         return False
     ground = _ground_again(claim)
     return settled((interval.low, interval.high), ground)
@@ -272,6 +282,8 @@ def _worded(claim: Question, outcome: _Outcome) -> _Outcome:
     match outcome.word:
         case VerdictWord.REPLICATED:
             return replace(outcome, word=VerdictWord.CONFIRMED)
+        case VerdictWord.NOT_REPLICATED:
+            return replace(outcome, word=VerdictWord.NOT_CONFIRMED)
         case VerdictWord.REPLICATED_IN_DIRECTION:
             return replace(outcome, word=VerdictWord.INCONCLUSIVE, qualifier=None)
     return outcome

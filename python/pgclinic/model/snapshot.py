@@ -110,6 +110,7 @@ class SessionState(Record):
     """One process of the server. Constants in ``query`` are question marks; a hidden one has neither state nor query.
 
     ``client`` is an address, ``local`` for a socket of the file system. ``blocked_by`` are the processes it waits for.
+    The moments, by the server's clock, say that a pid is still the same session, transaction and statement.
     """
 
     pid: int
@@ -131,6 +132,9 @@ class SessionState(Record):
     query_id: int | None
     query: str | None
     blocked_by: tuple[int, ...]
+    backend_start_epoch_s: float | None = None
+    transaction_start_epoch_s: float | None = None
+    query_start_epoch_s: float | None = None
 
 
 class PreparedTransaction(Record):

@@ -66,10 +66,10 @@ class LadderStep:
     def published_text(self) -> str:
         """The published figure as the source says it: 7,082, under 500."""
         seen = self.seen
-        if seen.published_tps is None:
-            return "-"
         said = seen.published_text
-        return said if said is not None and len(said) <= _SAID_MAX else published_figure(seen.published_tps)
+        if said is not None and len(said) <= _SAID_MAX:
+            return said
+        return "-" if seen.published_tps is None else published_figure(seen.published_tps)
 
     @property
     def published_note(self) -> str | None:

@@ -31,6 +31,8 @@ _STYLES = {
     VerdictWord.CONFIRMED: "bold green",
     VerdictWord.REPLICATED_IN_DIRECTION: "bold green",
     VerdictWord.NO_EFFECT: "bold blue",
+    VerdictWord.NOT_REPLICATED: "bold red",
+    VerdictWord.NOT_CONFIRMED: "bold red",
     VerdictWord.CONTRADICTED: "bold red",
     VerdictWord.INCONCLUSIVE: "bold yellow",
     VerdictWord.INVALID: "bold magenta",

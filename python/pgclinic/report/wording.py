@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pgclinic.judge.evidence import DECLINE, TPS
 from pgclinic.judge.reasons import refusing
+from pgclinic.judge.regions import region_of
 from pgclinic.model.study import Bound, Counter, Direction, Question, Revision, Study
 from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod
 from pgclinic.model.verdict_word import VerdictWord
@@ -18,6 +19,8 @@ MARKS = {
     VerdictWord.CONFIRMED: "✓",
     VerdictWord.REPLICATED_IN_DIRECTION: "≈",
     VerdictWord.NO_EFFECT: "=",
+    VerdictWord.NOT_REPLICATED: "✗",
+    VerdictWord.NOT_CONFIRMED: "✗",
     VerdictWord.CONTRADICTED: "✗",
     VerdictWord.INCONCLUSIVE: "?",
     VerdictWord.INVALID: "!",
@@ -133,10 +136,23 @@ def stated_figure(claim: Question) -> str:
     ratio, published = claim.published_ratio, claim.published
     if ratio is None:
         named = claim.expected.direction if claim.expected is not None else published.direction if published else None
-        return f"{label} {_DIRECTIONS[named]}" if named is not None else ""
+        return f"{label} {_DIRECTIONS[named]}{_margin(claim, named)}" if named is not None else ""
     said = slower(ratio) if claim.measure == TPS and told_as_factor(ratio) else times(ratio)
     bound = published.bound if published is not None else None
     return f"{label} {_BOUNDS[bound]}{said}" if bound is not None else f"{label} {said}"
+
+
+def _margin(claim: Question, named: Direction) -> str:
+    """The margin of a non-inferiority, and of an equivalence that has one of its own: " (margin 0.80x to 1.25x)"."""
+    low, high = region_of(claim)
+    match named:
+        case Direction.EQUAL if claim.region_edges is not None:
+            return f" (margin {times(low)} to {times(high)})"
+        case Direction.NOT_LOWER:
+            return f" (margin {times(low)})"
+        case Direction.NOT_HIGHER:
+            return f" (margin {times(high)})"
+    return ""
 
 
 def capitalised(text: str) -> str:
@@ -206,6 +222,8 @@ _OPENINGS = {
     VerdictWord.REPLICATED: "The published result shows on this machine too:",
     VerdictWord.CONFIRMED: "It is as expected:",
     VerdictWord.NO_EFFECT: "The {origin} effect does not show on this machine:",
+    VerdictWord.NOT_REPLICATED: "This machine does not show the published result:",
+    VerdictWord.NOT_CONFIRMED: "This machine does not show the expected result:",
 }
 
 

@@ -87,6 +87,12 @@ def read_examined(path: Path) -> Examined:
     )
 
 
+def read_snapshot_of(path: Path) -> Snapshot | None:
+    """What a checkup read of the server; None for a file, or a folder that has it no more. Raises UsageError."""
+    file = path / _SNAPSHOT
+    return read_document(file, Snapshot, "a snapshot") if file.is_file() else None
+
+
 def _plain(name: str) -> str:
     """A database's name as it can stand in that of a folder."""
     return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name).strip("-") or "database"

@@ -10,7 +10,10 @@ select a.pid, a.leader_pid, a.datname as database, a.usename as "user", a.applic
        extract(epoch from clock_timestamp() - a.state_change)::float8 as state_s,
        age(a.backend_xid)::int8 as xid_age, age(a.backend_xmin)::int8 as xmin_age,
        a.query_id as query_id, left(a.query, 2000) as query,
-       case when a.wait_event_type = 'Lock' then pg_blocking_pids(a.pid) else '{}' end as blocked_by
+       case when a.wait_event_type = 'Lock' then pg_blocking_pids(a.pid) else '{}' end as blocked_by,
+       extract(epoch from a.backend_start)::float8 as backend_start_epoch_s,
+       extract(epoch from a.xact_start)::float8 as transaction_start_epoch_s,
+       extract(epoch from a.query_start)::float8 as query_start_epoch_s
   from pg_stat_activity a
  where a.pid <> pg_backend_pid()
  order by a.pid

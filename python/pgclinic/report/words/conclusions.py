@@ -12,6 +12,10 @@ _CONCLUSIONS = {
     VerdictWord.REPLICATED_IN_DIRECTION: "The whole interval lies on the claimed side of the equivalence margin, but "
     "not all of it in the claimed region: replicated in direction, ",
     VerdictWord.NO_EFFECT: "The whole interval lies inside the equivalence margin: no effect.",
+    VerdictWord.NOT_REPLICATED: "The whole interval lies outside of the claimed region, and partly inside the "
+    "equivalence margin: not replicated.",
+    VerdictWord.NOT_CONFIRMED: "The whole interval lies outside of the expected region, and partly inside the "
+    "equivalence margin: not confirmed.",
     VerdictWord.CONTRADICTED: "The whole interval lies where the claim says it cannot, beyond the equivalence margin: "
     "contradicted.",
 }
@@ -24,6 +28,10 @@ _CONCLUSIONS_OF_SWEEPS = {
     "claimed region: replicated.",
     VerdictWord.REPLICATED_IN_DIRECTION: "The trend over the levels is the claimed one, but not all of the interval "
     "lies in the claimed region, or not every step that is claimed is shown: replicated in direction, ",
+    VerdictWord.NOT_REPLICATED: "The whole interval lies outside of the claimed region, and the trend over the levels "
+    "is not shown: not replicated.",
+    VerdictWord.NOT_CONFIRMED: "The whole interval lies outside of the expected region, and the trend over the levels "
+    "is not shown: not confirmed.",
     VerdictWord.CONTRADICTED: "The trend over the levels, or a step that is claimed, goes the other way: contradicted.",
 }
 
