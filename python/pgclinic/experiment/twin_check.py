@@ -18,9 +18,11 @@ from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.load import LoadResult, LoadSpec, Pace
 from pgclinic.model.record import Record
 from pgclinic.model.twin import Twin, TwinWorkload
+from pgclinic.pg.captured_setting import is_captured
 from pgclinic.pg.load_target import target_of
 from pgclinic.pg.session import Access, Session
 from pgclinic.trial.server import template_of
+from pgclinic.twin.author import AUTHOR, Administrator
 from pgclinic.twin.fidelity import PlanComparison, fidelity
 from pgclinic.twin.file import read_twin
 from pgclinic.twin.kept_file import keep_twin
@@ -74,7 +76,7 @@ def check_twin(
     template = template_of(binaries, keep_twin(path, scale=request.scale), on_stage=on_stage)
     settings = known_settings(binaries, twin)
     with start_server(binaries, settings=settings | _COUNTING, template=template) as running:
-        access = Access(running.server, running.secrets)
+        access = Access(running.server, running.secrets, author=AUTHOR)
         mix, found = _checked(access, twin, request, against, on_stage)
     return CheckedTwin(fidelity=found, mix=mix, clients=request.clients or usual_clients(twin), settings=settings)
 
@@ -82,8 +84,9 @@ def check_twin(
 def _checked(
     access: Access, twin: Twin, request: CheckRequest, against: Access | None, on_stage: Callable[[str], None]
 ) -> tuple[TwinMix, Fidelity]:
-    with Session(access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic") as session:
-        session.execute(f"create extension if not exists {_COUNTED}")
+    with Administrator(access) as administrator:
+        administrator.create_apart(_COUNTED)
+    with Session(access.of_author, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic") as session:
         on_stage("comparing statistics")
         built = capture_twin(access)
         on_stage("finding values for the statements")
@@ -154,6 +157,11 @@ def usual_clients(twin: Twin) -> int:
 
 
 def known_settings(binaries: Binaries, twin: Twin) -> dict[str, str]:
-    """The original's, as far as this version has them."""
+    """The original's, as far as this version has them and a capture takes them: others name files and programs."""
     catalog = settings_catalog(binaries)
-    return {name: value for name, value in twin.settings.items() if catalog.find(name) is not None}
+    found = {name: catalog.find(name) for name in twin.settings}
+    return {
+        name: twin.settings[name]
+        for name, setting in found.items()
+        if setting is not None and is_captured(setting) and "\0" not in twin.settings[name]
+    }

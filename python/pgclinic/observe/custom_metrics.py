@@ -20,7 +20,9 @@ def read_custom_metrics(access: Access, statements: Mapping[str, str]) -> dict[s
     if not statements:
         return {}
     values = {}
-    with Session(access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-observe") as session:
+    with Session(
+        access.of_author, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-observe"
+    ) as session:
         for name, statement in statements.items():
             value = session.row(statement)[0]
             if value is None:

@@ -17,7 +17,7 @@ def visit_pages(access: Access, statement: str, *, timeout_ms: int = STATEMENT_T
 
     One that takes longer than ``timeout_ms`` keeps its plan and has no pages. Raises QueryError for other failures.
     """
-    with Session(access, statement_timeout_ms=timeout_ms, application_name="pgclinic-probe") as session:
+    with Session(access.of_author, statement_timeout_ms=timeout_ms, application_name="pgclinic-probe") as session:
         planned = _document(session, f"explain (format json) {statement}")
         try:
             # Once before: the first run in a new session also reads catalogs into its caches.

@@ -34,7 +34,7 @@ class Moment:
 @contextmanager
 def steps_session(access: Access) -> Iterator[Session]:
     """The session that runs a condition's steps."""
-    with Session(access, statement_timeout_ms=TIMEOUT_MS, application_name="pgclinic-steps") as session:
+    with Session(access.of_author, statement_timeout_ms=TIMEOUT_MS, application_name="pgclinic-steps") as session:
         yield session
 
 
