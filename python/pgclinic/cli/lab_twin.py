@@ -32,4 +32,4 @@ def built_twin(binaries: Binaries, path: Path, scale: float, on_progress: OnProg
 def _say_left_out(built: Built) -> None:
     for one in built.left_out:
         reason = one.reason if one.refusal is None else refusal_words(one.refusal, one.detail)
-        print(f"pgclinic: left out: {one.kind} {printable(one.name)}: {printable(reason)}", file=sys.stderr)
+        print(f"pgclinic: left out: {one.kind} {' '.join(one.name.split())}: {reason}", file=sys.stderr)

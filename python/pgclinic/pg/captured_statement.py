@@ -153,7 +153,7 @@ def _only_statement(text: str) -> Any | None:
     return statements[0].stmt if len(statements) == 1 else None
 
 
-def _is_as_written(kind: ObjectKind, node: Any, statement: str) -> bool:
+def _is_as_written(kind: ObjectKind, node: Any, statement: str) -> bool:  # noqa: PLR0911  one case each
     match node:
         case ast.DoStmt():
             return role_named(statement) is not None

@@ -222,7 +222,7 @@ def _refused(objects: Sequence[RefusedObject]) -> Iterator[str]:
     if objects:
         yield f"  left out of the file: {len(objects)}"
     for one in objects[:_SHOWN]:
-        yield f"    {one.kind} {_short(printable(one.name))}: {_short(refusal_words(one.refusal, one.detail))}"
+        yield f"    {one.kind} {_short(one.name)}: {_short(refusal_words(one.refusal, one.detail))}"
     if len(objects) > _SHOWN:
         yield f"    and {len(objects) - _SHOWN} more"
 
