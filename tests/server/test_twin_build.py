@@ -20,6 +20,7 @@ from pgclinic.errors import UsageError
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.model.twin import ObjectKind, SchemaObject, Twin, TwinColumn, TwinTable
 from pgclinic.pg.session import Access, Session
+from pgclinic.twin.author import AUTHOR
 from pgclinic.twin.build import Built, build_twin
 from pgclinic.twin.mask import mask_twin
 
@@ -154,7 +155,9 @@ def built(running: RunningServer, twin: Twin, **options: Any) -> Iterator[tuple[
         session.execute("drop database if exists twin")
         session.execute("create database twin")
     done = build_twin(access_to(running, "twin"), twin, **options)
-    with session_of(running, "twin") as session:
+    # Sessions of the superuser find none of the twin's tables by an unqualified name.
+    author = Access(access_to(running, "twin").server, author=AUTHOR).of_author
+    with Session(author, statement_timeout_ms=120_000, application_name="test") as session:
         yield session, done
 
 
