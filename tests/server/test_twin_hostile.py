@@ -84,7 +84,8 @@ def hostile(major: str, there: Path) -> Twin:
         (
             K.TABLE,
             "public.t",
-            "create table public.t (a int not null, b int default public.f_default(1), check (public.f_default(a) = a))",
+            "create table public.t (a int not null, b int default public.f_default(1),"
+            " check (public.f_default(a) = a))",
         ),
         (K.INDEX, "public.t_i", "create index t_i on public.t (public.f_index(a))"),
         (K.VIEW, "public.v", "create view public.v as select public.f_view(a) from public.t"),
@@ -247,7 +248,7 @@ def test_check_names_what_it_left_out(file: Path, command: Command) -> None:
 def test_bench_and_compare_stay_in_the_database(file: Path, command: Command) -> None:
     ran = command.run("bench", "--twin", str(file), "-T", "1", "--json", timeout=300)
     assert ran.returncode == 0, ran.stderr
-    quick = ("--measure", "1s", "--warm-up", "0", "--blocks", "2", "-c", "1", "--no-calibrate", "--json")
+    quick = ("--measure", "1s", "--warm-up", "0", "--blocks", "4", "-c", "1", "--no-calibrate", "--json")
     ran = command.run("compare", "--twin", str(file), "--b", "set:work_mem=8MB", *quick, timeout=400)
     assert ran.returncode in (0, 3, 4), ran.stderr
     assert all(one["load"]["transactions"] > 0 for one in command.records())

@@ -32,10 +32,12 @@ else:
 
 def zipped(parts: Iterator[bytes], name: str = "twin.json") -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", compression=zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        with archive.open(name, "w", force_zip64=False) as file:
-            for part in parts:
-                file.write(part)
+    with (
+        zipfile.ZipFile(out, "w", compression=zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(name, "w", force_zip64=False) as file,
+    ):
+        for part in parts:
+            file.write(part)
     return out.getvalue()
 
 
