@@ -146,6 +146,8 @@ def session_of(running: RunningServer, database: str) -> Iterator[Session]:
     with Session(
         access_to(running, database), statement_timeout_ms=120_000, application_name="test", users_search_path=True
     ) as session:
+        # In a twin's database superusers look into pg_catalog alone.
+        session.execute("set search_path = public")
         yield session
 
 

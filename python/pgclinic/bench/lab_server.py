@@ -15,7 +15,7 @@ from pgclinic.model.dataset import PgbenchDataset, TpccDataset, TwinDataset
 from pgclinic.model.progress import WAITING
 from pgclinic.model.server import server_words
 from pgclinic.pg.session import Access, Session
-from pgclinic.trial.server import FILL_TIMEOUT_MS, template_of
+from pgclinic.trial.server import FILL_TIMEOUT_MS, author_of, template_of
 from pgclinic.twin.kept_file import keep_twin
 
 #: Beside the terminals: sessions that prepare, check and look on.
@@ -36,9 +36,12 @@ def lab_connection(request: BenchRequest, wanted: LabWanted, listener: FillListe
     with named_lock("trial", on_wait=lambda: listener.stage(WAITING)):
         listener.stage(f"starting PostgreSQL {binaries.version}")
         with start_server(binaries, settings=_room(request) | wanted.settings, template=template) as running:
-            access = Access(running.server)
+            access = Access(running.server, author=author_of(dataset_of(request)))
             with Session(
-                access, statement_timeout_ms=FILL_TIMEOUT_MS, application_name=APPLICATION_NAME, users_search_path=True
+                access.of_author,
+                statement_timeout_ms=FILL_TIMEOUT_MS,
+                application_name=APPLICATION_NAME,
+                users_search_path=True,
             ) as session:
                 yield ServerConnection(
                     session=session,

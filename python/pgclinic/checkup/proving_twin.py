@@ -24,6 +24,7 @@ from pgclinic.pg.session import Access, Session
 from pgclinic.pg.statement_kind import StatementKind
 from pgclinic.store.machine import read_machine
 from pgclinic.trial.server import binaries_of, template_of
+from pgclinic.twin.author import AUTHOR
 from pgclinic.twin.file import write_twin
 from pgclinic.twin.mask import mask_twin
 from pgclinic.twin.wanted import TwinWanted
@@ -96,9 +97,12 @@ def change_trial(proving: ProvingTwin) -> Iterator[ChangeTrial]:
     if proving.on.checked is None:
         raise RunFailedError("the twin has no workload")
     with start_server(binaries, settings=proving.on.settings, template=template) as running:
-        access = Access(running.server, running.secrets)
+        access = Access(running.server, running.secrets, author=AUTHOR)
         with Session(
-            access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic-prove", users_search_path=True
+            access.of_author,
+            statement_timeout_ms=_TIMEOUT_MS,
+            application_name="pgclinic-prove",
+            users_search_path=True,
         ) as session:
             yield ChangeTrial(session, proving.twin, proving.on.checked.mix.statements)
 

@@ -41,9 +41,11 @@ def start(
     from pgclinic.cli.lab_output import describe, progress_line, say_cleaned
     from pgclinic.cli.lab_twin import built_twin
     from pgclinic.errors import UsageError
+    from pgclinic.lab.cluster import SUPERUSER
     from pgclinic.lab.instance import start_server
     from pgclinic.lab.sources import find_source
     from pgclinic.pg.setting_words import parse_settings
+    from pgclinic.twin.author import AUTHOR
 
     if twin is None and scale != 1.0:
         raise UsageError("--scale needs --twin")
@@ -52,7 +54,9 @@ def start(
     with progress_line() as on_progress:
         binaries = find_source(version, bindir).ensure(on_progress)
         template, of_twin = (None, {}) if twin is None else built_twin(binaries, twin, scale, on_progress)
-    running = start_server(binaries, settings=of_twin | wanted, template=template, name=name, port=port)
+    # The superuser of a twin would run what somebody else wrote.
+    user = SUPERUSER if twin is None else AUTHOR
+    running = start_server(binaries, settings=of_twin | wanted, template=template, name=name, port=port, user=user)
     try:
         _print_one(msgspec.structs.replace(running.instance, detached=True), describe, as_json=as_json)
         # A server whose name was never printed would run until somebody finds it.

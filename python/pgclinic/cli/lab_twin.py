@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pgclinic.experiment.twin_check import known_settings
 from pgclinic.lab.binaries import Binaries, OnProgress, Progress
+from pgclinic.report.twin_text import refusal_words
 from pgclinic.trial.server import template_of
 from pgclinic.twin.build import Built
 from pgclinic.twin.file import read_twin
@@ -30,4 +31,5 @@ def built_twin(binaries: Binaries, path: Path, scale: float, on_progress: OnProg
 
 def _say_left_out(built: Built) -> None:
     for one in built.left_out:
-        print(f"pgclinic: left out: {one.kind} {one.name}: {one.reason}", file=sys.stderr)
+        reason = one.reason if one.refusal is None else refusal_words(one.refusal, one.detail)
+        print(f"pgclinic: left out: {one.kind} {' '.join(one.name.split())}: {reason}", file=sys.stderr)

@@ -16,7 +16,7 @@ from pgclinic.model.traffic import ScriptTraffic
 from pgclinic.pg.session_settings import check_session_settings, with_settings
 from pgclinic.study.inheritance import inherited_arm
 from pgclinic.trial.script_check import Load, check_on_template, check_scripts, load_of
-from pgclinic.trial.server import binaries_of, template_of
+from pgclinic.trial.server import author_of, binaries_of, template_of
 
 _TO_READ_WRITE = re.compile(
     r"\bread\s+write\b|\bset\b[^;]*\b(default_)?transaction_read_only\b"
@@ -70,7 +70,7 @@ def prepare(plan: ExperimentPlan, addresses: Mapping[str, str], on_stage: Callab
         load = _scripted(arm)
         if (template, load) not in checked:
             on_stage("checking the scripts")
-            check_on_template(binaries, template, load)
+            check_on_template(binaries, template, load, author_of(arm.dataset))
             checked.add((template, load))
 
 

@@ -22,6 +22,7 @@ from pgclinic.pg.load_target import target_of
 from pgclinic.pg.portable_settings import portable_settings
 from pgclinic.pg.session import Access, Session
 from pgclinic.trial.server import template_of
+from pgclinic.twin.author import AUTHOR, Administrator
 from pgclinic.twin.fidelity import PlanComparison, fidelity
 from pgclinic.twin.file import read_twin
 from pgclinic.twin.kept_file import keep_twin
@@ -75,7 +76,7 @@ def check_twin(
     template = template_of(binaries, keep_twin(path, scale=request.scale), on_stage=on_stage)
     settings = known_settings(binaries, twin)
     with start_server(binaries, settings=settings | _COUNTING, template=template) as running:
-        access = Access(running.server, running.secrets)
+        access = Access(running.server, running.secrets, author=AUTHOR)
         mix, found = _checked(access, twin, request, against, on_stage)
     return CheckedTwin(fidelity=found, mix=mix, clients=request.clients or usual_clients(twin), settings=settings)
 
@@ -83,10 +84,11 @@ def check_twin(
 def _checked(
     access: Access, twin: Twin, request: CheckRequest, against: Access | None, on_stage: Callable[[str], None]
 ) -> tuple[TwinMix, Fidelity]:
+    with Administrator(access) as administrator:
+        administrator.create_apart(_COUNTED)
     with Session(
-        access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic", users_search_path=True
+        access.of_author, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic", users_search_path=True
     ) as session:
-        session.execute(f"create extension if not exists {_COUNTED} schema public")
         on_stage("comparing statistics")
         built = capture_twin(access)
         on_stage("finding values for the statements")

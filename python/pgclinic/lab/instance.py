@@ -119,15 +119,17 @@ def start_server(
     template: Path | None = None,
     name: str | None = None,
     port: int | None = None,
+    user: str = SUPERUSER,
 ) -> RunningServer:
     """Start a server on a copy of ``template`` (an empty cluster when None) and return when it takes connections.
 
-    It listens on a unix socket; with ``port`` also on TCP of this machine, by password. Raises SettingError or
+    ``user`` is the role that its address names, and with a port the only one that has a password. It listens on a unix
+    socket; with ``port`` also on TCP of this machine, by password. Raises SettingError or
     UnknownNameError for settings it would refuse, UsageError for a taken name or port, DiskFullError, and
     ServerStartError with the server's own words; then nothing of it is left.
     """
     try:
-        return _start(binaries, settings, template, name, port)
+        return _start(binaries, settings, template, name, port, user)
     except OSError as error:
         if error.errno in NO_ROOM:
             raise no_room(lab_home(), _INSTANCE_BYTES, f"run PostgreSQL {binaries.version}") from error
@@ -140,6 +142,7 @@ def _start(
     template: Path | None,
     name: str | None,
     port: int | None,
+    user: str,
 ) -> RunningServer:
     _clean_up_at_exit()
     asked = canonical_settings(binaries, settings)
@@ -155,7 +158,7 @@ def _start(
     process = None
     try:
         _furnish(instance, source, template is not None)
-        server = _configure(binaries, instance, asked, port)
+        server = _configure(binaries, instance, asked, port, user)
         process = launch(binaries, instance, server_account())
         running = _await(binaries, instance, server, process, watcher, asked)
         if port is not None:
@@ -198,7 +201,7 @@ def _furnish(instance: Instance, source: Path, filled: bool) -> None:
         flush(instance.data_dir)
 
 
-def _configure(binaries: Binaries, instance: Instance, asked: Mapping[str, str], port: int | None) -> Server:
+def _configure(binaries: Binaries, instance: Instance, asked: Mapping[str, str], port: int | None, user: str) -> Server:
     """Write all settings as literals; whatever a template's server was told by ALTER SYSTEM is gone."""
     version = binaries.parsed
     settings = literal_settings(version, asked, Path(instance.socket_dir), port)
@@ -222,7 +225,7 @@ def _configure(binaries: Binaries, instance: Instance, asked: Mapping[str, str],
         version_num=version.number,
         host=instance.socket_dir,
         port=port if port is not None else SOCKET_PORT,
-        user=SUPERUSER,
+        user=user,
         database="postgres",
         data_dir=str(instance.data_dir),
         log_path=str(instance.log_path),
@@ -260,10 +263,10 @@ def _start_error(binaries: Binaries, instance: Instance, asked: Mapping[str, str
 
 
 def _set_password(running: RunningServer, port: int) -> None:
-    """Give the superuser a random password for TCP, kept in a file beside the data, in libpq's own format."""
+    """Give the user a random password for TCP, kept in a file beside the data, in libpq's own format."""
     password = secrets.token_hex(16)
     path = Path(running.instance.directory) / "pgpass"
     path.touch(mode=0o600)
-    path.write_text(f"127.0.0.1:{port}:*:{SUPERUSER}:{password}\n")
+    path.write_text(f"127.0.0.1:{port}:*:{running.server.user}:{password}\n")
     with connect(running.server) as connection:
-        set_password(connection, SUPERUSER, password)
+        set_password(connection, running.server.user, password)

@@ -41,6 +41,10 @@ class TpccDataset(Record, tag="tpcc", tag_field="kind"):
         return f"tpcc-{self.warehouses}-{TPCC_SEED}"
 
 
+#: How twins are built; 2: by a role that owns nothing else. A template that was built otherwise is not used again.
+TWIN_BUILD = 2
+
+
 class TwinDataset(Record, tag="twin", tag_field="kind"):
     """A live database rebuilt without its data, with ``scale`` times its rows.
 
@@ -56,7 +60,7 @@ class TwinDataset(Record, tag="twin", tag_field="kind"):
     @property
     def key(self) -> str:
         changed = f"-{sha256(self.changes.encode()).hexdigest()[:16]}" if self.changes else ""
-        return f"twin-{self.sha256[:16]}-{self.scale:g}{changed}"
+        return f"twin{TWIN_BUILD}-{self.sha256[:16]}-{self.scale:g}{changed}"
 
 
 class AttachedDataset(Record, tag="attached", tag_field="kind"):

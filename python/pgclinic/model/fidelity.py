@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from pgclinic.model.record import Record
+from pgclinic.model.twin_refusal import RefusedObject
 
 
 class FigureName(str, Enum):
@@ -95,6 +96,7 @@ class Fidelity(Record):
 
     ``judges_throughput`` says that transactions are grouped within tolerance; without that nothing is said about
     throughput, locks and commits. ``transactions`` is how many kinds of transactions of several statements there are.
+    ``refused`` is what of the file was not made, as no capture writes it.
     """
 
     figures: tuple[Figure, ...]
@@ -105,6 +107,7 @@ class Fidelity(Record):
     twin_tps: float | None = None
     original_tps: float | None = None
     not_masked: tuple[str, ...] = ()
+    refused: tuple[RefusedObject, ...] = ()
     format: int = 1
 
     @property

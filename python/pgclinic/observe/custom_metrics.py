@@ -21,7 +21,10 @@ def read_custom_metrics(access: Access, statements: Mapping[str, str]) -> dict[s
         return {}
     values = {}
     with Session(
-        access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-observe", users_search_path=True
+        access.of_author,
+        statement_timeout_ms=STATEMENT_TIMEOUT_MS,
+        application_name="pgclinic-observe",
+        users_search_path=True,
     ) as session:
         for name, statement in statements.items():
             value = session.row(statement)[0]

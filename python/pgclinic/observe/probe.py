@@ -18,7 +18,7 @@ def visit_pages(access: Access, statement: str, *, timeout_ms: int = STATEMENT_T
     One that takes longer than ``timeout_ms`` keeps its plan and has no pages. Raises QueryError for other failures.
     """
     with Session(
-        access, statement_timeout_ms=timeout_ms, application_name="pgclinic-probe", users_search_path=True
+        access.of_author, statement_timeout_ms=timeout_ms, application_name="pgclinic-probe", users_search_path=True
     ) as session:
         planned = _document(session, f"explain (format json) {statement}")
         try:

@@ -33,7 +33,7 @@ def target_of(access: Access, *, application_name: str = LOAD_APPLICATION_NAME) 
     return Target(
         host=keywords.get("hostaddr") or server.host,
         port=server.port,
-        user=server.user,
+        user=access.of_author.server.user,
         database=server.database,
         password=access.secrets.get("password"),
         application_name=application_name,

@@ -43,7 +43,9 @@ def portable_settings(catalog: SettingsCatalog, settings: Mapping[str, str]) -> 
     A name that it does not know stays, so that whoever checks the settings says so; one with a dot is of an extension
     that the lab does not load, and is left out.
     """
-    kept = {name: value for name, value in settings.items() if _is_portable(name, catalog.find(name))}
+    kept = {
+        name: value for name, value in settings.items() if "\0" not in value and _is_portable(name, catalog.find(name))
+    }
     return PortableSettings(kept, tuple(name for name in settings if name not in kept))
 
 

@@ -8,11 +8,12 @@ import socket
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
 import psycopg
+from msgspec import structs
 from psycopg import generators, pq
 from psycopg.abc import PQGen
 
@@ -42,13 +43,22 @@ class Access:
 
     ``secrets`` are libpq keywords. ``startup_options`` are all settings that a session begins with, those that libpq
     takes from its environment among them. ``encrypted_by`` is how libpq's own session was encrypted: ``TLS``,
-    ``GSSAPI`` or nothing.
+    ``GSSAPI`` or nothing. ``author`` is the role that runs what the author of a twin wrote, where the data are those
+    of a twin: it has no right beyond its database.
     """
 
     server: Server
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     startup_options: str = ""
     encrypted_by: str = ""
+    author: str | None = None
+
+    @property
+    def of_author(self) -> Access:
+        """The same server for whatever calls objects of the database: statements of clients, their plans and values."""
+        if self.author is None or self.author == self.server.user:
+            return self
+        return replace(self, server=structs.replace(self.server, user=self.author))
 
     @property
     def major(self) -> int:

@@ -63,6 +63,7 @@ _DELTA_TYPES = {
     "character varying": "text",
     "jsonb": "jsonb",
 }
+_WITH_PLAN = (ast.SelectStmt, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt, ast.MergeStmt)
 #: The comment by which PostgreSQL 18 says that a list was longer.
 _SQUASHED = "/*, ... */"
 
@@ -73,6 +74,8 @@ def typed_statement(text: str, schema: KnownSchema) -> TypedStatement:
         (statement,) = parser.parse_sql(text)
     except (parser.ParseError, UnicodeError, ValueError, RecursionError) as error:
         raise UsageError(f"the statement cannot be parsed: {error}") from error
+    if not isinstance(statement.stmt, _WITH_PLAN) or getattr(statement.stmt, "intoClause", None) is not None:
+        raise UsageError("the statement has no plan")
     rewriter = _Rewriter(schema, is_squashed=_SQUASHED in text)
     rewriter.statement(statement.stmt, Scope())
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.fidelity import Fidelity, Figure, FigureName, OmittedStatement, StatementFidelity
+from pgclinic.model.twin_refusal import Refusal, RefusedObject
 
 _NAMES = {
     FigureName.COLUMNS: "columns: nulls, width, top value",
@@ -47,6 +48,7 @@ def fidelity_text(fidelity: Fidelity, name: str) -> str:
         *_outside_statements(fidelity.statements),
         *_omitted(fidelity.omitted),
         *_not_masked(fidelity.not_masked),
+        *_refused(fidelity.refused),
     ]
     return "\n".join(lines)
 
@@ -67,6 +69,7 @@ def twin_summary_text(fidelity: Fidelity) -> str:
         *_outside_statements(fidelity.statements),
         *_omitted(fidelity.omitted),
         *_not_masked(fidelity.not_masked),
+        *_refused(fidelity.refused),
     ]
     return "\n".join(lines)
 
@@ -196,6 +199,30 @@ def _not_masked(names: Sequence[str]) -> Iterator[str]:
     if names:
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         yield f"  not masked: {', '.join(names[:_SHOWN])}{more}"
+
+
+def refusal_words(refusal: Refusal, detail: str = "") -> str:
+    """Why something in a twin's file is left out."""
+    match refusal:
+        case Refusal.UNREADABLE:
+            return "not exactly one SQL statement"
+        case Refusal.STATEMENT:
+            return f"{detail} is not a statement that a capture writes for it"
+        case Refusal.LANGUAGE:
+            return f"language {detail} is not allowed in a twin, only sql and plpgsql"
+        case Refusal.EXTENSION:
+            return f"extension {detail} is not allowed in a twin"
+        case Refusal.NAME:
+            return "not the name of a table or sequence"
+
+
+def _refused(objects: Sequence[RefusedObject]) -> Iterator[str]:
+    if objects:
+        yield f"  left out of the file: {len(objects)}"
+    for one in objects[:_SHOWN]:
+        yield f"    {one.kind} {_short(one.name)}: {_short(refusal_words(one.refusal, one.detail))}"
+    if len(objects) > _SHOWN:
+        yield f"    and {len(objects) - _SHOWN} more"
 
 
 def _short(text: str) -> str:

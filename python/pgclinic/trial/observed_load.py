@@ -154,7 +154,7 @@ def observed_load(access: Access, load: LoadSpec, wishes: Wishes, hooks: Hooks) 
         restart = restarts.restart(result, [one.event for one in events.kept])
         if wishes.plans and restart is None and access.server.source != "attached":
             hooks.on_stage("asking for plans")
-            events = replace(events, kept=(*events.kept, *capture_plans(access.server, load, began_s)))
+            events = replace(events, kept=(*events.kept, *capture_plans(access, load, began_s)))
     return Measured(
         load=result,
         samples=samples.since(began_s),

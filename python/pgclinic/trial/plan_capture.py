@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from msgspec.structs import replace
 
@@ -12,7 +13,9 @@ from pgclinic.model.load import LoadSpec, Pace
 from pgclinic.model.log import PlanLogged
 from pgclinic.model.server import Server
 from pgclinic.model.trial_events import TrialEvent
+from pgclinic.pg.session import Access, QueryError
 from pgclinic.trial.server_log import ServerLog
+from pgclinic.twin.author import Administrator
 
 APPLICATION_NAME = "pgclinic-plans"
 #: A statement that takes longer has no plan.
@@ -21,13 +24,15 @@ LIMIT_S = 10.0
 TPCC_TRANSACTIONS = 24
 
 
-def capture_plans(server: Server, load: LoadSpec, began_s: float) -> tuple[TrialEvent, ...]:
+def capture_plans(access: Access, load: LoadSpec, began_s: float) -> tuple[TrialEvent, ...]:
     """Plans as the server logs them, those inside functions too; none where its log or auto_explain cannot be had.
 
     The transactions run as they do in the load, so the data change as much. ``load`` has its target.
     """
-    log = ServerLog(server, APPLICATION_NAME)
-    target = replace(load.target, application_name=APPLICATION_NAME, options=_options(server))
+    log = ServerLog(access.server, APPLICATION_NAME)
+    settings = _settings(access.server)
+    options = None if access.author else " ".join(f"-c {name}={_escaped(value)}" for name, value in settings.items())
+    target = replace(load.target, application_name=APPLICATION_NAME, options=options)
     once = replace(
         load,
         target=target,
@@ -42,24 +47,40 @@ def capture_plans(server: Server, load: LoadSpec, began_s: float) -> tuple[Trial
         log=None,
     )
     scripts = [replace(once, scripts=(replace(script, weight=1),)) for script in load.scripts]
-    for spec in [once] if load.tpcc is not None else scripts:
-        # A server without auto_explain refuses the session: then there are no plans.
-        with suppress(LoadError):
-            run_load(spec)
+    with _settings_of_author(access, settings):
+        for spec in [once] if load.tpcc is not None else scripts:
+            # A server without auto_explain refuses the session: then there are no plans.
+            with suppress(LoadError):
+                run_load(spec)
     return tuple(one for one in log.read(began_s).kept if isinstance(one.event, PlanLogged))
 
 
-def _options(server: Server) -> str:
+@contextmanager
+def _settings_of_author(access: Access, settings: dict[str, str]) -> Iterator[None]:
+    """The role of a twin's author may not load a library: its sessions begin with what a superuser set for it."""
+    if access.author is None:
+        yield
+        return
+    with Administrator(access) as administrator:
+        administrator.forget_settings()
+        with suppress(QueryError):
+            administrator.set_for_author(settings)
+        try:
+            yield
+        finally:
+            administrator.forget_settings()
+
+
+def _settings(server: Server) -> dict[str, str]:
     """Beside the libraries that sessions load already."""
     before = server.settings.get("session_preload_libraries", "")
-    settings = {
+    return {
         "session_preload_libraries": f"{before},auto_explain" if before else "auto_explain",
         "auto_explain.log_min_duration": "0",
         "auto_explain.log_nested_statements": "on",
         "auto_explain.log_format": "text",
         "auto_explain.log_analyze": "off",
     }
-    return " ".join(f"-c {name}={_escaped(value)}" for name, value in settings.items())
 
 
 def _escaped(value: str) -> str:

@@ -85,8 +85,10 @@ def load_of(scripts: Sequence[Script], protocol: Protocol, condition: Condition,
     return Load(tuple(scripts), protocol, others, tuple(sorted(read_by.items())))
 
 
-def check_on_template(binaries: Binaries, template: Path, load: Load) -> None:
+def check_on_template(binaries: Binaries, template: Path, load: Load, author: str | None = None) -> None:
     """Raise UsageError as ``check_scripts`` does, on a server of the lab made for it from a filled template.
+
+    ``author`` is the role that owns what is in it, where that is a twin.
 
     A server that does not start under these settings refuses nothing: that is its arm's own failure.
     """
@@ -94,7 +96,7 @@ def check_on_template(binaries: Binaries, template: Path, load: Load) -> None:
         return
     try:
         with start_server(binaries, settings=QUICK_SETTINGS | dict(load.settings), template=template) as running:
-            check_scripts(Access(running.server), load.scripts, load.protocol, load.others)
+            check_scripts(Access(running.server, author=author), load.scripts, load.protocol, load.others)
     except ServerStartError:
         return
 
@@ -108,7 +110,10 @@ def check_scripts(access: Access, scripts: Sequence[Script], protocol: Protocol,
     commands = {script.name: script_commands(script, protocol) for script in scripts}
     try:
         with Session(
-            access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic-check", users_search_path=True
+            access.of_author,
+            statement_timeout_ms=_TIMEOUT_MS,
+            application_name="pgclinic-check",
+            users_search_path=True,
         ) as session:
             every = [command for own in commands.values() for command in own]
             names_settled = _names_settled(session, access.major, every, others)

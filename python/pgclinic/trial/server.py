@@ -22,6 +22,7 @@ from pgclinic.model.server import Server
 from pgclinic.model.trial import ServerSpec, TrialSpec
 from pgclinic.pg.session import Access, Session
 from pgclinic.pg.session_settings import READ_ONLY, with_settings
+from pgclinic.twin.author import AUTHOR
 from pgclinic.twin.build import Built, build_twin
 from pgclinic.twin.file import read_twin
 from pgclinic.twin.kept_file import kept_twin
@@ -38,6 +39,11 @@ def binaries_of(wanted: ServerSpec) -> Binaries:
     return find_source(wanted.version, Path(wanted.bindir) if wanted.bindir else None).ensure()
 
 
+def author_of(dataset: Dataset) -> str | None:
+    """The role that owns the dataset on a server of the lab, where somebody else may have written it."""
+    return AUTHOR if isinstance(dataset, TwinDataset) else None
+
+
 def template_of(
     binaries: Binaries,
     dataset: Dataset,
@@ -52,7 +58,7 @@ def template_of(
 
     def fill_in(server: Server) -> None:
         on_stage("filling")
-        run_fill(Access(server), dataset, on_stage, on_filled, on_built)
+        run_fill(Access(server, author=author_of(dataset)), dataset, on_stage, on_filled, on_built)
 
     return filled_template(binaries, dataset.key, fill_in)
 
@@ -69,7 +75,7 @@ def _changed_twin(
 
     def change(server: Server) -> None:
         on_stage("changing the twin")
-        _run_statements(Access(server), dataset.changes)
+        _run_statements(Access(server, author=author_of(dataset)), dataset.changes)
 
     return filled_template(binaries, dataset.key, change, base=unchanged)
 
@@ -100,7 +106,7 @@ def run_fill(
 
 
 def _run_statements(access: Access, text: str) -> None:
-    with _session(access) as session:
+    with _session(access.of_author) as session:
         for statement in split_statements(text):
             session.execute(statement)
 
@@ -146,7 +152,7 @@ def server_for(spec: TrialSpec, *, dsn: str | None) -> Iterator[Access]:
     template = template_of(binaries, spec.dataset)
     with start_server(binaries, settings=spec.settings, template=template) as running:
         try:
-            yield Access(running.server)
+            yield Access(running.server, author=author_of(spec.dataset))
         except PgclinicError as error:
             _blame_a_dead_server(running, error)
             raise

@@ -35,7 +35,7 @@ class Moment:
 def steps_session(access: Access) -> Iterator[Session]:
     """The session that runs a condition's steps."""
     with Session(
-        access, statement_timeout_ms=TIMEOUT_MS, application_name="pgclinic-steps", users_search_path=True
+        access.of_author, statement_timeout_ms=TIMEOUT_MS, application_name="pgclinic-steps", users_search_path=True
     ) as session:
         yield session
 

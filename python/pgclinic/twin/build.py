@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
 import msgspec
 
@@ -15,8 +17,11 @@ from pgclinic.errors import UsageError
 from pgclinic.load.engine import TwinRows
 from pgclinic.model.record import Record
 from pgclinic.model.twin import ObjectKind, SchemaObject, Twin
+from pgclinic.model.twin_refusal import Refusal, RefusedObject
+from pgclinic.pg.captured_statement import extension_of, is_name, refused, role_named
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.sql import query
+from pgclinic.twin.author import AUTHOR, Administrator, is_own, refuse_powerful
 from pgclinic.twin.page_padding import fit_pages, index_filled_as_before, open_pages, pages_target, rows_per_page
 from pgclinic.twin.synthesise import Synthesis, TableRows, synthesise
 
@@ -35,6 +40,8 @@ BEFORE_ROWS = frozenset(
         ObjectKind.COLUMN,
     }
 )
+#: Made while the database is empty: scripts of extensions run as a superuser, and must meet nothing of the author.
+_EARLY = (ObjectKind.ROLE, ObjectKind.SCHEMA, ObjectKind.EXTENSION)
 #: SQLSTATE: something with that name is there already, as the schema public.
 _EXISTS = frozenset({"42P06", "42P07", "42710", "42723"})
 _SETTINGS = (
@@ -51,11 +58,16 @@ _SETTINGS = (
 
 
 class LeftOut(Record):
-    """An object of the original that the twin does not have, or rows that could not be loaded."""
+    """An object of the original that the twin does not have, or rows that could not be loaded.
+
+    ``reason`` is the server's own, empty for what was not tried: then ``refusal`` says why, and ``detail`` of what.
+    """
 
     kind: str
     name: str
     reason: str
+    refusal: Refusal | None = None
+    detail: str = ""
 
 
 class Built(Record):
@@ -76,23 +88,57 @@ def build_twin(
 ) -> Built:
     """Make ``twin`` in the empty database of ``access``, with ``scale`` times its rows.
 
+    On a server of the lab all of it belongs to the role AUTHOR, which is made here; what a capture would not have
+    written is left out. On another server it belongs to the user of ``access``, who must have no right beyond that.
+
     ``on_stage`` hears words for the user, ``on_progress`` what is done, and how many rows of how many.
-    Raises UsageError for a scale that is not above 0, QueryError when the server is lost.
+    Raises UsageError for a scale that is not above 0 or a user with too many rights, QueryError when the server is
+    lost.
     """
     if not scale > 0:
         raise UsageError(f"a twin cannot have {scale:g} times the rows of the original", hint="--scale 0.1")
+    if not is_own(access):
+        refuse_powerful(access)
+        with _author_session(access) as session:
+            return _Build(session, None, access.major, twin, scale, on_stage, on_progress).run()
+    with Administrator(access, statement_timeout_ms=STATEMENT_TIMEOUT_MS) as administrator:
+        administrator.prepare()
+        with _author_session(replace(access, author=AUTHOR).of_author) as session:
+            built = _Build(session, administrator, access.major, twin, scale, on_stage, on_progress).run()
+        administrator.forget_settings()
+        administrator.vacuum_catalogs()
+    return built
+
+
+@contextmanager
+def _author_session(access: Access) -> Iterator[Session]:
     with Session(
         access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-fill", users_search_path=True
     ) as session:
         for setting in _SETTINGS:
             session.execute(setting)
-        return _Build(session, access.major, twin, scale, on_stage, on_progress).run()
+        yield session
+
+
+def refused_objects(twin: Twin) -> tuple[RefusedObject, ...]:
+    """What of the file is not made on any server, because no capture writes it."""
+    found = [
+        RefusedObject(kind=made.kind.value, name=made.name, refusal=why.refusal, detail=why.detail)
+        for made in twin.objects
+        if (why := refused(made.kind, made.statement)) is not None
+    ]
+    names = [("rows", table.name) for table in twin.tables] + [("sequence", one.name) for one in twin.sequences]
+    return (
+        *found,
+        *(RefusedObject(kind=kind, name=name, refusal=Refusal.NAME) for kind, name in names if not is_name(name)),
+    )
 
 
 class _Build:
     def __init__(
         self,
         session: Session,
+        administrator: Administrator | None,
         major: int,
         twin: Twin,
         scale: float,
@@ -100,15 +146,18 @@ class _Build:
         on_progress: Callable[[str, float, float], None],
     ) -> None:
         self._session, self._major, self._twin, self._scale = session, major, twin, scale
+        self._administrator = administrator
         self._on_stage, self._on_progress = on_stage, on_progress
+        self._refused = {one.name: one for one in refused_objects(twin)}
         self._left_out: dict[str, LeftOut] = {}
         self._rows: dict[str, int] = {}
         self._elapsed_s: dict[str, float] = {}
 
     def run(self) -> Built:
-        before = tuple(made for made in self._twin.objects if _is_before_rows(made))
+        early = tuple(made for kind in _EARLY for made in self._twin.objects if made.kind is kind)
+        before = tuple(made for made in self._twin.objects if _is_before_rows(made) and made.kind not in _EARLY)
         after = tuple(made for made in self._twin.objects if not _is_before_rows(made))
-        self._step("making tables", lambda: self._make_all(before, last=False))
+        self._step("making tables", lambda: self._make_all((*early, *before), last=False))
         checks = self._without_checks()
         self._step("making rows", lambda: self._fill(synthesise(self._twin, scale=self._scale)))
         self._step("checking rows", lambda: self._with_checks(checks))
@@ -129,15 +178,30 @@ class _Build:
         """Make every object whose needs are met. Only what fails the ``last`` time takes along what needs it."""
         for made in objects:
             self._left_out.pop(made.name, None)
+            if (why := self._refused.get(made.name)) is not None:
+                self._refuse(why)
+                continue
             missing = [name for name in made.needs if name in self._left_out]
             if missing and last:
                 self._leave_out(made.kind.value, made.name, f"needs {missing[0]}")
                 continue
-            self._try(made.kind.value, made.name, made.statement)
+            self._try(made.kind.value, made.name, self._maker(made))
 
-    def _try(self, kind: str, name: str, statement: str) -> bool:
+    def _maker(self, made: SchemaObject) -> Callable[[], None] | str:
+        """How an object is made: by its statement, but for what only a superuser can make and its author could not."""
+        administrator = self._administrator
+        if administrator is not None and made.kind is ObjectKind.EXTENSION:
+            return lambda: administrator.create_extension(*extension_of(made.statement))
+        if administrator is not None and made.kind is ObjectKind.ROLE and (role := role_named(made.statement)):
+            return lambda: administrator.create_role(role)
+        return made.statement
+
+    def _try(self, kind: str, name: str, make: Callable[[], None] | str) -> bool:
         try:
-            self._session.execute(statement)
+            if isinstance(make, str):
+                self._session.execute(make)
+            else:
+                make()
         except QueryError as error:
             if error.sqlstate is None:
                 raise
@@ -146,6 +210,11 @@ class _Build:
             self._leave_out(kind, name, str(error).splitlines()[0])
             return False
         return True
+
+    def _refuse(self, why: RefusedObject) -> None:
+        self._left_out[why.name] = LeftOut(
+            kind=why.kind, name=why.name, reason="", refusal=why.refusal, detail=why.detail
+        )
 
     def _leave_out(self, kind: str, name: str, reason: str) -> None:
         self._left_out[name] = LeftOut(kind=kind, name=name, reason=reason)
@@ -185,6 +254,9 @@ class _Build:
             count = made.make(position)
             rows = of_position.get(position)
             if rows is None or rows.table.name in self._left_out:
+                continue
+            if not is_name(rows.table.name):
+                self._refuse(self._refused[rows.table.name])
                 continue
             self._on_progress(f"rows of {planned.name}", done, total)
             try:

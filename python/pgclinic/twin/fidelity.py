@@ -10,6 +10,7 @@ from pgclinic.model.load import LoadResult
 from pgclinic.model.record import Record
 from pgclinic.model.twin import ColumnStatistics, MaskMethod, Twin, TwinColumn, TwinStatement, TwinTable, TwinWorkload
 from pgclinic.pg.fingerprint import fingerprint
+from pgclinic.twin.build import refused_objects
 from pgclinic.twin.mix import TwinMix
 
 #: What is demanded of each figure: a share of what was compared.
@@ -83,6 +84,7 @@ def fidelity(
     )
     return Fidelity(
         figures=figures,
+        refused=refused_objects(original),
         statements=statements,
         omitted=tuple(
             OmittedStatement(
