@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pgclinic.capture.live_session import live_session
@@ -22,6 +22,7 @@ from pgclinic.pg.load_target import target_of
 from pgclinic.pg.portable_settings import portable_settings
 from pgclinic.pg.session import Access, Session
 from pgclinic.trial.server import template_of
+from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.fidelity import PlanComparison, fidelity
 from pgclinic.twin.file import read_twin
 from pgclinic.twin.kept_file import keep_twin
@@ -36,7 +37,7 @@ _COUNTED = "pg_stat_statements"
 _BESIDE_S = 3.0
 _CLIENTS_MAX = 64
 #: What is compared is counted by the server.
-_COUNTING = {"shared_preload_libraries": _COUNTED, "pg_stat_statements.track": "top"}
+COUNTING = {"shared_preload_libraries": _COUNTED, "pg_stat_statements.track": "top"}
 
 
 class CheckRequest(Record):
@@ -64,24 +65,30 @@ def check_twin(
     request: CheckRequest,
     *,
     against: Access | None = None,
+    known: Mapping[int, CalibratedStatement] | None = None,
     on_stage: Callable[[str], None] = lambda _: None,
 ) -> CheckedTwin:
     """Build the twin in ``path``, run its workload and compare it with what was captured.
 
-    With ``against`` plans are compared with those of the original, which is asked by EXPLAIN alone. Raises UsageError,
-    RunFailedError.
+    With ``against`` plans are compared with those of the original, which is asked by EXPLAIN alone. ``known`` are
+    statements by query id whose values have been found before. Raises UsageError, RunFailedError.
     """
     twin = read_twin(path)
     template = template_of(binaries, keep_twin(path, scale=request.scale), on_stage=on_stage)
     settings = known_settings(binaries, twin)
-    with start_server(binaries, settings=settings | _COUNTING, template=template) as running:
+    with start_server(binaries, settings=settings | COUNTING, template=template) as running:
         access = Access(running.server, running.secrets)
-        mix, found = _checked(access, twin, request, against, on_stage)
+        mix, found = _checked(access, twin, request, against, known, on_stage)
     return CheckedTwin(fidelity=found, mix=mix, clients=request.clients or usual_clients(twin), settings=settings)
 
 
 def _checked(
-    access: Access, twin: Twin, request: CheckRequest, against: Access | None, on_stage: Callable[[str], None]
+    access: Access,
+    twin: Twin,
+    request: CheckRequest,
+    against: Access | None,
+    known: Mapping[int, CalibratedStatement] | None,
+    on_stage: Callable[[str], None],
 ) -> tuple[TwinMix, Fidelity]:
     with Session(
         access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic", users_search_path=True
@@ -90,7 +97,7 @@ def _checked(
         on_stage("comparing statistics")
         built = capture_twin(access)
         on_stage("finding values for the statements")
-        mix = twin_mix(session, twin, seed=request.seed)
+        mix = twin_mix(session, twin, seed=request.seed, known=known)
         if not mix.scripts:
             raise RunFailedError("no statement of the twin can run", hint="see the reasons: pgclinic capture twin")
         plans: tuple[PlanComparison, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from pgclinic.load.tpcc_fill import fill_tpcc
 from pgclinic.model.dataset import AttachedDataset, Dataset, PgbenchDataset, SqlDataset, TpccDataset, TwinDataset
 from pgclinic.model.server import Server
 from pgclinic.model.trial import ServerSpec, TrialSpec
-from pgclinic.pg.session import Access, Session
+from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.session_settings import READ_ONLY, with_settings
 from pgclinic.twin.build import Built, build_twin
 from pgclinic.twin.file import read_twin
@@ -88,6 +88,7 @@ def run_fill(
         case TwinDataset(scale=scale, changes=changes):
             twin = read_twin(kept_twin(dataset))
             on_built(build_twin(access, twin, scale=scale, on_stage=on_stage, on_progress=on_filled))
+            _count_statements(access)
             _run_statements(access, changes)
         case SqlDataset(statements=text):
             _run_statements(access, text)
@@ -97,6 +98,12 @@ def run_fill(
                 initialize(session, PgbenchTables(scale=scale), InitListener())
         case AttachedDataset():
             pass
+
+
+def _count_statements(access: Access) -> None:
+    """The original may have the extension in another database; programs without it count no statements."""
+    with suppress(QueryError):
+        _run_statements(access, "create extension if not exists pg_stat_statements;")
 
 
 def _run_statements(access: Access, text: str) -> None:

@@ -7,7 +7,10 @@ generic plan could not use a partial index, and the planner of the original saw 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+
+from msgspec.structs import replace
 
 from pgclinic.model.load import Script, ScriptValues
 from pgclinic.model.record import Record
@@ -76,16 +79,50 @@ class TwinMix(Record):
         return ScriptTraffic(scripts=self.scripts)
 
 
-def twin_mix(session: Session, twin: Twin, *, deck_size: int = DECK_SIZE, seed: int = 1) -> TwinMix:
+def calibrated_in_order(
+    session: Session,
+    source: ValueSource,
+    twin: Twin,
+    first: Collection[int] = (),
+    should_stop: Callable[[], bool] = lambda: False,
+) -> dict[int, CalibratedStatement]:
+    """Statements with values, by query id: those of ``first``, then those with the most time until ``should_stop``.
+
+    Raises QueryError when the connection is lost.
+    """
+    views = known_views(session, session.version_num // 10_000)
+    runnable, _ = runnable_statements(twin, views)
+    found: dict[int, CalibratedStatement] = {}
+    for one in sorted(runnable, key=lambda one: (one.counted.query_id not in first, -one.counted.total_ms)):
+        if one.counted.query_id not in first and should_stop():
+            break
+        with suppress(CannotRun):
+            found[one.counted.query_id] = _calibrated(session, source, twin, one)
+    return found
+
+
+def twin_mix(
+    session: Session,
+    twin: Twin,
+    *,
+    deck_size: int = DECK_SIZE,
+    seed: int = 1,
+    known: Mapping[int, CalibratedStatement] | None = None,
+) -> TwinMix:
     """The workload of ``twin``, with values from the database of ``session``, which holds its rows.
 
-    Statements are executed there and rolled back. Raises QueryError when the connection is lost.
+    Statements are executed there and rolled back; those that are ``known`` by query id have their values' choice
+    already. Raises QueryError when the connection is lost.
     """
     source, domains = ValueSource(session, twin, seed=seed), Domains(twin)
     views = known_views(session, session.version_num // 10_000)
     runnable, omitted = runnable_statements(twin, views)
     statements: dict[int, CalibratedStatement] = {}
     for one in runnable:
+        calibrated_before = (known or {}).get(one.counted.query_id)
+        if calibrated_before is not None and calibrated_before.statement.typed == one.typed:
+            statements[one.counted.query_id] = replace(calibrated_before, statement=one)
+            continue
         try:
             statements[one.counted.query_id] = _calibrated(session, source, twin, one)
         except CannotRun as error:
