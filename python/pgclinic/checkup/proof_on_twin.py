@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -60,6 +62,7 @@ class Asked:
 
 def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, listener: ProofListener) -> Proof:
     """Run blocks of trials and give the verdict. Raises UsageError, RunFailedError; what has finished is stored."""
+    began_s = time.monotonic()
     trials = trials_in(asked.share_s, request)
     if trials is None or proving.on is None:
         return replace(by_plans(asked.change, asked.plans, proving), reason="the budget has no time left for blocks")
@@ -79,6 +82,9 @@ def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, lis
     plan = plan.with_profile(replace(plan.profile, interleaved=interleaved))
     listener.on_stage(f"proving {asked.pathology}: {asked.change.title}")
     prepare(plan, {}, listener.on_stage)
+    # What preparing took is not there any more.
+    left_s = max(1.0, plan.profile.budget_s - (time.monotonic() - began_s))
+    plan = plan.with_profile(replace(plan.profile, budget_s=left_s))
     info = new_run_info(
         RunKind.COMPARE,
         plan,
@@ -118,7 +124,8 @@ def _study(dataset: TwinDataset, on: OnTwin, asked: Asked, trials: Trials, warm_
             warm_up_s=warm_up_s,
             measure_s=trials.measure_s,
             blocks=trials.blocks,
-            budget_s=asked.share_s,
+            # Rounding takes nothing from the fewest blocks that there is time for.
+            budget_s=asked.share_s * 1.001,
         ),
         "",
     )
