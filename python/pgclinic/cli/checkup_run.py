@@ -18,6 +18,7 @@ from pgclinic.checkup.sent_statements import sent_statements
 from pgclinic.cli.checkup_exports import write_exports
 from pgclinic.cli.checkup_read import ReadServer, read_server
 from pgclinic.cli.checkup_request import Checked, CheckupRequest
+from pgclinic.cli.command_began import command_began_s
 from pgclinic.cli.command_words import addresses_of, command_words
 from pgclinic.errors import RunFailedError
 from pgclinic.load.tool import this_tool
@@ -71,7 +72,7 @@ def print_statements(request: CheckupRequest) -> None:
 
 def run_checkup(checked: Checked) -> int:
     """The whole command; its exit code."""
-    request, began_s = checked.request, time.monotonic()
+    request, began_s = checked.request, command_began_s()
     if request.snapshot is not None:
         read = _stored(request.snapshot)
     else:

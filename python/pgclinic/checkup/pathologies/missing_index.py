@@ -110,7 +110,7 @@ class _Joined:
 
 def _columns(case: Case, access: Access, joined: _Joined) -> tuple[str, ...]:
     """The columns of an index that is missed, those that find the fewest rows first; none if none is missed."""
-    if access.work.calls < CALLS_MIN or not reads_whole(case, access):
+    if _calls_since_reset(case, access.work.query_id) < CALLS_MIN or not reads_whole(case, access):
         return ()
     plain = {one.column for one in access.comparisons if one.wrapped is None and one.other == "value"}
     if any(usable_indexes(access.table, column) for column in plain):
@@ -132,6 +132,11 @@ def _columns(case: Case, access: Access, joined: _Joined) -> tuple[str, ...]:
         return tuple(columns) if whole <= FRACTION_MAX else ()
     measured = _fraction_returned(access)
     return tuple(fractions)[:_COLUMNS_MAX] if fractions and measured is not None and measured <= FRACTION_MAX else ()
+
+
+def _calls_since_reset(case: Case, query_id: int) -> int:
+    """Of all roles: a statement that takes seconds runs a few times in an observation, however often it did before."""
+    return sum(one.calls for one in case.snapshot.counters.statements if one.query_id == query_id)
 
 
 def _fraction_returned(access: Access) -> float | None:
