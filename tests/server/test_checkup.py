@@ -286,7 +286,7 @@ def test_a_proof_without_time_says_so_and_the_checkup_is_kept(command: Command) 
     said = output(done.stdout)
     (index,) = [one for one in said.checkup.findings if one.pathology == "missing-index"]
     assert [one.word for one in index.proofs] == [None]
-    assert index.proofs[0].reason == "the budget has no time left for it"
+    assert index.proofs[0].reason == "the budget of 5 s ended before its blocks of trials"
     # What plans and blocks say of the index is there all the same.
     assert any("blocks a call" in fact.name for fact in index.proofs[0].mechanism)
     stored = msgspec.json.decode((command.only_run() / "checkup.json").read_bytes(), type=Checkup)

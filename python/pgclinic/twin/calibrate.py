@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -30,7 +31,9 @@ _PLACE = re.compile(r"\$(\d+)")
 _VARIABLE = re.compile(r":n_(spread|wide|number)")
 #: So many blocks are visited for the choices of one statement. One that scans a large table gets fewer draws of fewer
 #: choices: its plan depends little on its values.
-BLOCKS_MAX = 100_000
+BLOCKS_MAX = 50_000
+#: And so long is spent on them, as sorts and aggregates take longer than their blocks.
+SECONDS_MAX = 2.0
 _DRAWS_MIN = 2
 #: Half a block or row more or less is no difference.
 _SMOOTHING = 0.5
@@ -194,10 +197,11 @@ class _Trial:
         self._keys = keys
         self._counter = 0
         self._visited = 0.0
+        self._executing_s = 0.0
 
     @property
     def is_spent(self) -> bool:
-        return self._visited > BLOCKS_MAX
+        return self._visited > BLOCKS_MAX or self._executing_s > SECONDS_MAX
 
     def finds_one(self) -> bool:
         """Whether every table is looked up by a whole key: then any key is as good as another."""
@@ -231,7 +235,9 @@ class _Trial:
         for values in self._source.draw(self._statement, choice, draws):
             self._counter += 1
             text = rendered(self._statement.typed, values, self._keys, self._counter)
+            began_s = time.monotonic()
             one_rows, one_blocks = executed(self._session, text)
+            self._executing_s += time.monotonic() - began_s
             rows.append(one_rows)
             blocks.append(one_blocks)
             self._visited += one_blocks

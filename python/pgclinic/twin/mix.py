@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from pgclinic.model.load import Script, ScriptValues
 from pgclinic.model.record import Record
 from pgclinic.model.traffic import ScriptTraffic
-from pgclinic.model.twin import Twin
+from pgclinic.model.twin import Twin, TwinStatement
 from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.pg.session import QueryError, Session
 from pgclinic.twin.calibrate import CalibratedStatement, calibrated
@@ -40,6 +40,8 @@ SCRIPTS_MAX = 128
 DECK_SIZE = 1000
 _DELETES = 3
 _WEIGHT_MAX = 1_000_000
+#: A statement that took more of the time is run, however seldom it was called.
+RARE_SHARE = 0.02
 _DEAL = "t"
 _PLACE = re.compile(r"\$(\d+)")
 _SHARES = 1000
@@ -127,6 +129,9 @@ def twin_mix(
             statements[one.counted.query_id] = _calibrated(session, source, twin, one)
         except CannotRun as error:
             omitted = (*omitted, omission(one.counted, twin.workload.statements, error))
+    for key in [key for key, one in statements.items() if _is_rare(one.statement.counted, twin)]:
+        rare = CannotRun(OmissionReason.RARE)
+        omitted = (*omitted, omission(statements.pop(key).statement.counted, twin.workload.statements, rare))
     grouping = grouped(twin.workload, statements)
     scripts: list[tuple[Script, float]] = []
     sent: list[SentStatement] = []
@@ -164,6 +169,12 @@ def twin_mix(
         omissions=omitted,
         rate_tps=grouping.commits / since_s if since_s and grouping.commits else None,
     )
+
+
+def _is_rare(counted: TwinStatement, twin: Twin) -> bool:
+    """One call while clients were observed says nothing of how often it runs; it would get a script of its own."""
+    whole = sum(one.total_ms for one in twin.workload.statements)
+    return twin.workload.is_difference and counted.calls <= 1 and counted.total_ms <= RARE_SHARE * whole
 
 
 def _calibrated(session: Session, source: ValueSource, twin: Twin, statement: RunnableStatement) -> CalibratedStatement:
