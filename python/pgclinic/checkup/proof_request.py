@@ -78,6 +78,10 @@ class TimeLeft:
     def seconds(self) -> float:
         return max(0.0, self._end_s - time.monotonic())
 
+    @property
+    def overrun_s(self) -> float:
+        return max(0.0, time.monotonic() - self._end_s)
+
 
 def trials_in(share_s: float, request: ProofRequest, arms: int = _ARMS) -> Trials | None:
     """The trials of a proof that has ``share_s`` for all of it; None where that is too little."""

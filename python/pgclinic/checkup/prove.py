@@ -36,6 +36,8 @@ NOTICE_WEIGHT = 0.5
 _VALUES_SHARE, _VALUES_S_MAX = 0.1, 15.0
 #: What a check of the twin takes: its workload runs for a part of what is left, and servers start and stop.
 _CHECK_SHARE, _CHECK_S_MIN, _CHECK_BESIDE_S = 0.05, 2.0, 12.0
+#: By so much the plans, which are cheap, may overrun the budget.
+_GRACE_S = 7.0
 _ALL_CURES = "all-cures"
 
 
@@ -178,7 +180,7 @@ class _Prover:
     def _tried(self, trial: ChangeTrial, change: TwinChange) -> PlanProof | None:
         """None where the change cannot be made inside a transaction, as that of a setting that needs a restart."""
         with suppress(PgclinicError):
-            return trial.tried(change, lambda: self._left.seconds <= 0)
+            return trial.tried(change, lambda: self._left.overrun_s > _GRACE_S)
         return None
 
     def _try_together(self, trial: ChangeTrial, proving: ProvingTwin) -> None:
@@ -262,7 +264,11 @@ class _Prover:
         if self._request.trials is None and self._left.seconds < least_s:
             return None
         check_s = min(self._request.check_s, max(_CHECK_S_MIN, _CHECK_SHARE * self._left.seconds))
-        proving.check(self._request, check_s, self._listener.on_stage)
+        least_s = check_s + _CHECK_BESIDE_S + needed_s(self._request.warm_up_s)
+        is_open = self._request.trials is not None
+        proving.check(
+            self._request, check_s, self._listener.on_stage, lambda: not is_open and self._left.seconds < least_s
+        )
         return proving
 
     def _has_time(self, share_s: float) -> bool:

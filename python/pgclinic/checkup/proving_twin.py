@@ -76,10 +76,17 @@ class ProvingTwin:
         less = "".join(f", {one}" for one in self.smaller)
         return f"twin of {self.twin.database}, PostgreSQL {self.server.spec.version}{scale}{less}"
 
-    def check(self, request: ProofRequest, check_s: float, on_stage: Callable[[str], None]) -> OnTwin:
+    def check(
+        self,
+        request: ProofRequest,
+        check_s: float,
+        on_stage: Callable[[str], None],
+        should_stop: Callable[[], bool],
+    ) -> OnTwin:
         """The twin with the workload that was observed meanwhile, and how closely it matches its original.
 
-        Raises UsageError, RunFailedError.
+        Statements whose values have not been found when it ``should_stop`` are left out of the workload. Raises
+        UsageError, RunFailedError.
         """
         self.twin = replace(self.twin, workload=self.observed.workload(self.twin.workload))
         _write(self.wanted.path, self.twin, request)
@@ -91,6 +98,7 @@ class ProvingTwin:
             on_stage=on_stage,
             check_s=check_s,
             known=self.known,
+            should_stop=should_stop,
         )
         return self.on
 

@@ -15,6 +15,7 @@ from pgclinic.load.tool import this_tool
 from pgclinic.store.run_folder import write_whole
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.kept_file import keep_twin
+from pgclinic.twin.parameters import OmissionReason
 
 
 def kept_check(
@@ -23,10 +24,12 @@ def kept_check(
     request: CheckRequest,
     on_stage: Callable[[str], None] = lambda _: None,
     known: Mapping[int, CalibratedStatement] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> CheckedTwin:
     """The check of this twin by this version of the server and of pgclinic, run now unless it was before.
 
-    ``known`` are statements by query id whose values have been found. Raises what ``check_twin`` raises.
+    ``known`` are statements by query id whose values have been found; once it ``should_stop`` no more are found, and
+    the check is not kept. Raises what ``check_twin`` raises.
     """
     file = _place(path, binaries, request)
     if file.is_file():
@@ -35,8 +38,9 @@ def kept_check(
         except msgspec.MsgspecError:
             # Written by a build with other records; it is made anew.
             pass
-    checked = check_twin(path, binaries, request, known=known, on_stage=on_stage)
-    write_whole(file, msgspec.json.encode(checked))
+    checked = check_twin(path, binaries, request, known=known, should_stop=should_stop, on_stage=on_stage)
+    if not any(one.reason == OmissionReason.TIME.value for one in checked.fidelity.omitted):
+        write_whole(file, msgspec.json.encode(checked))
     return checked
 
 

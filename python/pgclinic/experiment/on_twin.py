@@ -60,16 +60,23 @@ def on_twin(
     on_stage: Callable[[str], None],
     check_s: float = CHECK_S,
     known: Mapping[int, CalibratedStatement] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> OnTwin:
     """The first of ``binaries`` runs the check, unless one of this twin is kept.
 
-    ``known`` are statements by query id whose values have been found. Raises UsageError, RunFailedError.
+    ``known`` are statements by query id whose values have been found; once it ``should_stop`` no more are found.
+    Raises UsageError, RunFailedError.
     """
     captured, first = read_twin(twin.path), binaries[0]
     checked = None
     if not own_scripts:
         checked = kept_check(
-            twin.path, first, CheckRequest(seconds=check_s, clients=clients, scale=twin.scale), on_stage, known
+            twin.path,
+            first,
+            CheckRequest(seconds=check_s, clients=clients, scale=twin.scale),
+            on_stage,
+            known,
+            should_stop,
         )
     settings = checked.settings if checked is not None else known_settings(first, captured)
     for other in binaries[1:]:

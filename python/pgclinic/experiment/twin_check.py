@@ -66,19 +66,21 @@ def check_twin(
     *,
     against: Access | None = None,
     known: Mapping[int, CalibratedStatement] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
     on_stage: Callable[[str], None] = lambda _: None,
 ) -> CheckedTwin:
     """Build the twin in ``path``, run its workload and compare it with what was captured.
 
     With ``against`` plans are compared with those of the original, which is asked by EXPLAIN alone. ``known`` are
-    statements by query id whose values have been found before. Raises UsageError, RunFailedError.
+    statements by query id whose values have been found before; once it ``should_stop`` no more are found. Raises
+    UsageError, RunFailedError.
     """
     twin = read_twin(path)
     template = template_of(binaries, keep_twin(path, scale=request.scale), on_stage=on_stage)
     settings = known_settings(binaries, twin)
     with start_server(binaries, settings=settings | COUNTING, template=template) as running:
         access = Access(running.server, running.secrets)
-        mix, found = _checked(access, twin, request, against, known, on_stage)
+        mix, found = _checked(access, twin, request, against, (known, should_stop), on_stage)
     return CheckedTwin(fidelity=found, mix=mix, clients=request.clients or usual_clients(twin), settings=settings)
 
 
@@ -87,7 +89,7 @@ def _checked(
     twin: Twin,
     request: CheckRequest,
     against: Access | None,
-    known: Mapping[int, CalibratedStatement] | None,
+    values: tuple[Mapping[int, CalibratedStatement] | None, Callable[[], bool]],
     on_stage: Callable[[str], None],
 ) -> tuple[TwinMix, Fidelity]:
     with Session(
@@ -97,7 +99,7 @@ def _checked(
         on_stage("comparing statistics")
         built = capture_twin(access)
         on_stage("finding values for the statements")
-        mix = twin_mix(session, twin, seed=request.seed, known=known)
+        mix = twin_mix(session, twin, seed=request.seed, known=values[0], should_stop=values[1])
         if not mix.scripts:
             raise RunFailedError("no statement of the twin can run", hint="see the reasons: pgclinic capture twin")
         plans: tuple[PlanComparison, ...] = ()

@@ -20,10 +20,10 @@ from pgclinic.report.words.figures import count, percent
 from pgclinic.report.words.findings import (
     HEALTH_WORDS,
     costs,
+    cure_rows,
     explained_words,
     headline,
     pathologies_words,
-    cure_rows,
     proof_words,
     severity_counts,
     treatment_lines,

@@ -110,22 +110,26 @@ def twin_mix(
     deck_size: int = DECK_SIZE,
     seed: int = 1,
     known: Mapping[int, CalibratedStatement] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> TwinMix:
     """The workload of ``twin``, with values from the database of ``session``, which holds its rows.
 
-    Statements are executed there and rolled back; those that are ``known`` by query id have their values' choice
-    already. Raises QueryError when the connection is lost.
+    Statements are executed there and rolled back, those with the most time first; those that are ``known`` by query id
+    have their values' choice already. Others are left out once it ``should_stop``. Raises QueryError when the connection
+    is lost.
     """
     source, domains = ValueSource(session, twin, seed=seed), Domains(twin)
     views = known_views(session, session.version_num // 10_000)
     runnable, omitted = runnable_statements(twin, views)
     statements: dict[int, CalibratedStatement] = {}
-    for one in runnable:
+    for one in sorted(runnable, key=lambda one: -one.counted.total_ms):
         calibrated_before = (known or {}).get(one.counted.query_id)
         if calibrated_before is not None and calibrated_before.statement.typed == one.typed:
             statements[one.counted.query_id] = replace(calibrated_before, statement=one)
             continue
         try:
+            if should_stop():
+                raise CannotRun(OmissionReason.TIME)
             statements[one.counted.query_id] = _calibrated(session, source, twin, one)
         except CannotRun as error:
             omitted = (*omitted, omission(one.counted, twin.workload.statements, error))

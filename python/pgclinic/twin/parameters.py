@@ -28,7 +28,7 @@ class OmissionReason(str, Enum):
     that the twin does not have. function: what a function of the application does with its argument is not known.
     value: no value is known for a place. key: no fresh key can be made. error: the twin's server refuses it. few: it
     is beyond the number of scripts that a load can have. rare: it ran once while clients were observed, which is no
-    rate, and took little of the time.
+    rate, and took little of the time. time: there was no time left to find values for it.
     """
 
     UTILITY = "utility"
@@ -40,6 +40,7 @@ class OmissionReason(str, Enum):
     ERROR = "error"
     FEW = "few"
     RARE = "rare"
+    TIME = "time"
 
 
 class Omission(Record):
