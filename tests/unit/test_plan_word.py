@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgclinic.model.finding import Proof
 from pgclinic.model.plan_proof import PlanWord, StatementByPlan
+from pgclinic.report.words.findings import proof_answer
 from pgclinic.report.words.plan_proof import plan_proof_words
 from pgclinic.whatif.plan_word import CURED_MAX, WORSE_MIN, buffers_ratio, is_changed, plan_proof
 from pgclinic.whatif.twin_change import TwinChange, together
@@ -116,3 +118,28 @@ def test_all_cures_together_run_each_statement_once_and_keep_the_first_value() -
     assert both.settings == {"jit": "off", "work_mem": "8MB"}
     assert both.before == {"jit": "on", "work_mem": "4MB"}
     assert both.statements == ("create index i on t (x)", "drop index j")
+
+
+def test_both_proofs_of_a_treatment_are_said_and_plans_stay_where_blocks_do_not_decide() -> None:
+    plans = plan_proof([by_plan(1, 1.0, 2295, 14, plan_after="Index Scan orders i")], draws=4)
+    proof = Proof(
+        treatment=0,
+        word="faster",
+        blocks="faster",
+        ratio=0.04,
+        low=0.03,
+        high=0.05,
+        measure="server_time",
+        on="twin of shop",
+        plans=plans,
+        tps_ratio=3.94,
+        sessions=6,
+    )
+    words = proof_answer(proof)
+    assert words.startswith("cured by plans: 1 statement with 100 % of the time reads 14 buffers per call")
+    assert "faster by blocks: 0.040x the server time of the original's workload, 95 % CI 0.030 to 0.050" in words
+    assert "(closed loop, 6 sessions: 3.94x the transactions/s) on twin of shop" in words
+    open_ = Proof(treatment=0, word="cured by plans", plans=plans, reason="the budget of 60 s ended")
+    assert proof_answer(open_).startswith("cured by plans: 1 statement")
+    assert proof_answer(open_).endswith("; the budget of 60 s ended")
+    assert proof_answer(Proof(treatment=0, word=None, reason="no twin")) == "no verdict: no twin"

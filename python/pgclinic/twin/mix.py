@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from pgclinic.model.load import Script, ScriptValues
 from pgclinic.model.record import Record
 from pgclinic.model.traffic import ScriptTraffic
-from pgclinic.model.twin import Twin, TwinStatement
+from pgclinic.model.twin import Twin, TwinStatement, TwinWorkload
 from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.pg.session import QueryError, Session
 from pgclinic.twin.calibrate import CalibratedStatement, calibrated
@@ -115,8 +115,8 @@ def twin_mix(
     """The workload of ``twin``, with values from the database of ``session``, which holds its rows.
 
     Statements are executed there and rolled back, those with the most time first; those that are ``known`` by query id
-    have their values' choice already. Others are left out once it ``should_stop``. Raises QueryError when the connection
-    is lost.
+    have their values' choice already. Others are left out once it ``should_stop``. Raises QueryError when the
+    connection is lost.
     """
     source, domains = ValueSource(session, twin, seed=seed), Domains(twin)
     views = known_views(session, session.version_num // 10_000)
@@ -133,7 +133,7 @@ def twin_mix(
             statements[one.counted.query_id] = _calibrated(session, source, twin, one)
         except CannotRun as error:
             omitted = (*omitted, omission(one.counted, twin.workload.statements, error))
-    for key in [key for key, one in statements.items() if _is_rare(one.statement.counted, twin)]:
+    for key in [key for key, one in statements.items() if is_rare(one.statement.counted, twin.workload)]:
         rare = CannotRun(OmissionReason.RARE)
         omitted = (*omitted, omission(statements.pop(key).statement.counted, twin.workload.statements, rare))
     grouping = grouped(twin.workload, statements)
@@ -175,10 +175,10 @@ def twin_mix(
     )
 
 
-def _is_rare(counted: TwinStatement, twin: Twin) -> bool:
+def is_rare(counted: TwinStatement, workload: TwinWorkload) -> bool:
     """One call while clients were observed says nothing of how often it runs; it would get a script of its own."""
-    whole = sum(one.total_ms for one in twin.workload.statements)
-    return twin.workload.is_difference and counted.calls <= 1 and counted.total_ms <= RARE_SHARE * whole
+    whole = sum(one.total_ms for one in workload.statements)
+    return workload.is_difference and counted.calls <= 1 and counted.total_ms <= RARE_SHARE * whole
 
 
 def _calibrated(session: Session, source: ValueSource, twin: Twin, statement: RunnableStatement) -> CalibratedStatement:
