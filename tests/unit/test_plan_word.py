@@ -137,7 +137,7 @@ def test_both_proofs_of_a_treatment_are_said_and_plans_stay_where_blocks_do_not_
     )
     words = proof_answer(proof)
     assert words.startswith("cured by plans: 1 statement with 100 % of the time reads 14 buffers per call")
-    assert "faster by blocks: 0.040x the server time of the original's workload, 95 % CI 0.030 to 0.050" in words
+    assert "faster by blocks: 0.04x the server time of the original's workload, 95 % CI 0.03 to 0.05" in words
     assert "(closed loop, 6 sessions: 3.94x the transactions/s) on twin of shop" in words
     open_ = Proof(treatment=0, word="cured by plans", plans=plans, reason="the budget of 60 s ended")
     assert proof_answer(open_).startswith("cured by plans: 1 statement")
