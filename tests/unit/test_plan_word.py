@@ -102,6 +102,9 @@ def test_the_ratio_lies_between_those_of_the_statements(seen: list[tuple[float, 
 def test_small_differences_of_other_values_are_none() -> None:
     assert not is_changed(by_plan(1, 0.1, 100, 104, wal=(1000, 1019)))
     assert is_changed(by_plan(1, 0.1, 100, 106))
+    assert not is_changed(by_plan(1, 0.1, 10, 11))
+    # What is written does not make it another plan.
+    assert plan_proof([by_plan(1, 1.0, 100, 100, wal=(1000, 1500))], draws=4).word is PlanWord.NO_CHANGE
     assert is_changed(by_plan(1, 0.1, 100, 100, wal=(1000, 1021)))
 
 

@@ -103,7 +103,7 @@ def run_fill(
 def _count_statements(access: Access) -> None:
     """The original may have the extension in another database; programs without it count no statements."""
     with suppress(QueryError):
-        _run_statements(access, "create extension if not exists pg_stat_statements;")
+        _run_statements(access, "create extension if not exists pg_stat_statements schema public;")
 
 
 def _run_statements(access: Access, text: str) -> None:

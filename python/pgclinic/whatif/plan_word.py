@@ -22,7 +22,7 @@ def plan_proof(statements: Sequence[StatementByPlan], *, draws: int) -> PlanProo
     changed = [one for one in statements if is_changed(one)]
     ratio = buffers_ratio(statements)
     return PlanProof(
-        word=_word(changed, ratio),
+        word=_word([one for one in changed if one.has_other_plan or _is_moved(one)], ratio),
         ratio=ratio,
         statements=tuple(sorted(changed, key=lambda one: (one.time_share * (_ratio(one) - 1.0), one.query_id))),
         tried=len(statements),
@@ -33,11 +33,18 @@ def plan_proof(statements: Sequence[StatementByPlan], *, draws: int) -> PlanProo
 
 def is_changed(one: StatementByPlan) -> bool:
     """Whether the change gives the statement another plan, or makes it visit or write more or less."""
-    if one.has_other_plan or abs(_ratio(one) - 1.0) > SAME_BUFFERS:
+    if one.has_other_plan or _is_moved(one):
         return True
     if not one.wal_bytes or one.wal_bytes_after is None:
         return False
     return abs(one.wal_bytes_after / one.wal_bytes - 1.0) > SAME_WAL
+
+
+def _is_moved(one: StatementByPlan) -> bool:
+    """Whether it visits more or fewer buffers; a page more or less is one that a rolled back row went to."""
+    if one.buffers is None or one.buffers_after is None:
+        return False
+    return abs(one.buffers_after - one.buffers) > max(1.0, SAME_BUFFERS * one.buffers)
 
 
 def buffers_ratio(statements: Iterable[StatementByPlan]) -> float:
