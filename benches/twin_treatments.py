@@ -122,7 +122,7 @@ def main() -> None:
             print(line(rows[-1]), file=sys.stderr, flush=True)
             options.out.write_text(json.dumps(rows, indent=1))
     head = (
-        "| treatment | original, TPS | twin, TPS | word for the original | its server time | sign | size within 25 % |"
+        "| treatment | original, TPS | twin, TPS | for the original | its server time | sign | size within 25 % |"
     )
     print(f"{head}\n|---|---|---|---|---|---|---|")
     for row in rows:

@@ -164,7 +164,9 @@ def test_an_index_is_proven_and_one_that_no_plan_uses_is_not(tmp_path: Path) -> 
     treatments = checkup.findings[0].treatments
     by_index = {treatments[one.treatment].sql[0].partition(" on ")[2]: one for one in proofs}
     refused, index = by_index["public.orders (note)"], by_index["public.orders (customer)"]
-    assert (refused.word, refused.run) == ("no change of plans", None)
+    # Updates that are not HOT write it as well.
+    assert refused.word in ("no change of plans", "no gain by plans")
+    assert refused.run is None
     assert_faster(index, 1.2)
     assert index.run is not None
     assert len(read_run(Path(index.run)).trials) == 10
