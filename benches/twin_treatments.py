@@ -121,9 +121,7 @@ def main() -> None:
             rows[-1]["words"] = {where: one["word"] for where, one in seen.items()}
             print(line(rows[-1]), file=sys.stderr, flush=True)
             options.out.write_text(json.dumps(rows, indent=1))
-    head = (
-        "| treatment | original, TPS | twin, TPS | for the original | its server time | sign | size within 25 % |"
-    )
+    head = "| treatment | original, TPS | twin, TPS | for the original | its server time | sign | size within 25 % |"
     print(f"{head}\n|---|---|---|---|---|---|---|")
     for row in rows:
         print(line(row))
