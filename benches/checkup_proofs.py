@@ -64,6 +64,8 @@ class Proven:
     subject: str
     treatment: str
     word: str | None
+    plans: str | None
+    buffers_ratio: float | None
     ratio: float | None
     low: float | None
     high: float | None
@@ -252,6 +254,8 @@ def proofs_of(patient: Patient, folder: Path) -> list[Proven]:
             subject=finding.subject,
             treatment=finding.treatments[proof.treatment].title if finding.treatments else "",
             word=proof.word,
+            plans=proof.plans.word.value if proof.plans is not None else None,
+            buffers_ratio=proof.plans.ratio if proof.plans is not None else None,
             ratio=proof.ratio,
             low=proof.low,
             high=proof.high,

@@ -117,10 +117,12 @@ def main() -> None:
                 for where, words in (("original", on_original), ("twin", on_twin))
             }
             rows.append({"treatment": treatment, **{where: one["interval"] for where, one in seen.items()}})
+            rows[-1]["transport"] = seen["twin"].get("transport")
             rows[-1]["words"] = {where: one["word"] for where, one in seen.items()}
             print(line(rows[-1]), file=sys.stderr, flush=True)
             options.out.write_text(json.dumps(rows, indent=1))
-    print("| treatment | original | twin | sign | size within 25 % |\n|---|---|---|---|---|")
+    head = "| treatment | original, TPS | twin, TPS | for the original | its server time | sign | size within 25 % |"
+    print(f"{head}\n|---|---|---|---|---|---|---|")
     for row in rows:
         print(line(row))
 
@@ -128,13 +130,24 @@ def main() -> None:
 def line(row: dict[str, Any]) -> str:
     one, other = row["original"], row["twin"]
     if not one or not other:
-        return f"| {row['treatment']} | {row['words']['original']} | {row['words']['twin']} | - | - |"
+        return f"| {row['treatment']} | {row['words']['original']} | - | {row['words']['twin']} | - | - | - |"
     large = abs(math.log(one["ratio"])) > -math.log(1 - EFFECT)
     same = (one["ratio"] < 1) == (other["ratio"] < 1)
     near = abs(math.log(other["ratio"] / one["ratio"])) <= math.log(1 + SIZE)
     sign = ("same" if same else "other") if large else "too small"
     shown = [f"{side['ratio']:.2f}x ({side['low']:.2f} to {side['high']:.2f})" for side in (one, other)]
-    return f"| {row['treatment']} | {shown[0]} | {shown[1]} | {sign} | {'yes' if near else 'no'} |"
+    return (
+        f"| {row['treatment']} | {shown[0]} | {shown[1]} | {row['words']['twin']} | {server_time(row['transport'])} "
+        f"| {sign} | {'yes' if near else 'no'} |"
+    )
+
+
+def server_time(seen: dict[str, Any] | None) -> str:
+    """What the twin says of the original's server time: below 1 is less."""
+    if seen is None:
+        return "-"
+    bounds = "" if seen["low"] is None or seen["high"] is None else f" ({seen['low']:.2f} to {seen['high']:.2f})"
+    return f"{seen['ratio']:.2f}x{bounds}"
 
 
 if __name__ == "__main__":

@@ -285,10 +285,12 @@ def test_a_proof_without_time_says_so_and_the_checkup_is_kept(command: Command) 
     assert done.returncode == 0, done.stderr
     said = output(done.stdout)
     (index,) = [one for one in said.checkup.findings if one.pathology == "missing-index"]
-    assert [one.word for one in index.proofs] == [None]
-    assert index.proofs[0].reason == "the budget has no time left for it"
-    # What plans and blocks say of the index is there all the same.
-    assert any("blocks a call" in fact.name for fact in index.proofs[0].mechanism)
+    assert index.proofs[0].reason == "the budget of 5 s ended before its blocks of trials"
+    assert said.checkup.not_reached == (index.key,)
+    # What plans and buffers say of the index is there all the same, unless the machine was busier than that.
+    if index.proofs[0].plans is not None:
+        assert index.proofs[0].word == "cured by plans"
+        assert index.proofs[0].plans.ratio < 0.2
     stored = msgspec.json.decode((command.only_run() / "checkup.json").read_bytes(), type=Checkup)
     assert stored.findings == said.checkup.findings
 

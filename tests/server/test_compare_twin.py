@@ -58,6 +58,12 @@ def test_an_index_is_judged_on_the_twin(twin: Path, command: Command) -> None:
     assert len(records) == 8
     assert all(record["load"]["transactions"] > 0 for record in records)
     assert "The twin and its original" in (folder / "report.html").read_text()
+    # The answer is about the original, whatever the commits of the twin are.
+    assert seen["transport"] is not None
+    assert seen["transport"]["by_server"]
+    assert seen["transport"]["measured_share"] > 0.5
+    assert seen["transport"]["sessions"] == 2
+    assert seen["word"] == seen["transport"]["word"] or seen["invalid_because"] == "starved_cpu"
     again = command.run("study", "judge", str(folder), "--json")
     assert json.loads(again.stdout)["comparison"]["word"] == seen["word"]
 

@@ -23,40 +23,43 @@ from pgclinic.twin.file import write_twin
 SETTINGS = {"fsync": "off", "max_connections": "40"}
 
 
-def hostile(major: str, there: Path) -> Twin:
-    """Every place from which a statement of the file can be run tries to leave a file behind in ``there``."""
+K = ObjectKind
 
-    def attempt(name: str) -> str:
-        return f"copy (select 1) to program 'touch {there}/{name}'"
 
-    def body(name: str) -> str:
-        return (
-            f"begin begin reset role; exception when others then null; end;"
-            f" begin set session authorization postgres; exception when others then null; end;"
-            f" begin execute $q${attempt(name)}$q$; exception when insufficient_privilege then null; end;"
-            f" begin perform pg_catalog.lo_export(pg_catalog.lo_create(0), '{there}/{name}_lo');"
-            f" exception when others then null; end;"
-            f" begin execute 'alter system set log_statement = ''all'''; exception when others then null; end;"
-            f" begin execute 'alter role {AUTHOR} set work_mem = ''77MB'''; exception when others then null; end;"
-            f" begin execute 'alter role postgres superuser'; exception when others then null; end;"
-            f" begin execute 'grant pg_execute_server_program to {AUTHOR}'; exception when others then null; end;"
-        )
+def attempt(there: Path, name: str) -> str:
+    return f"copy (select 1) to program 'touch {there}/{name}'"
 
-    def function(name: str, arguments: str = "a int", returns: str = "int", result: str = "return a;") -> str:
-        return (
-            f"create function public.{name}({arguments}) returns {returns} language plpgsql"
-            f" as $f$ {body(name)} {result} end $f$"
-        )
 
-    K = ObjectKind  # noqa: N806
-    objects = [
+def body(there: Path, name: str) -> str:
+    return (
+        f"begin begin reset role; exception when others then null; end;"
+        f" begin set session authorization postgres; exception when others then null; end;"
+        f" begin execute $q${attempt(there, name)}$q$; exception when insufficient_privilege then null; end;"
+        f" begin perform pg_catalog.lo_export(pg_catalog.lo_create(0), '{there}/{name}_lo');"
+        f" exception when others then null; end;"
+        f" begin execute 'alter system set log_statement = ''all'''; exception when others then null; end;"
+        f" begin execute 'alter role {AUTHOR} set work_mem = ''77MB'''; exception when others then null; end;"
+        f" begin execute 'alter role postgres superuser'; exception when others then null; end;"
+        f" begin execute 'grant pg_execute_server_program to {AUTHOR}'; exception when others then null; end;"
+    )
+
+
+def function(there: Path, name: str, arguments: str = "a int", returns: str = "int", result: str = "return a;") -> str:
+    return (
+        f"create function public.{name}({arguments}) returns {returns} language plpgsql"
+        f" as $f$ {body(there, name)} {result} end $f$"
+    )
+
+
+def written_by_no_capture(there: Path) -> list[tuple[ObjectKind, str, str]]:
+    return [
         (K.ROLE, "role pg_execute", create_role("somebody")),
-        (K.ROLE, "role do", f"do $$ begin execute $q${attempt('do')}$q$; end $$"),
-        (K.TABLE, "top", attempt("top")),
+        (K.ROLE, "role do", f"do $$ begin execute $q${attempt(there, 'do')}$q$; end $$"),
+        (K.TABLE, "top", attempt(there, "top")),
         (K.TABLE, "system", "alter system set log_statement = 'all'"),
         (K.TABLE, "load", "load 'auto_explain'"),
-        (K.TABLE, "two", f"create table public.two (a int); {attempt('two')}"),
-        (K.TABLE, "comment", f"create table public.three (a int) -- here\n; {attempt('comment')}"),
+        (K.TABLE, "two", f"create table public.two (a int); {attempt(there, 'two')}"),
+        (K.TABLE, "comment", f"create table public.three (a int) -- here\n; {attempt(there, 'comment')}"),
         (K.TABLE, "psql", f"\\! touch {there}/psql"),
         (K.TABLE, "authorization", "set session authorization postgres"),
         (K.TABLE, "reset", "reset role"),
@@ -67,7 +70,13 @@ def hostile(major: str, there: Path) -> Twin:
             (K.EXTENSION, f"extension {name}", f"create extension {name}")
             for name in ("file_fdw", "dblink", "adminpack")
         ),
-        (K.FUNCTION, "public.f_default", function("f_default")),
+    ]
+
+
+def written_by_a_capture(there: Path) -> list[tuple[ObjectKind, str, str]]:
+    """Functions that try the same, and everything that calls them."""
+    return [
+        (K.FUNCTION, "public.f_default", function(there, "f_default")),
         (
             K.FUNCTION,
             "public.f_index",
@@ -75,12 +84,12 @@ def hostile(major: str, there: Path) -> Twin:
             "create function public.f_index(a int) returns int language plpgsql immutable"
             " as $f$ begin perform public.f_work(a); return a; end $f$",
         ),
-        (K.FUNCTION, "public.f_view", function("f_view")),
-        (K.FUNCTION, "public.f_work", function("f_work")),
-        (K.FUNCTION, "public.f_trigger", function("f_trigger", "", "trigger", "return new;")),
+        (K.FUNCTION, "public.f_view", function(there, "f_view")),
+        (K.FUNCTION, "public.f_work", function(there, "f_work")),
+        (K.FUNCTION, "public.f_trigger", function(there, "f_trigger", "", "trigger", "return new;")),
         # A better match than that of the catalog for what a careless session of a superuser calls.
-        (K.FUNCTION, "public.format", function("format", "a text, b int", "text", "return a;")),
-        (K.FUNCTION, "public.current_setting", function("current_setting", "a varchar", "text", "return a;")),
+        (K.FUNCTION, "public.format", function(there, "format", "a text, b int", "text", "return a;")),
+        (K.FUNCTION, "public.current_setting", function(there, "current_setting", "a varchar", "text", "return a;")),
         (
             K.TABLE,
             "public.t",
@@ -97,11 +106,16 @@ def hostile(major: str, there: Path) -> Twin:
             "create trigger g before insert or update on public.t for each row execute function public.f_trigger()",
         ),
     ]
+
+
+def hostile(major: str, there: Path) -> Twin:
+    """Every place from which a statement of the file can be run tries to leave a file behind in ``there``."""
+    objects = [*written_by_no_capture(there), *written_by_a_capture(there)]
     workload = (
         ("select public.f_work($1) from public.t", "select"),
         ("insert into public.t (a) values ($1)", "insert"),
-        (attempt("work"), "select"),
-        (f"select 1; {attempt('work_two')}", "select"),
+        (attempt(there, "work"), "select"),
+        (f"select 1; {attempt(there, 'work_two')}", "select"),
         ("select pg_read_file('/etc/passwd')", "select"),
     )
     return Twin(
@@ -131,7 +145,7 @@ def hostile(major: str, there: Path) -> Twin:
                 pages_now=1,
             ),
             TwinTable(
-                name=f"public.t (a) from stdin; {attempt('name')}; --",
+                name=f"public.t (a) from stdin; {attempt(there, 'name')}; --",
                 columns=(TwinColumn(name="a", type="integer", base_type="int4"),),
                 rows=5.0,
             ),

@@ -28,7 +28,11 @@ USERS_SQL = {
 #: Queries that find the user's tables by his search_path; in these every other name has its schema.
 FOR_USERS_NAMES = ("bench_partitions", "pgbench_scale", "relation_oid", "tpcc_marks")
 #: Who may say what search_path is.
-SETS_IT = ("pg/connect.py", "pg/session.py", "twin/build.py", "experiment/twin_check.py")
+SETS_IT = (
+    *("pg/connect.py", "pg/session.py", "twin/build.py", "twin/author.py", "experiment/twin_check.py"),
+    # Written for the user to run, on a server that may be somebody else's.
+    "report/treatment_text.py",
+)
 EXTENSION_NAMES = re.compile(
     r'(?<!\.)(?<!")\b(?:pg_stat_statements(?:_info)?\b(?=\(|\s|$)|get_raw_page|heap_page_items|bt_page_\w+|pgstattuple_approx'
     r"|pg_visibility_map_summary)",

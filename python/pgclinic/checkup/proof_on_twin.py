@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from pgclinic.checkup.proof_request import BLOCKS_MIN, ProofListener, ProofRequest, Trials, trials_in
+from pgclinic.checkup.proof_request import ProofListener, ProofRequest, Trials, trials_in
 from pgclinic.checkup.proving_twin import ProvingTwin
-from pgclinic.checkup.tried_on_twin import ChangeTried
-from pgclinic.checkup.twin_change import TwinChange
 from pgclinic.experiment.comparison import comparison_plan
 from pgclinic.experiment.interleaving import why_sequential
-from pgclinic.experiment.on_twin import study_on_twin
+from pgclinic.experiment.on_twin import OnTwin, study_on_twin
 from pgclinic.experiment.prepare import prepare
 from pgclinic.experiment.road import Experiment, run, start
 from pgclinic.experiment.run_info import new_run_info
@@ -21,8 +20,10 @@ from pgclinic.judge.comparison import compare
 from pgclinic.load.script_argument import parse_script
 from pgclinic.model.activity import Activity, Work
 from pgclinic.model.compare import Comparison
+from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.finding import Fact, Proof, Unit
-from pgclinic.model.reason import TwinUnlike
+from pgclinic.model.plan_proof import PlanProof
+from pgclinic.model.reason import SignOpen, TwinUnlike
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import InvalidReason
@@ -31,7 +32,7 @@ from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import read_run
 from pgclinic.study.compare import A, B, Common, Length, comparison_study
 from pgclinic.study.compare_arms import ArmAsked
-from pgclinic.study.duration import OVERHEAD_S_GUESS
+from pgclinic.whatif.twin_change import TwinChange
 
 #: A statement that became slower by less than this is not worth a word.
 SLOWER_MIN = 1.05
@@ -50,20 +51,21 @@ _WORK = {
 
 @dataclass(frozen=True)
 class Asked:
-    """One change, as the proof of which pathology, in how much time; ``tried`` is what plans and blocks say of it."""
+    """One change, as the proof of which pathology, in how much time; ``plans`` is what plans and buffers say of it."""
 
     pathology: str
     change: TwinChange
     share_s: float
-    tried: ChangeTried | None = None
+    plans: PlanProof | None = None
 
 
 def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, listener: ProofListener) -> Proof:
     """Run blocks of trials and give the verdict. Raises UsageError, RunFailedError; what has finished is stored."""
+    began_s = time.monotonic()
     trials = trials_in(asked.share_s, request)
-    if trials is None:
-        return no_time(asked.change, asked.tried, proving)
-    study = _study(proving, asked, trials, request.warm_up_s)
+    if trials is None or proving.on is None:
+        return replace(by_plans(asked.change, asked.plans, proving), reason="the budget has no time left for blocks")
+    study = _study(proving.dataset, proving.on, asked, trials, request.warm_up_s)
     machine = read_machine()
     plan = comparison_plan(
         study,
@@ -73,11 +75,15 @@ def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, lis
         fidelity=proving.on.fidelity,
     )
     if not plan.study.questions:
-        return _without(asked.change, asked.tried, proving, "this machine has too little memory for it")
+        reason = "this machine has too little memory for blocks"
+        return replace(by_plans(asked.change, asked.plans, proving), reason=reason)
     interleaved = why_sequential(plan, machine.memory_bytes) is None
     plan = plan.with_profile(replace(plan.profile, interleaved=interleaved))
     listener.on_stage(f"proving {asked.pathology}: {asked.change.title}")
     prepare(plan, {}, listener.on_stage)
+    # What preparing took is not there any more.
+    left_s = max(1.0, plan.profile.budget_s - (time.monotonic() - began_s))
+    plan = plan.with_profile(replace(plan.profile, budget_s=left_s))
     info = new_run_info(
         RunKind.COMPARE,
         plan,
@@ -94,49 +100,35 @@ def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, lis
     return _proof(proving, asked, comparison, experiment)
 
 
-def no_time(change: TwinChange, tried: ChangeTried | None, proving: ProvingTwin) -> Proof:
-    return _without(change, tried, proving, "the budget has no time left for it")
-
-
-def not_worth(tried: ChangeTried, proving: ProvingTwin) -> Proof:
-    """Of an index that no plan uses, or that saves next to nothing."""
-    reason = "it saves hardly a block on the twin" if tried.uses_index else "no plan of the twin uses it"
-    return _without(tried.change, tried, proving, reason)
-
-
-def not_best(tried: ChangeTried, proving: ProvingTwin) -> Proof:
-    return _without(tried.change, tried, proving, "another treatment saves more; plans and blocks only")
-
-
-def _without(change: TwinChange, tried: ChangeTried | None, proving: ProvingTwin, reason: str) -> Proof:
+def by_plans(change: TwinChange, plans: PlanProof | None, proving: ProvingTwin) -> Proof:
+    """The proof that plans and buffers alone give; ``plans`` is None for what no transaction can try."""
     return Proof(
         treatment=change.treatment,
-        word=None,
+        word=plans.word.value if plans is not None else None,
         on=proving.words,
-        reason=reason,
-        mechanism=tuple(_tried_facts(tried)),
-        elsewhere=tuple(_tried_worse(tried)),
+        reason=None if plans is not None else "it cannot be tried inside a transaction",
+        plans=plans,
     )
 
 
-def _study(proving: ProvingTwin, asked: Asked, trials: Trials, warm_up_s: float) -> Study:
+def _study(dataset: TwinDataset, on: OnTwin, asked: Asked, trials: Trials, warm_up_s: float) -> Study:
     change = asked.change
     as_it_is = ArmAsked(settings=dict(change.before))
     treated = ArmAsked(settings=dict(change.settings), changes=tuple(f"{one};" for one in change.statements))
-    least_s = BLOCKS_MIN * 2 * (trials.measure_s + warm_up_s + OVERHEAD_S_GUESS)
     study = comparison_study(
         as_it_is,
         treated,
-        Common(scripts=(), default_script=parse_script("builtin:tpcb-like"), twin=proving.dataset),
+        Common(scripts=(), default_script=parse_script("builtin:tpcb-like"), twin=dataset),
         Length(
             warm_up_s=warm_up_s,
             measure_s=trials.measure_s,
             blocks=trials.blocks,
-            budget_s=max(asked.share_s, least_s + 1.0),
+            # Rounding takes nothing from the fewest blocks that there is time for.
+            budget_s=asked.share_s * 1.001,
         ),
         "",
     )
-    study = study_on_twin(study, proving.on)
+    study = study_on_twin(study, on)
     return replace(
         study,
         name=f"proof-{asked.pathology}",
@@ -150,48 +142,48 @@ def _study(proving: ProvingTwin, asked: Asked, trials: Trials, warm_up_s: float)
 
 
 def _proof(proving: ProvingTwin, asked: Asked, comparison: Comparison, experiment: Experiment) -> Proof:
-    interval, invalid = comparison.interval, comparison.word is CompareWord.INVALID
-    return Proof(
+    """Blocks that decide give the word; where they do not, that of the plans stays."""
+    plans, seen, invalid = asked.plans, comparison.transport, comparison.word is CompareWord.INVALID
+    decided = not invalid and comparison.word is not CompareWord.INCONCLUSIVE
+    by_blocks = None if invalid else comparison.word.value
+    word = by_blocks if decided or plans is None else plans.word.value
+    interval = None if invalid else comparison.interval
+    proof = Proof(
         treatment=asked.change.treatment,
-        word=None if invalid else comparison.word.value,
-        ratio=interval.ratio if interval is not None and not invalid else None,
-        low=interval.low if interval is not None and not invalid else None,
-        high=interval.high if interval is not None and not invalid else None,
-        measure="tps",
+        word=word,
         on=proving.words,
         run=str(experiment.folder.path),
         reason=_why_invalid(comparison) if invalid else None,
-        mechanism=(*_tried_facts(asked.tried), *_work_facts(comparison.activity)),
-        elsewhere=(*_slower(comparison.activity), *_more_work(comparison.activity)) or tuple(_tried_worse(asked.tried)),
+        mechanism=tuple(_work_facts(comparison.activity)),
+        elsewhere=(*_slower(comparison.activity), *_more_work(comparison.activity)),
+        plans=plans,
+        blocks=by_blocks,
+    )
+    if invalid or interval is None:
+        return proof
+    if seen is None:
+        return replace(proof, ratio=interval.ratio, low=interval.low, high=interval.high, measure="tps")
+    return replace(
+        proof,
+        ratio=seen.ratio,
+        low=seen.low,
+        high=seen.high,
+        measure="server_time",
+        outside_share=seen.outside_share,
+        tps_ratio=interval.ratio if seen.tps_counts else None,
+        sessions=seen.sessions,
     )
 
 
 def _why_invalid(comparison: Comparison) -> str:
+    open_sign = next((one for one in comparison.reasons if isinstance(one, SignOpen)), None)
+    if open_sign is not None:
+        share = f"{open_sign.outside_share:.0%}".replace("%", " %")
+        return f"the sign is open: the twin does not reproduce statements with {share} of the time"
     unlike = next((one for one in comparison.reasons if isinstance(one, TwinUnlike)), None)
     if unlike is None or comparison.invalid_because is not InvalidReason.TWIN_UNLIKE:
         return (comparison.invalid_because or InvalidReason.NO_BLOCK).value.replace("_", " ")
-    outside = f"{unlike.outside} of {unlike.statements} statements are out of tolerance or do not run on the twin"
-    if unlike.judges_throughput:
-        return outside
-    return f"commits per statement of the twin are not those of the original; {outside}"
-
-
-def _tried_facts(tried: ChangeTried | None) -> Iterator[Fact]:
-    if tried is None:
-        return
-    yield Fact(name="change of the blocks that the workload visits", value=-tried.saved_share, unit=Unit.SHARE)
-    for one in tried.changed[:_STATEMENTS_NAMED]:
-        yield Fact(name=f"blocks a call, as it is: {_short(one.text)}", value=one.blocks, unit=Unit.BUFFERS)
-        yield Fact(name=f"blocks a call, treated: {_short(one.text)}", value=one.blocks_after, unit=Unit.BUFFERS)
-
-
-def _tried_worse(tried: ChangeTried | None) -> Iterator[Fact]:
-    """Statements that visit more blocks than before."""
-    seen = tried.statements if tried is not None else ()
-    worse = [one for one in seen if one.blocks_after > one.blocks * SLOWER_MIN]
-    for one in sorted(worse, key=lambda one: one.saved)[:_STATEMENTS_NAMED]:
-        if one.blocks:
-            yield Fact(name=f"blocks: {_short(one.text)}", value=one.blocks_after / one.blocks, unit=Unit.RATIO)
+    return f"{unlike.outside} of {unlike.statements} statements are out of tolerance or do not run on the twin"
 
 
 def _work_facts(activity: Activity | None) -> Iterator[Fact]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pgclinic.experiment.execute import Listener
 from pgclinic.fleet.here import Fleet, Here
 from pgclinic.model.checkup import Checkup
+from pgclinic.model.finding import Finding, Proof
 from pgclinic.model.twin import Twin
 from pgclinic.study.duration import OVERHEAD_S_GUESS
 
@@ -34,6 +35,8 @@ class Trials:
 class ProofRequest:
     """``folder`` takes the twin and a run for each proof; ``budget_s`` is for all of them together.
 
+    It counts from ``began_s``, the monotonic clock when the command began; None is when proving begins.
+
     With ``trials`` every proof has these, whatever time is left; else trials are as long as the budget allows.
 
     ``command`` is what made it, without secrets; ``masked_text`` words what was masked in the twin's file.
@@ -42,6 +45,7 @@ class ProofRequest:
     folder: Path
     command: tuple[str, ...] = ("pgclinic", "checkup", "--prove")
     budget_s: float = BUDGET_S
+    began_s: float | None = None
     observe_s: float = 10.0
     check_s: float = 10.0
     warm_up_s: float = WARM_UP_S
@@ -53,22 +57,30 @@ class ProofRequest:
 
 @dataclass(frozen=True)
 class ProofListener:
-    """``on_checkup`` gets the whole checkup after every proof, so that nothing that is finished can be lost."""
+    """``on_checkup`` gets the whole checkup after every proof, so that nothing that is finished can be lost.
+
+    ``on_proof`` gets each proof by itself: by plans as soon as these are known, again when blocks have run.
+    """
 
     on_stage: Callable[[str], None] = field(default=lambda _: None)
+    on_proof: Callable[[Finding, Proof], None] = field(default=lambda _finding, _proof: None)
     on_checkup: Callable[[Checkup], None] = field(default=lambda _: None)
     experiment: Listener = field(default_factory=Listener)
 
 
 class TimeLeft:
-    """What is left of a budget. It counts from when it is made."""
+    """What is left of a budget. It counts from ``began_s`` of the monotonic clock, None for when it is made."""
 
-    def __init__(self, budget_s: float) -> None:
-        self._end_s = time.monotonic() + budget_s
+    def __init__(self, budget_s: float, began_s: float | None = None) -> None:
+        self._end_s = (began_s if began_s is not None else time.monotonic()) + budget_s
 
     @property
     def seconds(self) -> float:
         return max(0.0, self._end_s - time.monotonic())
+
+    @property
+    def overrun_s(self) -> float:
+        return max(0.0, time.monotonic() - self._end_s)
 
 
 def trials_in(share_s: float, request: ProofRequest, arms: int = _ARMS) -> Trials | None:

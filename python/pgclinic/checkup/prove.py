@@ -1,12 +1,16 @@
 """Treatments are tested before anybody gives them: on a twin of the database, or by the study of the pathology.
 
-Findings are proven one after the other, those that account for most time first, until the budget is spent. Whatever
-gets no proof says why.
+Answers come in the order of their cost. By plans: every treatment of every finding is tried on the twin's rows inside
+a transaction. By blocks of trials: those that save most first, then all cures together. Whatever the budget leaves no
+time for says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -14,22 +18,27 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.pathology import Pathology, ProofOn
 from pgclinic.checkup.proof_by_study import proof_by_study
-from pgclinic.checkup.proof_on_twin import Asked, no_time, not_best, not_worth, proof_on_twin
+from pgclinic.checkup.proof_on_twin import Asked, by_plans, proof_on_twin
 from pgclinic.checkup.proof_request import ProofListener, ProofRequest, TimeLeft, needed_s
 from pgclinic.checkup.proving_twin import ProvingTwin, change_trial, proving_twin
-from pgclinic.checkup.tried_on_twin import ChangeTrial, ChangeTried
-from pgclinic.checkup.twin_change import TwinChange, twin_changes
+from pgclinic.checkup.twin_change import twin_changes
 from pgclinic.errors import PgclinicError
 from pgclinic.model.checkup import Checkup
-from pgclinic.model.finding import Finding, Proof, Severity
+from pgclinic.model.finding import Cure, CureStep, Finding, Proof, Severity
+from pgclinic.model.plan_proof import PlanProof, PlanWord
 from pgclinic.pg.session import Access
+from pgclinic.whatif.change_trial import ChangeTrial
+from pgclinic.whatif.twin_change import TwinChange, together
 
-#: An index that saves less than this share of all blocks is not worth what it costs writes.
-SAVED_MIN = 0.02
-#: So many treatments of one finding get blocks of trials, the others plans and blocks alone.
-TRIALS_MAX = 2
 #: A warning that stays undecided would else take all the time there is, and nine notices would get none.
 NOTICE_WEIGHT = 0.5
+#: Values for statements that no finding names are looked for in this part of the budget, and no longer than this.
+_VALUES_SHARE, _VALUES_S_MAX = 0.1, 15.0
+#: What a check of the twin takes: its workload runs for a part of what is left, and servers start and stop.
+_CHECK_SHARE, _CHECK_S_MIN, _CHECK_BESIDE_S = 0.05, 2.0, 12.0
+#: By so much the plans, which are cheap, may overrun the budget.
+_GRACE_S = 7.0
+_ALL_CURES = "all-cures"
 
 
 def prove(
@@ -40,7 +49,7 @@ def prove(
     listener: ProofListener | None = None,
     known: Mapping[str, Pathology] | None = None,
 ) -> Checkup:
-    """The same checkup with proofs in its findings, and with how alike the twin is to its original.
+    """The same checkup with proofs in its findings, and with the fidelity of the twin.
 
     ``access`` is the live server, of which a twin is captured; it is None where the checkup is of a stored snapshot.
     What fails is a proof without a verdict that says why. After Ctrl-C ``listener.on_checkup`` has all that had ended.
@@ -49,8 +58,43 @@ def prove(
     return prover.run()
 
 
+@dataclass
+class _OnTwin:
+    """A finding whose treatments are tried on the twin; ``plans`` are by number of the treatment."""
+
+    finding: Finding
+    changes: Sequence[TwinChange]
+    plans: dict[int, PlanProof | None] = field(default_factory=dict)
+
+    @property
+    def best(self) -> TwinChange:
+        """The treatment that saves most by plans; of equal ones the first, which cures before it prevents."""
+        return min(self.changes, key=lambda one: self._ratio(one.treatment))
+
+    @property
+    def saved_share(self) -> float:
+        return 1.0 - self._ratio(self.best.treatment)
+
+    @property
+    def wants_blocks(self) -> bool:
+        """Plans know what an index is good for. A setting may work by what no plan shows."""
+        seen = self.plans.get(self.best.treatment)
+        if seen is None or seen.word is PlanWord.CURED:
+            return True
+        return not self.best.creates_index and seen.word is not PlanWord.WORSE
+
+    @property
+    def is_cured(self) -> bool:
+        seen = self.plans.get(self.best.treatment)
+        return seen is not None and seen.word is PlanWord.CURED
+
+    def _ratio(self, treatment: int) -> float:
+        seen = self.plans.get(treatment)
+        return seen.ratio if seen is not None else 1.0
+
+
 class _Prover:
-    """Goes through the findings; the twin is captured when the first of them needs it."""
+    """By plans all findings at once, then by blocks one after the other; the twin is captured when it is needed."""
 
     def __init__(
         self,
@@ -61,99 +105,215 @@ class _Prover:
         listener: ProofListener,
         known: Mapping[str, Pathology],
     ) -> None:
-        self._checkup = checkup
+        self._checkup = replace(checkup, budget_s=request.budget_s)
         self._case = case
         self._access = access
         self._request = request
         self._listener = listener
         self._known = known
-        self._left = TimeLeft(request.budget_s)
+        self._left = TimeLeft(request.budget_s, request.began_s)
         self._proving: ProvingTwin | None = None
-        self._no_twin: str | None = None
+        self._on_twin: dict[str, _OnTwin] = {}
+        self._current: Finding | None = None
 
     def run(self) -> Checkup:
-        waiting = in_order(self._checkup.findings, self._known)
-        while waiting:
-            one = waiting.pop(0)
-            made: list[Proof] = []
-            try:
-                for proof in self._proofs(one, share_of=sharing(one, waiting)):
-                    made.append(proof)
-            except KeyboardInterrupt:
-                self._keep(one, (*made, _none("interrupted")))
-                raise
-            except PgclinicError as error:
-                made.append(_none(error.message))
-            self._keep(one, made)
+        findings = in_order(self._checkup.findings, self._known)
+        try:
+            self._by_plans(findings)
+            self._by_blocks(findings)
+        except KeyboardInterrupt:
+            if self._current is not None:
+                found = next(one for one in self._checkup.findings if one.key == self._current.key)
+                self._keep(found, (*found.proofs, _none("interrupted")))
+            raise
         return self._checkup
 
-    def _keep(self, finding: Finding, proofs: Sequence[Proof]) -> None:
-        findings = tuple(
-            replace(one, proofs=tuple(proofs)) if one.key == finding.key else one for one in self._checkup.findings
-        )
-        fidelity = self._proving.on.fidelity if self._proving is not None else None
-        self._checkup = replace(self._checkup, findings=findings, fidelity=fidelity)
+    # By plans
+
+    def _by_plans(self, findings: Iterable[Finding]) -> None:
+        """Every treatment that a twin can judge, of all findings."""
+        for one in findings:
+            if not self._is_by_study(one):
+                self._on_twin[one.key] = _OnTwin(one, twin_changes(self._case, one))
+        for key, nothing in [(key, one) for key, one in self._on_twin.items() if not one.changes]:
+            self._keep(nothing.finding, (_none("none of its treatments is one that a twin can judge"),))
+            del self._on_twin[key]
+        if not self._on_twin:
+            return
+        try:
+            self._proving = self._built()
+            self._try_all(self._proving)
+        except PgclinicError as error:
+            self._without_twin(f"no twin: {error.message}")
+        except OSError as error:
+            self._without_twin(f"no twin: {error.strerror}")
+
+    def _built(self) -> ProvingTwin | None:
+        if self._access is None:
+            self._without_twin("a twin needs the live server, and this checkup is of a stored snapshot")
+            return None
+        return proving_twin(self._case, self._access, self._request, self._query_ids(), self._listener.on_stage)
+
+    def _without_twin(self, reason: str) -> None:
+        """What had been proven by plans stays, without blocks."""
+        for one in self._on_twin.values():
+            found = self._finding(one.finding.key)
+            made = [replace(proof, reason=proof.reason or reason) for proof in found.proofs]
+            self._keep(found, made or (_none(reason),))
+        self._on_twin.clear()
+
+    def _try_all(self, proving: ProvingTwin | None) -> None:
+        if proving is None:
+            return
+        until_s = time.monotonic() + min(_VALUES_S_MAX, _VALUES_SHARE * self._request.budget_s)
+        self._listener.on_stage("finding values for the statements")
+        with change_trial(proving, self._case, self._query_ids(), lambda: time.monotonic() > until_s) as trial:
+            for one in self._on_twin.values():
+                self._listener.on_stage(f"{one.finding.pathology}: plans and buffers on the twin")
+                one.plans = {change.treatment: self._tried(trial, change) for change in one.changes}
+                made = [by_plans(change, one.plans[change.treatment], proving) for change in one.changes]
+                self._keep(one.finding, made)
+                first = next((proof for proof in made if proof.treatment == one.best.treatment), made[0])
+                self._listener.on_proof(one.finding, first)
+            self._try_together(trial, proving)
+
+    def _tried(self, trial: ChangeTrial, change: TwinChange) -> PlanProof | None:
+        """None where the change cannot be made inside a transaction, as that of a setting that needs a restart."""
+        with suppress(PgclinicError):
+            return trial.tried(change, lambda: self._left.overrun_s > _GRACE_S)
+        return None
+
+    def _try_together(self, trial: ChangeTrial, proving: ProvingTwin) -> None:
+        cures = [one for one in self._on_twin.values() if one.is_cured]
+        if len(cures) < 2:
+            return
+        change = together(tuple(one.best for one in cures), "all cures together")
+        steps = tuple(CureStep(finding=one.finding.key, treatment=one.best.treatment) for one in cures)
+        cure = Cure(steps=steps, proof=by_plans(change, self._tried(trial, change), proving))
+        self._checkup = replace(self._checkup, cure=cure)
         self._listener.on_checkup(self._checkup)
 
-    def _proofs(self, finding: Finding, *, share_of: float) -> Iterator[Proof]:
-        pathology = self._known[finding.pathology]
-        if pathology.study is not None and pathology.proof is ProofOn.STUDY:
-            share_s = self._share_s(share_of)
-            yield proof_by_study(self._case, pathology, share_s, self._request, self._listener)
-            return
-        changes = twin_changes(self._case, finding)
-        if not changes:
-            yield _none("none of its treatments is one that a twin can judge")
-            return
-        proving = self._twin()
-        if proving is None:
-            yield _none(self._no_twin or "")
-        else:
-            yield from self._on_twin(proving, finding, changes, share_of)
+    # By blocks
 
-    def _on_twin(
-        self, proving: ProvingTwin, finding: Finding, changes: Sequence[TwinChange], share_of: float
-    ) -> Iterator[Proof]:
-        """Plans and blocks of every treatment that is an index, or of the first one; blocks of trials of the best."""
-        wanted = [one for one in changes if one.creates_index and not one.prevents] or list(changes[:1])
-        # What checks of foreign keys do is in no plan of a statement.
-        of_statements = any(one.query_id is not None for one in finding.evidence)
-        self._listener.on_stage(f"{finding.pathology}: plans and blocks on the twin")
-        with change_trial(proving) as trial:
-            tried = {one.treatment: _tried(trial, one) for one in wanted}
-        best = sorted(wanted, key=lambda one: _saved(tried[one.treatment]), reverse=True)
-        count = 0
-        for one in best:
-            seen = tried[one.treatment]
-            if of_statements and one.creates_index and seen is not None and not _is_worth(seen):
-                yield not_worth(seen, proving)
-                continue
+    def _by_blocks(self, findings: Sequence[Finding]) -> None:
+        """Those that save most first; what is over before its time leaves the rest of it to the next.
+
+        The findings' words have each a level of their own here; this is where they come to share one.
+        """
+        waiting = sorted(
+            (one for one in findings if self._is_by_study(one) or self._wants_blocks(one)),
+            key=lambda one: -self._saving(one),
+        )
+        cure = self._checkup.cure
+        while waiting:
+            one = waiting.pop(0)
+            self._current = self._finding(one.key)
+            share_of = sharing(one, waiting) + (1.0 if cure is not None else 0.0)
+            try:
+                self._prove_by_blocks(self._current, share_of)
+            except PgclinicError as error:
+                self._give_up(self._current, error.message)
+        self._current = None
+        if cure is not None:
+            with suppress(PgclinicError):
+                self._cure_by_blocks(cure)
+
+    def _prove_by_blocks(self, finding: Finding, share_of: float) -> None:
+        if self._is_by_study(finding):
+            pathology = self._known[finding.pathology]
             share_s = self._share_s(share_of)
-            if count and (count == TRIALS_MAX or share_s < 2 * needed_s(self._request.warm_up_s)):
-                yield not_best(seen, proving) if seen is not None else no_time(one, seen, proving)
-                continue
-            count += 1
-            yield proof_on_twin(proving, Asked(finding.pathology, one, share_s, seen), self._request, self._listener)
+            if self._has_time(share_s):
+                proof = proof_by_study(self._case, pathology, share_s, self._request, self._listener)
+                self._keep(finding, (proof,))
+                self._listener.on_proof(finding, proof)
+            else:
+                self._not_reached(finding)
+            return
+        one = self._on_twin[finding.key]
+        proving = self._checked()
+        share_s = self._share_s(share_of)
+        if proving is None or not self._has_time(share_s):
+            self._not_reached(finding)
+            return
+        asked = Asked(finding.pathology, one.best, share_s, one.plans.get(one.best.treatment))
+        proof = proof_on_twin(proving, asked, self._request, self._listener)
+        others = [known for known in finding.proofs if known.treatment != proof.treatment]
+        self._keep(finding, (proof, *others))
+        self._listener.on_proof(finding, proof)
+
+    def _cure_by_blocks(self, cure: Cure) -> None:
+        proving, share_s = self._checked(), self._share_s(1.0)
+        if proving is None or not self._has_time(share_s):
+            self._checkup = replace(self._checkup, not_reached=(*self._checkup.not_reached, _ALL_CURES))
+        else:
+            changes = tuple(self._on_twin[step.finding].best for step in cure.steps)
+            asked = Asked(_ALL_CURES, together(changes, "all cures together"), share_s, cure.proof.plans)
+            proof = proof_on_twin(proving, asked, self._request, self._listener)
+            self._checkup = replace(self._checkup, cure=replace(cure, proof=proof))
+        self._listener.on_checkup(self._checkup)
+
+    def _checked(self) -> ProvingTwin | None:
+        """The twin with the workload for blocks, which is made once; None where there is no time for it and blocks.
+
+        Raises PgclinicError.
+        """
+        proving = self._proving
+        if proving is None or proving.on is not None:
+            return proving
+        least_s = _CHECK_S_MIN + _CHECK_BESIDE_S + needed_s(self._request.warm_up_s)
+        if self._request.trials is None and self._left.seconds < least_s:
+            return None
+        check_s = min(self._request.check_s, max(_CHECK_S_MIN, _CHECK_SHARE * self._left.seconds))
+        least_s = check_s + _CHECK_BESIDE_S + needed_s(self._request.warm_up_s)
+        is_open = self._request.trials is not None
+        proving.check(
+            self._request, check_s, self._listener.on_stage, lambda: not is_open and self._left.seconds < least_s
+        )
+        return proving
+
+    def _has_time(self, share_s: float) -> bool:
+        return self._request.trials is not None or share_s >= needed_s(self._request.warm_up_s)
 
     def _share_s(self, share_of: float) -> float:
         """An equal part of what is left, but never less than a proof needs while that is there."""
         left_s = self._left.seconds
         return min(left_s, max(left_s / share_of, needed_s(self._request.warm_up_s)))
 
-    def _twin(self) -> ProvingTwin | None:
-        if self._proving is None and self._no_twin is None:
-            if self._access is None:
-                self._no_twin = "a twin needs the live server, and this checkup is of a stored snapshot"
-                return None
-            try:
-                self._proving = proving_twin(
-                    self._case, self._access, self._request, self._query_ids(), self._listener.on_stage
-                )
-            except PgclinicError as error:
-                self._no_twin = f"no twin: {error.message}"
-            except OSError as error:
-                self._no_twin = f"no twin: {error.strerror}"
-        return self._proving
+    def _not_reached(self, finding: Finding) -> None:
+        self._checkup = replace(self._checkup, not_reached=(*self._checkup.not_reached, finding.key))
+        self._give_up(finding, f"the budget of {self._request.budget_s:g} s ended before its blocks of trials")
+
+    def _give_up(self, finding: Finding, reason: str) -> None:
+        """The proofs by plans stay; the best one says why there are no blocks."""
+        best = self._on_twin[finding.key].best.treatment if finding.key in self._on_twin else 0
+        made = [replace(one, reason=reason) if one.treatment == best else one for one in finding.proofs]
+        self._keep(finding, made or (_none(reason),))
+
+    # All of it
+
+    def _keep(self, finding: Finding, proofs: Sequence[Proof]) -> None:
+        findings = tuple(
+            replace(one, proofs=tuple(proofs)) if one.key == finding.key else one for one in self._checkup.findings
+        )
+        on = self._proving.on if self._proving is not None else None
+        fidelity = on.fidelity if on is not None else None
+        self._checkup = replace(self._checkup, findings=findings, fidelity=fidelity)
+        self._listener.on_checkup(self._checkup)
+
+    def _finding(self, key: str) -> Finding:
+        return next(one for one in self._checkup.findings if one.key == key)
+
+    def _is_by_study(self, finding: Finding) -> bool:
+        pathology = self._known[finding.pathology]
+        return pathology.study is not None and pathology.proof is ProofOn.STUDY
+
+    def _wants_blocks(self, finding: Finding) -> bool:
+        one = self._on_twin.get(finding.key)
+        return one is not None and one.wants_blocks
+
+    def _saving(self, finding: Finding) -> float:
+        one = self._on_twin.get(finding.key)
+        return one.saved_share if one is not None else finding.time_share or 0.0
 
     def _query_ids(self) -> set[int]:
         """The statements that findings to be proven on the twin name."""
@@ -182,22 +342,6 @@ def sharing(finding: Finding, waiting: Iterable[Finding]) -> float:
     """Among how many what is left of the budget is shared. Beside what costs more a notice counts as half of one."""
     is_notice = finding.severity is Severity.NOTICE
     return 1.0 + sum(1.0 if is_notice or one.severity is not Severity.NOTICE else NOTICE_WEIGHT for one in waiting)
-
-
-def _tried(trial: ChangeTrial, change: TwinChange) -> ChangeTried | None:
-    """None where the change cannot be made inside a transaction, as that of a setting that needs a restart."""
-    try:
-        return trial.tried(change)
-    except PgclinicError:
-        return None
-
-
-def _is_worth(tried: ChangeTried) -> bool:
-    return tried.uses_index and tried.saved_share >= SAVED_MIN
-
-
-def _saved(tried: ChangeTried | None) -> float:
-    return tried.saved_share if tried is not None else 0.0
 
 
 def _none(reason: str) -> Proof:

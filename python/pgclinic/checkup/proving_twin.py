@@ -1,51 +1,71 @@
-"""The twin of the database that a checkup looked at: captured once, built at the scale that the budget allows."""
+"""The twin of the database that a checkup looked at: captured and built first, checked when there is time for it.
+
+Rows and plans need no observation of the clients: while the rows are made, the clients of the original are observed,
+and what they did then becomes the workload of the blocks.
+"""
 
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from msgspec.structs import replace
 
+from pgclinic.capture.live_session import live_session
 from pgclinic.capture.twin import capture_twin
+from pgclinic.capture.workload import capture_workload
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.live_settings import fitting
 from pgclinic.checkup.proof_request import ProofRequest
-from pgclinic.checkup.tried_on_twin import ChangeTrial
-from pgclinic.errors import RunFailedError
+from pgclinic.errors import PgclinicError
 from pgclinic.experiment.on_twin import OnTwin, dataset_of, on_twin
 from pgclinic.experiment.servers import ChosenServer, ServerAsked, choose_server
+from pgclinic.experiment.twin_check import known_settings
 from pgclinic.lab.instance import start_server
 from pgclinic.model.dataset import TwinDataset
-from pgclinic.model.twin import Twin
+from pgclinic.model.twin import Twin, TwinWorkload
 from pgclinic.pg.session import Access, Session
 from pgclinic.pg.statement_kind import StatementKind
 from pgclinic.store.machine import read_machine
 from pgclinic.trial.server import binaries_of, template_of
 from pgclinic.twin.author import AUTHOR
+from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.file import write_twin
 from pgclinic.twin.mask import mask_twin
+from pgclinic.twin.mix import calibrated_in_order
+from pgclinic.twin.values import ValueSource
 from pgclinic.twin.wanted import TwinWanted
+from pgclinic.whatif.change_trial import ChangeTrial
 
 #: Rows of a twin that are made in a second, and the part of the budget that they may take.
 ROWS_PER_S = 30_000.0
 _BUILD_SHARE = 0.25
 #: Fewer calls in the observation are not the workload of the server.
 _CALLS_MIN = 50
-_TIMEOUT_MS = 60_000
+#: A statement that takes longer on the twin is planned and not run.
+_TIMEOUT_MS = 5_000
+#: What is tried is rolled back; images of whole pages would hide what a statement itself writes.
+_TRIED_WITH = {"full_page_writes": "off", "autovacuum": "off"}
 
 
-@dataclass(frozen=True)
+@dataclass
 class ProvingTwin:
-    """``smaller`` says in words which settings are not those of the original, as this machine cannot have them."""
+    """``smaller`` says in words which settings are not those of the original, as this machine cannot have them.
+
+    ``known`` are the statements whose values have been found, by query id; ``on`` is set once the twin was checked.
+    """
 
     twin: Twin
     wanted: TwinWanted
     server: ChosenServer
-    on: OnTwin
     smaller: tuple[str, ...]
+    observed: _Observation
+    known: dict[int, CalibratedStatement] = field(default_factory=dict)
+    on: OnTwin | None = None
 
     @property
     def dataset(self) -> TwinDataset:
@@ -53,9 +73,62 @@ class ProvingTwin:
 
     @property
     def words(self) -> str:
-        scale = f", {self.wanted.scale:g} of the rows" if self.wanted.scale < 1.0 else ""
+        scale = f", {self.wanted.scale:.0%} of the rows" if self.wanted.scale < 1.0 else ""
         less = "".join(f", {one}" for one in self.smaller)
         return f"twin of {self.twin.database}, PostgreSQL {self.server.spec.version}{scale}{less}"
+
+    def check(
+        self,
+        request: ProofRequest,
+        check_s: float,
+        on_stage: Callable[[str], None],
+        should_stop: Callable[[], bool],
+    ) -> OnTwin:
+        """The twin with the workload that was observed meanwhile, and how closely it matches its original.
+
+        Statements whose values have not been found when it ``should_stop`` are left out of the workload. Raises
+        UsageError, RunFailedError.
+        """
+        self.twin = replace(self.twin, workload=self.observed.workload(self.twin.workload))
+        _write(self.wanted.path, self.twin, request)
+        self.on = on_twin(
+            self.wanted,
+            (binaries_of(self.server.spec),),
+            clients=None,
+            own_scripts=False,
+            on_stage=on_stage,
+            check_s=check_s,
+            known=self.known,
+            should_stop=should_stop,
+        )
+        return self.on
+
+
+class _Observation(threading.Thread):
+    """Observes the clients of the original beside what else is done. What fails leaves the counters since the reset."""
+
+    def __init__(self, access: Access, seconds: float, query_ids: Collection[int]) -> None:
+        super().__init__(name="pgclinic-observe-clients", daemon=True)
+        self._access, self._seconds, self._query_ids = access, seconds, set(query_ids)
+        self._seen: TwinWorkload | None = None
+
+    def run(self) -> None:
+        try:
+            with live_session(self._access, statement_timeout_ms=_TIMEOUT_MS) as session:
+                self._seen = capture_workload(session, self._access.major, observe_s=self._seconds).workload
+        except PgclinicError:
+            return
+
+    def workload(self, since_reset: TwinWorkload) -> TwinWorkload:
+        """That of the observation, whose transactions can be grouped, where it has enough calls; else the other."""
+        self.join()
+        seen = self._seen
+        if seen is None:
+            return since_reset
+        calls = {one.query_id: one.calls for one in seen.statements if StatementKind(one.kind).has_plan}
+        if sum(calls.values()) >= _CALLS_MIN and self._query_ids <= set(calls):
+            return seen
+        return since_reset if len(since_reset.statements) > len(calls) else seen
 
 
 def proving_twin(
@@ -65,38 +138,40 @@ def proving_twin(
     query_ids: Collection[int],
     on_stage: Callable[[str], None],
 ) -> ProvingTwin:
-    """Capture, keep, build and check it. ``query_ids`` are statements that its workload has to have.
+    """Capture, keep and build it. ``query_ids`` are statements that its workload has to have.
 
     Raises UsageError, UnknownNameError, RunFailedError.
     """
     on_stage(f"capturing a twin of {case.snapshot.server.database}")
-    captured = _captured(access, request, query_ids)
+    captured = capture_twin(access)
+    observed = _Observation(access, request.observe_s, query_ids)
+    observed.start()
     settings, smaller = fitting(captured.settings, case, read_machine().memory_bytes)
     twin = mask_twin(replace(captured, settings=settings))
     request.folder.mkdir(parents=True, exist_ok=True)
     path = request.folder / f"{captured.database.replace('/', '_')}.twin"
-    write_twin(path, twin, masked_text=request.masked_text(twin), force=True)
+    _write(path, twin, request)
     wanted = TwinWanted(path, scale=_scale(twin, request.budget_s))
     server = choose_server(ServerAsked(version=str(case.major)), on_stage=on_stage)
-    on = on_twin(
-        wanted,
-        (binaries_of(server.spec),),
-        clients=None,
-        own_scripts=False,
-        on_stage=on_stage,
-        check_s=request.check_s,
-    )
-    return ProvingTwin(twin=twin, wanted=wanted, server=server, on=on, smaller=smaller)
+    template_of(binaries_of(server.spec), dataset_of(wanted), on_stage=on_stage)
+    return ProvingTwin(twin=twin, wanted=wanted, server=server, smaller=smaller, observed=observed)
 
 
 @contextmanager
-def change_trial(proving: ProvingTwin) -> Iterator[ChangeTrial]:
-    """A server with the twin, on which changes are tried one by one."""
+def change_trial(
+    proving: ProvingTwin,
+    case: Case,
+    named: Collection[int],
+    should_stop: Callable[[], bool],
+) -> Iterator[ChangeTrial]:
+    """A server with the twin, on which changes are tried one by one.
+
+    Values are found for the statements that are ``named`` by findings, then for those with the most time until
+    ``should_stop``.
+    """
     binaries = binaries_of(proving.server.spec)
-    template = template_of(binaries, proving.dataset)
-    if proving.on.checked is None:
-        raise RunFailedError("the twin has no workload")
-    with start_server(binaries, settings=proving.on.settings, template=template) as running:
+    settings = known_settings(binaries, proving.twin) | _TRIED_WITH
+    with start_server(binaries, settings=settings, template=template_of(binaries, proving.dataset)) as running:
         access = Access(running.server, running.secrets, author=AUTHOR)
         with Session(
             access.of_author,
@@ -104,18 +179,16 @@ def change_trial(proving: ProvingTwin) -> Iterator[ChangeTrial]:
             application_name="pgclinic-prove",
             users_search_path=True,
         ) as session:
-            yield ChangeTrial(session, proving.twin, proving.on.checked.mix.statements)
+            source = ValueSource(session, proving.twin)
+            proving.known = calibrated_in_order(session, source, proving.twin, named, should_stop)
+            whole = sum(one.total_ms for one in proving.twin.workload.statements) or 1.0
+            captured = {one.query_id: one.total_ms / whole for one in proving.twin.workload.statements}
+            shares = {key: case.statement_share(key) or captured.get(key, 0.0) for key in proving.known}
+            yield ChangeTrial(session, proving.twin, tuple(proving.known.values()), shares, source)
 
 
-def _captured(access: Access, request: ProofRequest, query_ids: Collection[int]) -> Twin:
-    """With the workload of an observation, whose transactions can be grouped; else with that since the reset."""
-    observed = capture_twin(access, observe_s=request.observe_s)
-    seen = {one.query_id: one.calls for one in observed.workload.statements if StatementKind(one.kind).has_plan}
-    if sum(seen.values()) >= _CALLS_MIN and set(query_ids) <= set(seen):
-        return observed
-    whole = capture_twin(access)
-    has_more = len(whole.workload.statements) > len(seen)
-    return whole if has_more else observed
+def _write(path: Path, twin: Twin, request: ProofRequest) -> None:
+    write_twin(path, twin, masked_text=request.masked_text(twin), force=True)
 
 
 def _scale(twin: Twin, budget_s: float) -> float:

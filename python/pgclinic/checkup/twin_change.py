@@ -3,52 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from pgclinic.checkup.case import Case
 from pgclinic.model.finding import Applies, Finding, Treatment
+from pgclinic.whatif.twin_change import TwinChange
 
 #: What a twin has anew however ill its original is: statistics, and pages without dead rows.
 _ALREADY = re.compile(r"\s*(analyze|vacuum(?!\s*(\(\s*full|full)))\b", re.IGNORECASE)
 #: Settings that the workload of a twin does not depend on, as it sends literals and has no temporary tables; or that
 #: work by an ANALYZE, which a twin has behind it.
 _NO_EFFECT = frozenset(("plan_cache_mode", "default_statistics_target", "temp_buffers"))
-_DROP_INDEX = re.compile(r"\s*drop\s+index\b", re.IGNORECASE)
 #: Statements that do to a twin what they do to its original. A twin has no sessions, roles or slots of the original.
 _OF_SCHEMA = re.compile(
     r"\s*(create\s+(unique\s+)?index|drop\s+index|alter\s+(table|index)|create\s+statistics|reindex|cluster|vacuum"
     r"|analyze)\b",
     re.IGNORECASE,
 )
-_CREATE_INDEX = re.compile(r"\s*create\s+(unique\s+)?index\b", re.IGNORECASE)
-_CONCURRENTLY = re.compile(r"\b(index(?:\s+if\s+(?:not\s+)?exists)?)\s+concurrently\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class TwinChange:
-    """``before`` are the values that the live server has of the settings that the treatment changes."""
-
-    treatment: int
-    title: str
-    settings: Mapping[str, str] = field(default_factory=dict)
-    before: Mapping[str, str] = field(default_factory=dict)
-    statements: tuple[str, ...] = ()
-    prevents: bool = False
-
-    @property
-    def only_drops_indexes(self) -> bool:
-        return bool(self.statements) and not self.settings and all(_DROP_INDEX.match(one) for one in self.statements)
-
-    @property
-    def creates_index(self) -> bool:
-        return any(_CREATE_INDEX.match(one) for one in self.statements)
-
-    @property
-    def in_transaction(self) -> tuple[str, ...]:
-        """The same for one transaction that is rolled back: nothing is built concurrently in it."""
-        sets = tuple(f"set local {name} to '{value}'" for name, value in self.settings.items())
-        return (*sets, *(_CONCURRENTLY.sub(r"\1", one) for one in self.statements))
 
 
 def twin_changes(case: Case, finding: Finding) -> tuple[TwinChange, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 from pgclinic.checkup.case import Case
@@ -15,8 +16,11 @@ from pgclinic.cli.live import LiveLine
 from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.road import judge_stored
 from pgclinic.model.checkup import Checkup
+from pgclinic.model.event import ProofReached
+from pgclinic.model.finding import Finding, Proof, Severity
 from pgclinic.report.capture_text import masked_text
-from pgclinic.store.checkup_folder import write_checkup
+from pgclinic.report.words.findings import headline, proof_words
+from pgclinic.store.checkup_folder import add_proof_event, write_checkup
 from pgclinic.store.run_folder import RunFolder, read_run
 
 #: Beside the checkup, in its run folder: the twin, and a run for each proof.
@@ -24,14 +28,36 @@ PROOFS = "proofs"
 
 
 def prove_checkup(
-    checkup: Checkup, case: Case, read: ReadServer, folder: Path, *, budget_s: float, command: tuple[str, ...]
+    checkup: Checkup,
+    case: Case,
+    read: ReadServer,
+    folder: Path,
+    *,
+    budget_s: float,
+    began_s: float,
+    command: tuple[str, ...],
 ) -> Checkup:
-    """The same checkup with proofs in its findings. The folder has each of them as soon as it is finished."""
+    """The same checkup with proofs in its findings. The folder has each of them as soon as it is finished.
+
+    The budget counts from ``began_s`` of the monotonic clock: when the command began.
+    """
     say_cleaned()
-    request = ProofRequest(folder=folder / PROOFS, command=command, budget_s=budget_s, masked_text=masked_text)
+    request = ProofRequest(
+        folder=folder / PROOFS, command=command, budget_s=budget_s, began_s=began_s, masked_text=masked_text
+    )
     with LiveLine(sys.stderr) as live:
+        for one in checkup.causes:
+            if one.severity is not Severity.NOTICE:
+                live.note(f"{one.severity.value.upper()}  {headline(one)}")
+
+        def on_proof(finding: Finding, proof: Proof) -> None:
+            at_us = time.time_ns() // 1000
+            add_proof_event(folder, ProofReached(finding=finding.key, proof=proof, at_epoch_us=at_us))
+            live.note(f"{time.monotonic() - began_s:4.0f} s  {finding.pathology}: {proof_words(finding, proof)}")
+
         listener = ProofListener(
             on_stage=live.stage,
+            on_proof=on_proof,
             on_checkup=lambda one: _keep(folder, one),
             experiment=Listener(on_progress=live.progress, on_trial=live.trial),
         )
@@ -46,7 +72,8 @@ def prove_checkup(
 def _keep(folder: Path, checkup: Checkup) -> None:
     """Write the checkup, and the page of each proof that has none."""
     write_checkup(folder, checkup)
-    for proof in (proof for finding in checkup.findings for proof in finding.proofs):
+    proofs = [proof for finding in checkup.findings for proof in finding.proofs]
+    for proof in (*proofs, *((checkup.cure.proof,) if checkup.cure is not None else ())):
         if proof.run is None or (Path(proof.run) / "report.html").exists():
             continue
         stored = read_run(Path(proof.run))

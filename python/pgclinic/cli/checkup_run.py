@@ -18,6 +18,7 @@ from pgclinic.checkup.sent_statements import sent_statements
 from pgclinic.cli.checkup_exports import write_exports
 from pgclinic.cli.checkup_read import ReadServer, read_server
 from pgclinic.cli.checkup_request import Checked, CheckupRequest
+from pgclinic.cli.command_began import command_began_s
 from pgclinic.cli.command_words import addresses_of, command_words
 from pgclinic.errors import RunFailedError
 from pgclinic.load.tool import this_tool
@@ -71,7 +72,7 @@ def print_statements(request: CheckupRequest) -> None:
 
 def run_checkup(checked: Checked) -> int:
     """The whole command; its exit code."""
-    request = checked.request
+    request, began_s = checked.request, command_began_s()
     if request.snapshot is not None:
         read = _stored(request.snapshot)
     else:
@@ -79,7 +80,7 @@ def run_checkup(checked: Checked) -> int:
         read = read_server(request.dsn, observe_s=checked.observe_s, log=request.log)
     examined = read.examined
     case = Case(examined.snapshot, host=examined.host, log=examined.log)
-    outcome = _kept(checked, read, case, examine(case, server=read.place))
+    outcome = _kept(checked, read, case, examine(case, server=read.place), began_s)
     _show(request, outcome)
     if outcome.problem is not None:
         raise outcome.problem
@@ -98,7 +99,7 @@ def exit_code(checkup: Checkup, fail_on: Severity | None) -> int:
     return FOUND if any(one.severity.rank >= fail_on.rank for one in checkup.findings) else 0
 
 
-def _kept(checked: Checked, read: ReadServer, case: Case, checkup: Checkup) -> _Outcome:
+def _kept(checked: Checked, read: ReadServer, case: Case, checkup: Checkup, began_s: float) -> _Outcome:
     """Prove, and write the run folder. What cannot be stored is printed all the same."""
     request, before = checked.request, checked.before
     if request.runs is None or (request.snapshot is not None and not request.prove):
@@ -111,7 +112,9 @@ def _kept(checked: Checked, read: ReadServer, case: Case, checkup: Checkup) -> _
             # The lab takes longer to load than a checkup takes.
             from pgclinic.cli.checkup_prove import prove_checkup
 
-            checkup = prove_checkup(checkup, case, read, folder, budget_s=checked.budget_s, command=info.command)
+            checkup = prove_checkup(
+                checkup, case, read, folder, budget_s=checked.budget_s, began_s=began_s, command=info.command
+            )
             write_checkup(folder, checkup)
         changes = _changes(before, checkup)
         page = render_checkup(checkup, read.examined.snapshot, changes, str(folder))

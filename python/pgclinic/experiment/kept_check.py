@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,15 +13,23 @@ from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.home import folder
 from pgclinic.load.tool import this_tool
 from pgclinic.store.run_folder import write_whole
+from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.kept_file import keep_twin
+from pgclinic.twin.parameters import OmissionReason
 
 
 def kept_check(
-    path: Path, binaries: Binaries, request: CheckRequest, on_stage: Callable[[str], None] = lambda _: None
+    path: Path,
+    binaries: Binaries,
+    request: CheckRequest,
+    on_stage: Callable[[str], None] = lambda _: None,
+    known: Mapping[int, CalibratedStatement] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> CheckedTwin:
     """The check of this twin by this version of the server and of pgclinic, run now unless it was before.
 
-    Raises what ``check_twin`` raises.
+    ``known`` are statements by query id whose values have been found; once it ``should_stop`` no more are found, and
+    the check is not kept. Raises what ``check_twin`` raises.
     """
     file = _place(path, binaries, request)
     if file.is_file():
@@ -30,8 +38,9 @@ def kept_check(
         except msgspec.MsgspecError:
             # Written by a build with other records; it is made anew.
             pass
-    checked = check_twin(path, binaries, request, on_stage=on_stage)
-    write_whole(file, msgspec.json.encode(checked))
+    checked = check_twin(path, binaries, request, known=known, should_stop=should_stop, on_stage=on_stage)
+    if not any(one.reason == OmissionReason.TIME.value for one in checked.fidelity.omitted):
+        write_whole(file, msgspec.json.encode(checked))
     return checked
 
 

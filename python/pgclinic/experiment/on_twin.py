@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
 
 from pgclinic.bench.request import BenchRequest, ChosenScript, LabWanted
 from pgclinic.experiment.kept_check import kept_check
-from pgclinic.experiment.twin_check import CheckedTwin, CheckRequest, known_settings, usual_clients
+from pgclinic.experiment.twin_check import COUNTING, CheckedTwin, CheckRequest, known_settings, usual_clients
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.sources import find_source
 from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.study import Study
+from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.file import read_twin
 from pgclinic.twin.kept_file import keep_twin
 from pgclinic.twin.wanted import TwinWanted
@@ -58,18 +59,32 @@ def on_twin(
     own_scripts: bool,
     on_stage: Callable[[str], None],
     check_s: float = CHECK_S,
+    known: Mapping[int, CalibratedStatement] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> OnTwin:
-    """The first of ``binaries`` runs the check, unless one of this twin is kept. Raises UsageError, RunFailedError."""
+    """The first of ``binaries`` runs the check, unless one of this twin is kept.
+
+    ``known`` are statements by query id whose values have been found; once it ``should_stop`` no more are found.
+    Raises UsageError, RunFailedError.
+    """
     captured, first = read_twin(twin.path), binaries[0]
     checked = None
     if not own_scripts:
         checked = kept_check(
-            twin.path, first, CheckRequest(seconds=check_s, clients=clients, scale=twin.scale), on_stage
+            twin.path,
+            first,
+            CheckRequest(seconds=check_s, clients=clients, scale=twin.scale),
+            on_stage,
+            known,
+            should_stop,
         )
     settings = checked.settings if checked is not None else known_settings(first, captured)
     for other in binaries[1:]:
-        known = known_settings(other, captured)
-        settings = {name: value for name, value in settings.items() if name in known}
+        has = known_settings(other, captured)
+        settings = {name: value for name, value in settings.items() if name in has}
+    if checked is not None:
+        # What the blocks say of the original are times of single statements, as the server counts them.
+        settings = settings | COUNTING
     return OnTwin(settings=settings, clients=clients or usual_clients(captured), checked=checked)
 
 

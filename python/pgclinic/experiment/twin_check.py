@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pgclinic.capture.live_session import live_session
@@ -23,6 +23,7 @@ from pgclinic.pg.portable_settings import portable_settings
 from pgclinic.pg.session import Access, Session
 from pgclinic.trial.server import template_of
 from pgclinic.twin.author import AUTHOR, Administrator
+from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.fidelity import PlanComparison, fidelity
 from pgclinic.twin.file import read_twin
 from pgclinic.twin.kept_file import keep_twin
@@ -37,7 +38,7 @@ _COUNTED = "pg_stat_statements"
 _BESIDE_S = 3.0
 _CLIENTS_MAX = 64
 #: What is compared is counted by the server.
-_COUNTING = {"shared_preload_libraries": _COUNTED, "pg_stat_statements.track": "top"}
+COUNTING = {"shared_preload_libraries": _COUNTED, "pg_stat_statements.track": "top"}
 
 
 class CheckRequest(Record):
@@ -65,26 +66,35 @@ def check_twin(
     request: CheckRequest,
     *,
     against: Access | None = None,
+    known: Mapping[int, CalibratedStatement] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
     on_stage: Callable[[str], None] = lambda _: None,
 ) -> CheckedTwin:
     """Build the twin in ``path``, run its workload and compare it with what was captured.
 
-    With ``against`` plans are compared with those of the original, which is asked by EXPLAIN alone. Raises UsageError,
-    RunFailedError.
+    With ``against`` plans are compared with those of the original, which is asked by EXPLAIN alone. ``known`` are
+    statements by query id whose values have been found before; once it ``should_stop`` no more are found. Raises
+    UsageError, RunFailedError.
     """
     twin = read_twin(path)
     template = template_of(binaries, keep_twin(path, scale=request.scale), on_stage=on_stage)
     settings = known_settings(binaries, twin)
-    with start_server(binaries, settings=settings | _COUNTING, template=template) as running:
+    with start_server(binaries, settings=settings | COUNTING, template=template) as running:
         access = Access(running.server, running.secrets, author=AUTHOR)
-        mix, found = _checked(access, twin, request, against, on_stage)
+        mix, found = _checked(access, twin, request, against, (known, should_stop), on_stage)
     return CheckedTwin(fidelity=found, mix=mix, clients=request.clients or usual_clients(twin), settings=settings)
 
 
 def _checked(
-    access: Access, twin: Twin, request: CheckRequest, against: Access | None, on_stage: Callable[[str], None]
+    access: Access,
+    twin: Twin,
+    request: CheckRequest,
+    against: Access | None,
+    values: tuple[Mapping[int, CalibratedStatement] | None, Callable[[], bool]],
+    on_stage: Callable[[str], None],
 ) -> tuple[TwinMix, Fidelity]:
     with Administrator(access) as administrator:
+        # A twin's template has it already; one of an attached server may not.
         administrator.create_apart(_COUNTED)
     with Session(
         access.of_author, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic", users_search_path=True
@@ -92,7 +102,7 @@ def _checked(
         on_stage("comparing statistics")
         built = capture_twin(access)
         on_stage("finding values for the statements")
-        mix = twin_mix(session, twin, seed=request.seed)
+        mix = twin_mix(session, twin, seed=request.seed, known=values[0], should_stop=values[1])
         if not mix.scripts:
             raise RunFailedError("no statement of the twin can run", hint="see the reasons: pgclinic capture twin")
         plans: tuple[PlanComparison, ...] = ()

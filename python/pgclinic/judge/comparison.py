@@ -9,7 +9,7 @@ from pgclinic.analysis.activity import compare_activity
 from pgclinic.analysis.causes import find_causes
 from pgclinic.judge.evidence import Evidence, gather
 from pgclinic.judge.interval import FIRST_LOOK, interval_about
-from pgclinic.judge.reasons import block_reasons, interval_reason, ratio_reasons, refusing
+from pgclinic.judge.reasons import block_reasons, interval_reason, ratio_reasons, refusing, transport_reason
 from pgclinic.judge.thresholds import judge_ratios
 from pgclinic.model.activity import Activity, Cause
 from pgclinic.model.calibration import Calibration
@@ -17,6 +17,7 @@ from pgclinic.model.compare import ArmCompared, Comparison, Measure, MeasureComp
 from pgclinic.model.reason import Answer, BlocksRaised, CalibrationAdvisedAgainst, NoDifference, NoUsableBlock, Reason
 from pgclinic.model.study import Counter, Profile, Question, Study
 from pgclinic.model.threshold import Threshold
+from pgclinic.model.transport import Transport
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, Interval, InvalidReason, Verdict
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
@@ -76,6 +77,7 @@ def compare(
         invalid_because=_invalid_because(seen, calibration) if word is CompareWord.INVALID else None,
         causes=_causes(word, activity),
         activity=activity,
+        transport=seen.transport,
     )
 
 
@@ -97,11 +99,16 @@ def _invalid_because(seen: ClaimVerdict, calibration: Calibration | None) -> Inv
 
 
 def word_for(seen: ClaimVerdict) -> CompareWord:
-    """Where the interval lies; *faster* and *slower* lie entirely beyond what counts as no difference."""
+    """Where the interval lies; *faster* and *slower* lie entirely beyond what counts as no difference.
+
+    On a twin it is that of the server time of the original's workload, else that of the throughput.
+    """
     interval, (low, high) = seen.interval, seen.null_zone
     if seen.word is VerdictWord.INVALID or interval is None:
         # Without a single block nothing was compared.
         return CompareWord.INVALID
+    if seen.transport is not None:
+        return seen.transport.word
     if interval.low is None or interval.high is None:
         return CompareWord.INCONCLUSIVE
     if interval.low > high:
@@ -195,10 +202,12 @@ def _reasons(
     if seen.interval is not None:
         steps.extend(ratio_reasons(claim, evidence, seen.interval))
         steps.append(interval_reason(seen.interval))
+    if seen.transport is not None:
+        steps.append(transport_reason(seen.transport))
     steps.append(NoDifference(margin=seen.null_zone))
     if word is CompareWord.INVALID:
         steps.append(_refusal(seen, calibration))
-    interval = seen.interval
+    interval = seen.interval if seen.transport is None else _speed(seen.transport)
     bounded = interval is not None and interval.low is not None and interval.high is not None
     steps.append(
         Answer(
@@ -210,6 +219,17 @@ def _reasons(
         )
     )
     return tuple(steps)
+
+
+def _speed(seen: Transport) -> Interval:
+    """The server time turned round: above 1 is faster, as for throughput."""
+    bounded = seen.low is not None and seen.high is not None and seen.low > 0
+    return Interval(
+        ratio=1.0 / seen.ratio,
+        low=1.0 / seen.high if bounded and seen.high else None,
+        high=1.0 / seen.low if bounded and seen.low else None,
+        blocks=seen.blocks,
+    )
 
 
 def _direction(interval: Interval | None) -> int:

@@ -28,10 +28,12 @@ from pgclinic.model.reason import (
     SequenceInterval,
     StarvedTrials,
     SweepStep,
+    Transported,
     Trend,
     Unbounded,
 )
 from pgclinic.model.study import Question
+from pgclinic.model.transport import Transport
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval, IntervalMethod, MechanismSeen
 from pgclinic.stats.blocks_needed import first_bounded
@@ -166,3 +168,16 @@ def counter_reason(seen: MechanismSeen, claim: Question) -> Reason:
 
 def starved_reason(trials: Sequence[TrialRecord]) -> Reason:
     return StarvedTrials(starved=len(starved_trials(trials)), used=len(trials), share=STARVED_SHARE)
+
+
+def transport_reason(seen: Transport) -> Transported:
+    """What the statements of a twin say of its original."""
+    return Transported(
+        ratio=seen.ratio,
+        low=seen.low,
+        high=seen.high,
+        measured_share=seen.measured_share,
+        outside=seen.outside,
+        outside_share=seen.outside_share,
+        by_server=seen.by_server,
+    )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pgclinic.judge.arms import arms_seen
 from pgclinic.judge.decline import went_one_way
 from pgclinic.judge.doubts.between_arms import doubts_side_by_side
 from pgclinic.judge.doubts.run import different_machines, gate_failed, gathered_doubts, refused
-from pgclinic.judge.evidence import OF_THE_LOAD, Evidence, gather, never_started
+from pgclinic.judge.evidence import OF_THE_LOAD, TPS, Evidence, gather, never_started
 from pgclinic.judge.false_discovery import weighed_together
 from pgclinic.judge.forecast import halving_forecast
-from pgclinic.judge.interval import interval_of
+from pgclinic.judge.interval import FIRST_LOOK, interval_of
 from pgclinic.judge.reasons import (
     block_reasons,
     counter_reason,
@@ -22,6 +22,7 @@ from pgclinic.judge.reasons import (
     region_reason,
     starved_reason,
     sweep_reasons,
+    transport_reason,
 )
 from pgclinic.judge.regions import (
     MAY_CHANGE,
@@ -35,12 +36,15 @@ from pgclinic.judge.regions import (
 )
 from pgclinic.judge.sweep import SweepSeen, judge_steps, judge_sweep, sweep_word
 from pgclinic.judge.tail_window import tps_between
+from pgclinic.judge.transport import block_seen, touched_tables, transported
 from pgclinic.judge.twin_fidelity import twin_unlike
+from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.fidelity import Fidelity
-from pgclinic.model.plan import ExperimentPlan
-from pgclinic.model.reason import CalibrationFailed, Conclusion, NeverStarted, Reason
+from pgclinic.model.plan import ArmSpec, ExperimentPlan
+from pgclinic.model.reason import CalibrationFailed, Conclusion, NeverStarted, Reason, SignOpen
 from pgclinic.model.study import Mechanism, Question, Study
+from pgclinic.model.transport import Transport
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import (
     ClaimVerdict,
@@ -52,7 +56,7 @@ from pgclinic.model.verdict import (
     Verdict,
     WindowSeen,
 )
-from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.model.verdict_word import CompareWord, VerdictWord
 from pgclinic.stats.blocks_needed import blocks_still_needed, deciding_half_width, first_bounded
 from pgclinic.stats.summary import mean, standard_deviation
 
@@ -76,6 +80,7 @@ class _Run:
     blocks_fixed: int | None
     gate_failed: Doubt | None
     fidelity: Fidelity | None = None
+    arms: Mapping[str, ArmSpec] = field(default_factory=dict)
 
 
 def judge(plan: ExperimentPlan, trials: tuple[TrialRecord, ...], beforehand: tuple[Doubt, ...] = ()) -> Verdict:
@@ -86,7 +91,7 @@ def judge(plan: ExperimentPlan, trials: tuple[TrialRecord, ...], beforehand: tup
     study = plan.study
     ordered = tuple(sorted(trials, key=lambda trial: trial.spec.number))
     versions = sorted({trial.server_version for trial in ordered if trial.server_version is not None})
-    run = _Run(ordered, plan.profile.blocks_fixed, gate_failed(beforehand), plan.fidelity)
+    run = _Run(ordered, plan.profile.blocks_fixed, gate_failed(beforehand), plan.fidelity, plan.arms)
     claims = tuple(_judge_claim(study, claim, run) for claim in study.questions)
     known = any(doubt.kind is DoubtKind.DIFFERENT_MACHINE for doubt in beforehand)
     return Verdict(
@@ -120,6 +125,8 @@ def decided(verdict: Verdict) -> bool:
 
 
 def _claim_decided(claim: ClaimVerdict) -> bool:
+    if claim.transport is not None:
+        return claim.transport.is_decided
     interval = claim.interval
     if interval is None or interval.low is None or interval.high is None:
         return False
@@ -143,7 +150,8 @@ def _judge_claim(study: Study, claim: Question, run: _Run) -> ClaimVerdict:
     interval = interval_of(evidence, run.blocks_fixed)
     mechanisms = tuple(_mechanism(claim, one, evidence) for one in claim.mechanisms) if evidence.pairs else ()
     sweep = _sweep(claim, ground, evidence, interval)
-    outcome = _outcome(claim, ground, evidence, interval, mechanisms, run, sweep)
+    carried = _transport(claim, evidence, run)
+    outcome = _outcome(claim, ground, evidence, interval, mechanisms, run, sweep, carried)
     return ClaimVerdict(
         claim=claim.name,
         word=outcome.word,
@@ -153,7 +161,7 @@ def _judge_claim(study: Study, claim: Question, run: _Run) -> ClaimVerdict:
         blocks=tuple(pair.as_ratio for pair in evidence.pairs),
         mechanisms=mechanisms,
         windows=_windows(claim, evidence),
-        reasons=_reasons(claim, ground, evidence, interval, mechanisms, outcome, sweep),
+        reasons=_reasons(claim, ground, evidence, interval, mechanisms, outcome, sweep, carried),
         qualifier=outcome.qualifier,
         blocks_needed=outcome.blocks_needed,
         published_others=_published_others(claim, interval),
@@ -162,6 +170,7 @@ def _judge_claim(study: Study, claim: Question, run: _Run) -> ClaimVerdict:
         published_ratio=claim.published_ratio,
         direction=ground.direction,
         expected=claim.expected is not None,
+        transport=carried,
     )
 
 
@@ -245,6 +254,7 @@ def _outcome(
     mechanisms: Sequence[MechanismSeen],
     run: _Run,
     sweep: SweepSeen | None,
+    carried: Transport | None,
 ) -> _Outcome:
     if run.gate_failed is not None:
         return _Outcome(
@@ -254,7 +264,7 @@ def _outcome(
         )
     if interval is None:
         return _without_blocks(claim, run.trials)
-    refusal = _refusal(evidence, run) if claim.measure in OF_THE_LOAD else None
+    refusal = _refusal(evidence, run, carried) if claim.measure in OF_THE_LOAD else None
     if refusal is not None:
         return refusal
     if sweep is None and (interval.low is None or interval.high is None):
@@ -264,15 +274,50 @@ def _outcome(
     return _worded(claim, _by_interval(ground, evidence, interval, sweep))
 
 
-def _refusal(evidence: Evidence, run: _Run) -> _Outcome | None:
+def _refusal(evidence: Evidence, run: _Run, carried: Transport | None) -> _Outcome | None:
     """Why no answer can rest on what the load did."""
     if refused(evidence.trials):
         starved = starved_reason(evidence.trials)
         return _Outcome(VerdictWord.INVALID, starved, invalid_because=InvalidReason.STARVED_CPU)
+    if carried is not None:
+        if carried.word is not CompareWord.INVALID:
+            return None
+        turns = SignOpen(
+            outside=carried.outside,
+            outside_share=carried.outside_share,
+            low=carried.low or 0.0,
+            high=carried.high or 0.0,
+        )
+        return _Outcome(VerdictWord.INVALID, turns, invalid_because=InvalidReason.TWIN_UNLIKE)
     unlike = twin_unlike(run.fidelity, [(pair.control, pair.arm) for pair in evidence.pairs])
     if unlike is not None:
         return _Outcome(VerdictWord.INVALID, unlike, invalid_because=InvalidReason.TWIN_UNLIKE)
     return None
+
+
+def _transport(claim: Question, evidence: Evidence, run: _Run) -> Transport | None:
+    """What the blocks on a twin say of its original; None elsewhere, and for claims of other measures or of sweeps."""
+    if run.fidelity is None or claim.measure != TPS or claim.levels or not evidence.pairs:
+        return None
+    seen = [block_seen(pair.control, pair.arm) for pair in evidence.pairs]
+    load = evidence.pairs[0].control.load
+    return transported(
+        run.fidelity,
+        [block for block, _ in seen],
+        touched=_touched(run.arms.get(claim.control), run.arms.get(claim.arm)),
+        null_zone=ground_of(claim).null_zone,
+        fixed=run.blocks_fixed == len(evidence.pairs) and len(evidence.pairs) >= FIRST_LOOK,
+        by_server=all(by_server for _, by_server in seen),
+        sessions=load.clients if load is not None else 0,
+    )
+
+
+def _touched(control: ArmSpec | None, arm: ArmSpec | None) -> frozenset[str] | None:
+    """The tables by which two arms on a twin differ; None where they differ in more than that."""
+    if control is None or arm is None or control.settings != arm.settings or control.server != arm.server:
+        return None
+    changes = [one.dataset.changes for one in (control, arm) if isinstance(one.dataset, TwinDataset)]
+    return touched_tables(one for text in changes for one in text.splitlines() if one.strip())
 
 
 def _worded(claim: Question, outcome: _Outcome) -> _Outcome:
@@ -327,6 +372,7 @@ def _reasons(
     mechanisms: Sequence[MechanismSeen],
     outcome: _Outcome,
     sweep: SweepSeen | None,
+    carried: Transport | None,
 ) -> tuple[Reason, ...]:
     """The steps in order, the conclusion last."""
     steps = list(block_reasons(claim, evidence))
@@ -340,6 +386,8 @@ def _reasons(
     forecast = halving_forecast(claim, [pair.arm for pair in evidence.pairs])
     if forecast is not None:
         steps.append(forecast)
+    if carried is not None:
+        steps.append(transport_reason(carried))
     if outcome.refusal is not None:
         steps.append(outcome.refusal)
     steps.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgclinic.model.fidelity import Fidelity
-from pgclinic.model.finding import Finding, Health
+from pgclinic.model.finding import Cure, Finding, Health
 from pgclinic.model.record import Record
 from pgclinic.model.twin import Gap
 
@@ -20,7 +20,8 @@ class Checkup(Record):
 
     Findings are in the order in which they are shown: causes by severity, then by the time they account for; what
     others explain comes after them. ``pathologies`` is how many were looked for. ``fidelity`` is how alike the twin is
-    that proofs were made on.
+    that proofs were made on. ``cure`` is the set of all treatments that cured, ``not_reached`` the keys of the findings
+    whose proof by blocks the budget (``budget_s``) left no time for.
     """
 
     pgclinic: str
@@ -39,6 +40,9 @@ class Checkup(Record):
     gaps: tuple[Gap, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
     fidelity: Fidelity | None = None
+    cure: Cure | None = None
+    budget_s: float | None = None
+    not_reached: tuple[str, ...] = ()
     format: int = 1
 
     @property

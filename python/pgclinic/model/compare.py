@@ -11,6 +11,7 @@ from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.reason import Reason
 from pgclinic.model.record import Record
 from pgclinic.model.threshold import ThresholdSeen
+from pgclinic.model.transport import Transport
 from pgclinic.model.verdict import Interval, InvalidReason
 from pgclinic.model.verdict_word import CompareWord
 
@@ -58,6 +59,8 @@ class Comparison(Record):
     original, where both ran on one. ``invalid_because`` is set where the word is
     *invalid*. ``causes`` say why the slower arm is slower, what matters most first, and are empty without a clear
     answer; ``activity`` is what the servers of both arms did.
+    ``transport`` is what blocks on a twin say of its original: ``word`` is then about that, and ``interval`` is that of
+    the twin's closed-loop throughput.
     """
 
     name: str
@@ -78,4 +81,5 @@ class Comparison(Record):
     fidelity: Fidelity | None = None
     causes: tuple[Cause, ...] = ()
     activity: Activity | None = None
+    transport: Transport | None = None
     format: int = 1

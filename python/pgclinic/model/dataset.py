@@ -49,18 +49,20 @@ class TwinDataset(Record, tag="twin", tag_field="kind"):
     """A live database rebuilt without its data, with ``scale`` times its rows.
 
     ``sha256`` is the hash of the file, by which the lab keeps it; ``name`` is what people call it. ``changes`` are
-    statements that are run when it is built, each ended by a semicolon at the end of a line.
+    statements that are run when it is built, each ended by a semicolon at the end of a line. ``rows_sha256`` is the
+    hash of all that its rows are made from: files that differ in their workload alone share what is built.
     """
 
     name: str
     sha256: str
     scale: float = 1.0
     changes: str = ""
+    rows_sha256: str = ""
 
     @property
     def key(self) -> str:
         changed = f"-{sha256(self.changes.encode()).hexdigest()[:16]}" if self.changes else ""
-        return f"twin{TWIN_BUILD}-{self.sha256[:16]}-{self.scale:g}{changed}"
+        return f"twin{TWIN_BUILD}-{(self.rows_sha256 or self.sha256)[:16]}-{self.scale:g}{changed}"
 
 
 class AttachedDataset(Record, tag="attached", tag_field="kind"):

@@ -3,6 +3,7 @@ follow."""
 
 from __future__ import annotations
 
+from pgclinic.model.finding import Proof
 from pgclinic.model.record import Record
 from pgclinic.model.run import Second
 
@@ -62,4 +63,12 @@ class VerdictReached(Record, tag="verdict", tag_field="event"):
     at_epoch_us: int
 
 
-Event = StageReached | SecondMeasured | TrialEnded | BlockRepeated | VerdictReached
+class ProofReached(Record, tag="proof", tag_field="event"):
+    """A proof of a checkup's finding is there: by plans first, again when blocks of trials have run."""
+
+    finding: str
+    proof: Proof
+    at_epoch_us: int
+
+
+Event = StageReached | SecondMeasured | TrialEnded | BlockRepeated | VerdictReached | ProofReached

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.record import Record
 
 
@@ -196,7 +197,13 @@ class Treatment(Record):
 class Proof(Record):
     """What an experiment on a treatment gave. ``run`` is the folder of its run; the ratio is treated / as it is.
 
-    Without a verdict ``reason`` says why there is none.
+    ``plans`` is what plans and buffers on the twin say, ``blocks`` the word of blocks of trials; each is None where
+    that was not run. ``word`` is that of the blocks where they decide, else that of the plans. Without any ``reason``
+    says why there is none, and with a word by plans why there is none by blocks. ``measure`` is what the ratio is of:
+    the time of the original's statements on the server (``server_time``, less is better), ``tps``, or a counter.
+    ``outside_share`` is the part of the original's statement time that the twin does not reproduce, which ``low`` and
+    ``high`` allow for. ``tps_ratio`` is that of ``sessions`` closed-loop sessions on the twin, None where commits per
+    statement are not those of the original.
     """
 
     treatment: int
@@ -210,6 +217,25 @@ class Proof(Record):
     reason: str | None = None
     mechanism: tuple[Fact, ...] = ()
     elsewhere: tuple[Fact, ...] = ()
+    plans: PlanProof | None = None
+    blocks: str | None = None
+    outside_share: float | None = None
+    tps_ratio: float | None = None
+    sessions: int | None = None
+
+
+class CureStep(Record):
+    """Treatment number ``treatment`` of the finding ``finding`` (its key), as part of a set of cures."""
+
+    finding: str
+    treatment: int
+
+
+class Cure(Record):
+    """The set of treatments that cured by themselves, tried together against the server as it is."""
+
+    steps: tuple[CureStep, ...]
+    proof: Proof
 
 
 class Finding(Record):

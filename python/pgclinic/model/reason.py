@@ -282,6 +282,33 @@ class TwinUnlike(Record, tag_field="reason", tag="twin_unlike"):
     outside_change_share: float | None = None
 
 
+class Transported(Record, tag_field="reason", tag="transported"):
+    """How the server time of the original's workload changes, by the statements of its twin.
+
+    ``ratio`` is b / a, ``low`` and ``high`` its bounds, None while they are open. ``statements`` have ratios of their
+    own, with ``measured_share`` of the original's time; ``outside`` others with ``outside_share`` of it are taken for
+    anything from 0 to 10 times as long.
+    """
+
+    ratio: float
+    low: float | None
+    high: float | None
+    measured_share: float
+    outside: int
+    outside_share: float
+    by_server: bool
+
+
+class SignOpen(Record, tag_field="reason", tag="sign_open"):
+    """What the twin does not reproduce could turn the sign: ``outside`` statements with ``outside_share`` of the
+    original's time leave its server time between ``low`` and ``high`` times what it is."""
+
+    outside: int
+    outside_share: float
+    low: float
+    high: float
+
+
 class NoUsableBlock(Record, tag_field="reason", tag="no_usable_block"):
     """Blocks ran, and none can be used."""
 
@@ -335,7 +362,9 @@ class Answer(Record, tag_field="reason", tag="answer"):
 
 
 #: A step that says why there is no answer.
-Refusing = CalibrationFailed | CalibrationAdvisedAgainst | StarvedTrials | NeverStarted | TwinUnlike | NoUsableBlock
+Refusing = (
+    CalibrationFailed | CalibrationAdvisedAgainst | StarvedTrials | NeverStarted | TwinUnlike | SignOpen | NoUsableBlock
+)
 
 Reason = (
     NoBlockRan
@@ -358,6 +387,8 @@ Reason = (
     | StarvedTrials
     | NeverStarted
     | TwinUnlike
+    | Transported
+    | SignOpen
     | NoUsableBlock
     | FalseDiscovery
     | BlocksRaised

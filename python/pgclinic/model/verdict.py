@@ -9,6 +9,7 @@ from pgclinic.model.doubt import Doubt
 from pgclinic.model.load import SecondFailure
 from pgclinic.model.reason import Reason
 from pgclinic.model.record import Record
+from pgclinic.model.transport import Transport
 from pgclinic.model.verdict_word import VerdictWord
 
 
@@ -153,7 +154,7 @@ class ClaimVerdict(Record):
     ``reasons`` are the steps of the reasoning, in order. ``upheld_together`` is whether it
     is upheld among all claims of the study at a false discovery rate of 5 % (e-BH on the claim's own region, or on its
     direction where that is all that is replicated); None where it is the only one. ``invalid_because`` is set where the
-    word is *invalid*, and in no other verdict.
+    word is *invalid*, and in no other verdict. ``transport`` is what blocks on a twin say of its original.
     """
 
     claim: str
@@ -174,6 +175,7 @@ class ClaimVerdict(Record):
     direction: int = 0
     expected: bool = False
     steps: tuple[StepSeen, ...] = ()
+    transport: Transport | None = None
 
     @property
     def region_edges(self) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from pgclinic.report.words.figures import count
 from pgclinic.report.words.findings import (
     HEALTH_WORDS,
     costs,
+    cure_rows,
     explained_words,
     headline,
     pathologies_words,
@@ -63,6 +64,7 @@ def checkup_text(
     """The whole checkup, wrapped to ``width`` columns. Notices take a line each unless ``full``."""
     screen = _Screen(width)
     _verdict(screen, checkup)
+    _cure(screen, checkup)
     groups = [(one,) for one in checkup.causes] if full else list(_groups(checkup))
     shown = [group for group in groups if full or group[0].severity is not Severity.NOTICE]
     brief = [group for group in groups if group not in shown]
@@ -142,6 +144,12 @@ def _groups(checkup: Checkup) -> Iterator[tuple[Finding, ...]]:
         group: tuple[str, ...] = (one.key,) if is_alone else (one.pathology, one.severity.value)
         alike.setdefault(group, []).append(one)
     yield from (tuple(group) for group in alike.values())
+
+
+def _cure(screen: _Screen, checkup: Checkup) -> None:
+    """All cures together, and what the budget did not reach."""
+    for label, words in cure_rows(checkup, numbers(checkup)):
+        screen.row(label, words)
 
 
 def _finding(screen: _Screen, checkup: Checkup, group: Sequence[Finding], *, full: bool) -> None:

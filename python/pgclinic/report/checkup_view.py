@@ -20,6 +20,7 @@ from pgclinic.report.words.figures import count, percent
 from pgclinic.report.words.findings import (
     HEALTH_WORDS,
     costs,
+    cure_rows,
     explained_words,
     headline,
     pathologies_words,
@@ -93,6 +94,7 @@ def render_checkup(
             word=HEALTH_WORDS[checkup.health],
             counts=severity_counts(checkup.findings),
             explained=explained_words(checkup),
+            cures=[words for _, words in cure_rows(checkup, numbers(checkup))],
             about=_about(checkup),
             server=snapshot_facts(snapshot),
             changes=_changes(changes),

@@ -24,6 +24,7 @@ from pgclinic.report.twin_text import twin_line
 from pgclinic.report.words.cost import server_words
 from pgclinic.report.words.figures import count, number, percent, ratio, size
 from pgclinic.report.words.reasons import sentence_of
+from pgclinic.report.words.transport import closed_loop_words, outside_words, server_time_words
 
 _LABEL_WIDTH = 12
 #: What the table shows; the record has more.
@@ -60,6 +61,8 @@ def sentence(comparison: Comparison) -> str:
     interval = comparison.interval
     if comparison.word is CompareWord.INVALID or interval is None:
         return no_answer(comparison.invalid_because)
+    if comparison.transport is not None:
+        return server_time_words(comparison.transport)
     return f"{_seen(comparison.word, interval)}, {_bounds(interval)}"
 
 
@@ -68,6 +71,8 @@ def refused(comparison: Comparison) -> str | None:
     interval = comparison.interval
     if comparison.word is not CompareWord.INVALID or interval is None:
         return None
+    if comparison.transport is not None:
+        return server_time_words(comparison.transport)
     return f"{_seen(comparison.word, interval)}, {_bounds(interval)}"
 
 
@@ -127,6 +132,9 @@ def _rows(comparison: Comparison, trials: Sequence[TrialRecord], places: Places)
         yield "fail-if", threshold_words(seen)
     if comparison.word is CompareWord.INVALID:
         yield "reason", why_invalid(comparison)
+    if comparison.transport is not None:
+        told = (closed_loop_words(comparison.transport, comparison.interval), outside_words(comparison.transport))
+        yield from (("twin", words) for words in told if words is not None)
     if comparison.word is CompareWord.INCONCLUSIVE:
         yield from (("needs", sentence_of(one)) for one in comparison.reasons if isinstance(one, Answer))
     detects = resolution(comparison)

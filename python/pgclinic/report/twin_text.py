@@ -32,6 +32,8 @@ _REASONS = {
     "key": "no fresh key can be made for",
     "error": "the server refuses it:",
     "few": "a load has at most 128 scripts",
+    "time": "there was no time left to find values for it",
+    "rare": "it ran once while clients were observed",
 }
 _LESS_IS_BETTER = frozenset((FigureName.ERRORS, FigureName.COMMITS))
 _SHOWN = 8

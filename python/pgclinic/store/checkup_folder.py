@@ -5,6 +5,7 @@ snapshot.json   what was read of the server
 host.json       what was read of its machine; only where the server runs on this machine
 log.json        what its log says; only where one was named
 checkup.json    the findings
+events.jsonl    a line for each proof, when it was there
 report.html     made from the above
 """
 
@@ -18,6 +19,7 @@ import msgspec
 
 from pgclinic.errors import UsageError
 from pgclinic.model.checkup import Checkup
+from pgclinic.model.event import ProofReached
 from pgclinic.model.host import HostState
 from pgclinic.model.run import RunInfo
 from pgclinic.model.server_log import ServerLog
@@ -26,6 +28,7 @@ from pgclinic.store.document import read_document
 from pgclinic.store.run_folder import disk_errors, new_folder, write_whole
 
 _CHECKUP, _SNAPSHOT, _HOST, _LOG = "checkup.json", "snapshot.json", "host.json", "log.json"
+_EVENTS = "events.jsonl"
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,12 @@ def write_checkup(path: Path, checkup: Checkup) -> None:
     """Write the findings into a folder. Raises DiskFullError, RunFailedError."""
     with disk_errors(path):
         write_whole(path / _CHECKUP, msgspec.json.format(msgspec.json.encode(checkup), indent=1) + b"\n")
+
+
+def add_proof_event(path: Path, event: ProofReached) -> None:
+    """Append to the folder's events. Raises DiskFullError, RunFailedError."""
+    with disk_errors(path), (path / _EVENTS).open("ab") as out:
+        out.write(msgspec.json.encode(event) + b"\n")
 
 
 def write_checkup_report(path: Path, html: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -20,9 +20,10 @@ from pgclinic.load.tpcc_fill import fill_tpcc
 from pgclinic.model.dataset import AttachedDataset, Dataset, PgbenchDataset, SqlDataset, TpccDataset, TwinDataset
 from pgclinic.model.server import Server
 from pgclinic.model.trial import ServerSpec, TrialSpec
-from pgclinic.pg.session import Access, Session
+from pgclinic.pg.extension_schemas import STATEMENTS
+from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.session_settings import READ_ONLY, with_settings
-from pgclinic.twin.author import AUTHOR
+from pgclinic.twin.author import AUTHOR, Administrator, is_own
 from pgclinic.twin.build import Built, build_twin
 from pgclinic.twin.file import read_twin
 from pgclinic.twin.kept_file import kept_twin
@@ -94,6 +95,7 @@ def run_fill(
         case TwinDataset(scale=scale, changes=changes):
             twin = read_twin(kept_twin(dataset))
             on_built(build_twin(access, twin, scale=scale, on_stage=on_stage, on_progress=on_filled))
+            _count_statements(access)
             _run_statements(access, changes)
         case SqlDataset(statements=text):
             _run_statements(access, text)
@@ -103,6 +105,14 @@ def run_fill(
                 initialize(session, PgbenchTables(scale=scale), InitListener())
         case AttachedDataset():
             pass
+
+
+def _count_statements(access: Access) -> None:
+    """The original may have the extension in another database; programs without it count no statements."""
+    if not is_own(access):
+        return
+    with suppress(QueryError), Administrator(access) as administrator:
+        administrator.create_apart(STATEMENTS)
 
 
 def _run_statements(access: Access, text: str) -> None:

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Mapping
 
 from pgclinic.errors import UsageError
+from pgclinic.pg.extension_schemas import extension_schemas
 from pgclinic.pg.identifiers import identifier, literal
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.sql import query
@@ -27,7 +28,6 @@ class Administrator:
     def __init__(self, access: Access, *, statement_timeout_ms: int = _EXTENSION_TIMEOUT_MS) -> None:
         self._access = access
         self._session = Session(access, statement_timeout_ms=statement_timeout_ms, application_name="pgclinic-fill")
-        self._session.execute("set search_path = pg_catalog, pg_temp")
         self._session.execute("set synchronous_commit = off")
 
     def __enter__(self) -> Administrator:
@@ -80,10 +80,15 @@ class Administrator:
         )
 
     def create_apart(self, name: str) -> None:
-        """Create an extension beside the author's objects, in a schema that is new and so has none of them."""
+        """Create an extension beside the author's objects, in a schema that is new and so has none of them.
+
+        Raises QueryError.
+        """
+        if name in extension_schemas(self._session, self._access.major):
+            return
         schema = f"pgclinic_{secrets.token_hex(6)}"
         self._session.execute(f"create schema {schema}")
-        self._session.execute(f"create extension if not exists {identifier(name)} schema {schema}")
+        self._session.execute(f"create extension {identifier(name)} schema {schema}")
 
     def vacuum_catalogs(self) -> None:
         """Catalogs belong to the superuser, so that the author's VACUUM leaves them out."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -28,6 +29,12 @@ _ELEMENTS = (1, 3, 10, 30, 100)
 _PREFIXES = (1, 2, 3, 5, 8)
 _PLACE = re.compile(r"\$(\d+)")
 _VARIABLE = re.compile(r":n_(spread|wide|number)")
+#: So many blocks are visited for the choices of one statement. One that scans a large table gets fewer draws of fewer
+#: choices: its plan depends little on its values.
+BLOCKS_MAX = 50_000
+#: And so long is spent on them, as sorts and aggregates take longer than their blocks.
+SECONDS_MAX = 2.0
+_DRAWS_MIN = 2
 #: Half a block or row more or less is no difference.
 _SMOOTHING = 0.5
 #: Uses by which rows are searched for.
@@ -67,7 +74,7 @@ def calibrated(
     trial = _Trial(session, source, statement, keys)
     first = _searched(trial, statement)
     best = sorted(first, key=lambda one: one.distance)[:_BEST]
-    if len(first) > 1:
+    if len(first) > 1 and not trial.is_spent:
         best = trial.of_all([one.choice for one in best], LAST_DRAWS)
     return CalibratedStatement(statement=statement, tried=min(best, key=lambda one: one.distance), keys=keys)
 
@@ -84,7 +91,7 @@ def _searched(trial: _Trial, statement: RunnableStatement) -> list[Tried]:
         tried, problem = [], error
     for name, values in _alternatives(typed, uses, limits, finds_one=trial.finds_one()):
         best = min(tried, key=lambda one: one.distance, default=None)
-        if best is not None and best.distance <= _EQUAL:
+        if best is not None and (best.distance <= _EQUAL or trial.is_spent):
             break
         known = best.choice if best is not None else first
         try:
@@ -95,7 +102,7 @@ def _searched(trial: _Trial, statement: RunnableStatement) -> list[Tried]:
         raise problem or CannotRun(OmissionReason.VALUE)
     for _ in range(_NARROWED):
         best = min(tried, key=lambda one: one.distance)
-        if best.choice.width is None or best.distance <= _EQUAL:
+        if best.choice.width is None or best.distance <= _EQUAL or trial.is_spent:
             break
         # Rows grow with the range: where they do not, nothing comes of it.
         ratio = (statement.counted.rows_per_call + _SMOOTHING) / (best.rows_per_call + _SMOOTHING)
@@ -189,6 +196,12 @@ class _Trial:
         self._statement = statement
         self._keys = keys
         self._counter = 0
+        self._visited = 0.0
+        self._executing_s = 0.0
+
+    @property
+    def is_spent(self) -> bool:
+        return self._visited > BLOCKS_MAX or self._executing_s > SECONDS_MAX
 
     def finds_one(self) -> bool:
         """Whether every table is looked up by a whole key: then any key is as good as another."""
@@ -203,6 +216,8 @@ class _Trial:
         tried: list[Tried] = []
         problem: CannotRun | None = None
         for choice in choices:
+            if tried and self.is_spent:
+                break
             try:
                 tried.append(self._of(choice, draws))
             except CannotRun as error:
@@ -220,16 +235,21 @@ class _Trial:
         for values in self._source.draw(self._statement, choice, draws):
             self._counter += 1
             text = rendered(self._statement.typed, values, self._keys, self._counter)
+            began_s = time.monotonic()
             one_rows, one_blocks = executed(self._session, text)
+            self._executing_s += time.monotonic() - began_s
             rows.append(one_rows)
             blocks.append(one_blocks)
-        mean_rows, mean_blocks = sum(rows) / draws, sum(blocks) / draws
+            self._visited += one_blocks
+            if self.is_spent and len(rows) >= _DRAWS_MIN:
+                break
+        mean_rows, mean_blocks = sum(rows) / len(rows), sum(blocks) / len(rows)
         return Tried(
             choice=choice,
             rows_per_call=mean_rows,
             blocks_per_call=mean_blocks,
             distance=_distance(self._statement.counted, mean_rows, mean_blocks),
-            draws=draws,
+            draws=len(rows),
         )
 
 

@@ -97,7 +97,8 @@ def fidelity(
             )
             for one in mix.omissions
         ),
-        judges_throughput=commits is not None and commits.is_reached,
+        # A server that counts commits since another time than statements gives no figure, which is none that failed.
+        judges_throughput=commits is None or commits.is_reached,
         transactions=sum(len(one.steps) > 1 for one in mix.grouping.transactions),
         twin_tps=load.tps,
         original_tps=mix.rate_tps,
@@ -125,16 +126,16 @@ def table_figures(
         if index.name == other.name and (index.pages_now or index.pages)
     ]
     found = [(name, _statistics(one), _statistics(other), table, twin) for name, table, one, other, twin in columns]
-    ordered = [(name, a.correlation, b.correlation) for name, a, b, _, _ in found if a.correlation is not None]
+    ordered = [(name, a.correlation, b.correlation) for name, a, b, _, _ in found]
     return (
         _judged(FigureName.COLUMNS, ((name, _is_alike(a, b)) for name, a, b, _, _ in found)),
         _judged(FigureName.DISTINCT, ((name, _same_distinct(a, t, b, u, scale)) for name, a, b, t, u in found)),
         _judged(
             FigureName.CORRELATION,
             (
-                (name, two is not None and abs(one - two) <= _CORRELATION)
+                (name, abs(one - two) <= _CORRELATION)
                 for name, one, two in ordered
-                if one is not None
+                if one is not None and two is not None
             ),
         ),
         _judged(FigureName.HEAP_PAGES, ((name, _near(one, two, _HEAP_PAGES, 2)) for name, one, two in pages)),

@@ -66,7 +66,7 @@ def read_twin(path: Path) -> Twin:
         raise _not_a_twin(path, "it is not a zip file, or it is damaged") from error
     except KeyError as error:
         raise _not_a_twin(path, f"it has no {_TWIN}") from error
-    except (EOFError, RuntimeError, NotImplementedError, ValueError, zlib.error) as error:
+    except (EOFError, RuntimeError, ValueError, zlib.error) as error:
         raise _not_a_twin(path, str(error)) from error
     return _decoded(path, text)
 

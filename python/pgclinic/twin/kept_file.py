@@ -11,9 +11,14 @@ import shutil
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
+from msgspec.structs import replace
+
 from pgclinic.errors import UsageError
 from pgclinic.lab.home import folder
 from pgclinic.model.dataset import TwinDataset
+from pgclinic.model.twin import Twin, TwinWorkload
+from pgclinic.twin.file import read_twin
 
 
 def keep_twin(path: Path, *, scale: float = 1.0) -> TwinDataset:
@@ -26,7 +31,14 @@ def keep_twin(path: Path, *, scale: float = 1.0) -> TwinDataset:
         raise UsageError(f"{path}: {error.strerror}", hint="pgclinic capture twin DSN -o shop.twin") from error
     digest = sha256(content).hexdigest()
     keep_content(digest, content)
-    return TwinDataset(name=path.stem, sha256=digest, scale=scale)
+    rows = rows_identity(read_twin(path))
+    return TwinDataset(name=path.stem, sha256=digest, scale=scale, rows_sha256=rows)
+
+
+def rows_identity(twin: Twin) -> str:
+    """The hash of all that the rows of a twin are made from: two captures that differ in their workload share it."""
+    rows = replace(twin, workload=TwinWorkload(), holds=(), gaps=(), captured_epoch_s=0.0, capture_s=0.0)
+    return sha256(msgspec.json.encode(rows)).hexdigest()
 
 
 def keep_content(digest: str, content: bytes) -> None:

@@ -7,12 +7,15 @@ generic plan could not use a partial index, and the planner of the original saw 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+
+from msgspec.structs import replace
 
 from pgclinic.model.load import Script, ScriptValues
 from pgclinic.model.record import Record
 from pgclinic.model.traffic import ScriptTraffic
-from pgclinic.model.twin import Twin
+from pgclinic.model.twin import Twin, TwinStatement, TwinWorkload
 from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.pg.session import QueryError, Session
 from pgclinic.twin.calibrate import CalibratedStatement, calibrated
@@ -37,6 +40,8 @@ SCRIPTS_MAX = 128
 DECK_SIZE = 1000
 _DELETES = 3
 _WEIGHT_MAX = 1_000_000
+#: A statement that took more of the time is run, however seldom it was called.
+RARE_SHARE = 0.02
 _DEAL = "t"
 _PLACE = re.compile(r"\$(\d+)")
 _SHARES = 1000
@@ -76,20 +81,61 @@ class TwinMix(Record):
         return ScriptTraffic(scripts=self.scripts)
 
 
-def twin_mix(session: Session, twin: Twin, *, deck_size: int = DECK_SIZE, seed: int = 1) -> TwinMix:
+def calibrated_in_order(
+    session: Session,
+    source: ValueSource,
+    twin: Twin,
+    first: Collection[int] = (),
+    should_stop: Callable[[], bool] = lambda: False,
+) -> dict[int, CalibratedStatement]:
+    """Statements with values, by query id: those of ``first``, then those with the most time until ``should_stop``.
+
+    Raises QueryError when the connection is lost.
+    """
+    views = known_views(session, session.version_num // 10_000)
+    runnable, _ = runnable_statements(twin, views)
+    found: dict[int, CalibratedStatement] = {}
+    for one in sorted(runnable, key=lambda one: (one.counted.query_id not in first, -one.counted.total_ms)):
+        if one.counted.query_id not in first and should_stop():
+            break
+        with suppress(CannotRun):
+            found[one.counted.query_id] = _calibrated(session, source, twin, one)
+    return found
+
+
+def twin_mix(
+    session: Session,
+    twin: Twin,
+    *,
+    deck_size: int = DECK_SIZE,
+    seed: int = 1,
+    known: Mapping[int, CalibratedStatement] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> TwinMix:
     """The workload of ``twin``, with values from the database of ``session``, which holds its rows.
 
-    Statements are executed there and rolled back. Raises QueryError when the connection is lost.
+    Statements are executed there and rolled back, those with the most time first; those that are ``known`` by query id
+    have their values' choice already. Others are left out once it ``should_stop``. Raises QueryError when the
+    connection is lost.
     """
     source, domains = ValueSource(session, twin, seed=seed), Domains(twin)
     views = known_views(session, session.version_num // 10_000)
     runnable, omitted = runnable_statements(twin, views)
     statements: dict[int, CalibratedStatement] = {}
-    for one in runnable:
+    for one in sorted(runnable, key=lambda one: -one.counted.total_ms):
+        calibrated_before = (known or {}).get(one.counted.query_id)
+        if calibrated_before is not None and calibrated_before.statement.typed == one.typed:
+            statements[one.counted.query_id] = replace(calibrated_before, statement=one)
+            continue
         try:
+            if should_stop():
+                raise CannotRun(OmissionReason.TIME)
             statements[one.counted.query_id] = _calibrated(session, source, twin, one)
         except CannotRun as error:
             omitted = (*omitted, omission(one.counted, twin.workload.statements, error))
+    for key in [key for key, one in statements.items() if is_rare(one.statement.counted, twin.workload)]:
+        rare = CannotRun(OmissionReason.RARE)
+        omitted = (*omitted, omission(statements.pop(key).statement.counted, twin.workload.statements, rare))
     grouping = grouped(twin.workload, statements)
     scripts: list[tuple[Script, float]] = []
     sent: list[SentStatement] = []
@@ -127,6 +173,12 @@ def twin_mix(session: Session, twin: Twin, *, deck_size: int = DECK_SIZE, seed: 
         omissions=omitted,
         rate_tps=grouping.commits / since_s if since_s and grouping.commits else None,
     )
+
+
+def is_rare(counted: TwinStatement, workload: TwinWorkload) -> bool:
+    """One call while clients were observed says nothing of how often it runs; it would get a script of its own."""
+    whole = sum(one.total_ms for one in workload.statements)
+    return workload.is_difference and counted.calls <= 1 and counted.total_ms <= RARE_SHARE * whole
 
 
 def _calibrated(session: Session, source: ValueSource, twin: Twin, statement: RunnableStatement) -> CalibratedStatement:

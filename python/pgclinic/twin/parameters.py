@@ -27,7 +27,8 @@ class OmissionReason(str, Enum):
     utility: it has no plan. text: its text is missing, was truncated or cannot be parsed. relation: a table or view
     that the twin does not have. function: what a function of the application does with its argument is not known.
     value: no value is known for a place. key: no fresh key can be made. error: the twin's server refuses it. few: it
-    is beyond the number of scripts that a load can have.
+    is beyond the number of scripts that a load can have. rare: it ran once while clients were observed, which is no
+    rate, and took little of the time. time: there was no time left to find values for it.
     """
 
     UTILITY = "utility"
@@ -38,6 +39,8 @@ class OmissionReason(str, Enum):
     KEY = "key"
     ERROR = "error"
     FEW = "few"
+    RARE = "rare"
+    TIME = "time"
 
 
 class Omission(Record):
@@ -122,12 +125,15 @@ def _known_column(column: TwinColumn) -> KnownColumn:
 def runnable_statements(
     twin: Twin, views: Iterable[KnownTable] = ()
 ) -> tuple[tuple[RunnableStatement, ...], tuple[Omission, ...]]:
-    """The statements that have a place for every value, and those that are left out. BEGIN and COMMIT are neither."""
+    """The statements that have a place for every value, and those that are left out.
+
+    BEGIN and COMMIT are neither, nor is what only a session needs, such as SET.
+    """
     schema, functions = known_schema(twin, views), _own_functions(twin)
     runnable, omitted = [], []
     for counted in twin.workload.statements:
         kind = StatementKind(counted.kind)
-        if kind in _TRANSACTION_CONTROL:
+        if not _does_work(counted):
             continue
         try:
             runnable.append(RunnableStatement(counted=counted, typed=_typed(counted, kind, schema, functions)))
@@ -137,11 +143,20 @@ def runnable_statements(
 
 
 _TRANSACTION_CONTROL = frozenset((StatementKind.BEGIN, StatementKind.COMMIT, StatementKind.ROLLBACK))
+#: Utility statements, as a capture names them, that work on no table: a driver or a pooler sends them.
+_OF_SESSION = frozenset(
+    ("VARIABLE SET", "VARIABLE SHOW", "DEALLOCATE", "DISCARD", "ALTER SYSTEM", "LISTEN", "UNLISTEN", "PREPARE", "LOAD")
+)
+
+
+def _does_work(counted: TwinStatement) -> bool:
+    kind = StatementKind(counted.kind)
+    return kind not in _TRANSACTION_CONTROL and not (kind is StatementKind.UTILITY and counted.text in _OF_SESSION)
 
 
 def omission(counted: TwinStatement, all_: Iterable[TwinStatement], error: CannotRun) -> Omission:
     """The omission of one statement, with its shares of those that do work."""
-    doing = [one for one in all_ if StatementKind(one.kind) not in _TRANSACTION_CONTROL]
+    doing = [one for one in all_ if _does_work(one)]
     calls, time_ms = sum(one.calls for one in doing), sum(one.total_ms for one in doing)
     return Omission(
         query_id=counted.query_id,

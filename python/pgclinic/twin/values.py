@@ -25,6 +25,8 @@ _POOL = 400
 _LARGE_POOL = 20_000
 #: At most so many keys are looked up one by one.
 _LOOK_UPS = 1_000
+#: The most common combinations of values that are kept: more than any choice asks for.
+_RANKED = 400
 _SEED = 0.42
 _REFERENCE = re.compile(r"CAST\(\$(\d+) AS [^()]+(?:\(\d+(?:, ?\d+)?\))?(?:\[\])?\)|\$(\d+)(?:::[a-z_ ]+(?:\[\])?)?")
 #: Arithmetic, by the kind of value beside it.
@@ -86,6 +88,7 @@ class ValueSource:
         self._sorted: dict[tuple[str, str, str], list[str]] = {}
         self._rows: dict[str, float] = {}
         self._pools: dict[tuple[object, ...], _Pool] = {}
+        self._ranked: dict[str, list[_Row]] = {}
         self._groups_of_rows: dict[tuple[object, ...], dict[_Row, list[_Row]]] = {}
         session.rows("select pg_catalog.setseed(%(seed)s)", {"seed": _SEED})
 
@@ -280,16 +283,28 @@ class ValueSource:
             tables = ", ".join(
                 self._table(source, is_sampled=is_sampled and not at) for at, source in enumerate(sources)
             )
-            inner = f"select {'distinct ' if choice.distinct else ''}{listed} from {tables}{lateral}{where}"
             if choice.ranks is not None:
-                first, number = choice.ranks
                 by = ", ".join(str(at + 1) for at in range(len(columns)))
-                inner = f"select {listed} from {tables}{lateral}{where} group by {by}"
-                inner += f" order by count(*) desc, {by} offset {first} limit {number}"
+                grouped = f"select {listed} from {tables}{lateral}{where} group by {by} order by count(*) desc, {by}"
+                rows = self._of_ranks(grouped, choice.ranks, count)
+                if rows or not self._is_large(sources[0]):
+                    return rows
+                continue
+            inner = f"select {'distinct ' if choice.distinct else ''}{listed} from {tables}{lateral}{where}"
             rows = self._session.rows(f"select * from ({inner}) as drawn order by random() limit {count}")
             if rows or not self._is_large(sources[0]):
                 return [tuple(row) for row in rows]
         return []
+
+    def _of_ranks(self, grouped: str, ranks: tuple[int, int], count: int) -> list[_Row]:
+        """Some of the most common combinations, in random order; counting them is done once for all ranks."""
+        if grouped not in self._ranked:
+            rows = self._session.rows(f"{grouped} limit {_RANKED}")
+            self._ranked[grouped] = [tuple(row) for row in rows]
+        first, number = ranks
+        wanted = self._ranked[grouped][first : first + number]
+        self._random.shuffle(wanted)
+        return wanted[:count]
 
     def _inserted(
         self, statement: RunnableStatement, source: Source, places: list[Place], count: int

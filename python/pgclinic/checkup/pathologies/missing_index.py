@@ -1,13 +1,14 @@
-"""A statement reads a whole table to find few rows by a column that no index begins with."""
+"""A statement reads a whole table to find few rows, by a value or by a join, and no index begins with their column."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.index_candidates import IndexCandidate, index_candidates
 from pgclinic.checkup.index_upkeep import create_index
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
+from pgclinic.checkup.searched_tables import SearchedTable, searched_tables, statement_costs
 from pgclinic.checkup.table_access import (
     FRACTION_MAX,
     Access,
@@ -31,8 +32,9 @@ _CANDIDATES_NAMED = 3
 
 def _detect(case: Case) -> Iterator[Seen]:
     found: dict[tuple[int, tuple[str, ...]], list[Access]] = {}
+    joined = _Joined(case)
     for access in accesses(case):
-        columns = _columns(case, access)
+        columns = _columns(case, access, joined)
         if columns:
             found.setdefault((access.table.state.oid, columns), []).append(access)
     candidates = index_candidates(case) if found else ()
@@ -76,14 +78,47 @@ def _treatments(
     return (*fitting[:_CANDIDATES_NAMED], *(() if fitting else (own,)))
 
 
-def _columns(case: Case, access: Access) -> tuple[str, ...]:
+class _Joined:
+    """Columns by which statements look for rows of a table that join few rows of another; read when first asked for."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._found: dict[tuple[int, int], tuple[str, ...]] | None = None
+
+    def columns(self, query_id: int, table: Table) -> tuple[str, ...]:
+        if self._found is None:
+            self._found = {
+                (cost.query_id, one.table.state.oid): one.joined[:1]
+                for cost, tables in searched_tables(self._case, statement_costs(self._case))
+                for one in tables
+                if one.joined and self._is_selective(one, tables)
+            }
+        return self._found.get((query_id, table.state.oid), ())
+
+    def _is_selective(self, one: SearchedTable, tables: Sequence[SearchedTable]) -> bool:
+        """Whether the rows that another table's values leave join a small part of this table's."""
+        fraction = fraction_equal(self._case, one.table, one.joined[0])
+        driving = [rows for other in tables if other is not one for rows in self._rows_found(other)]
+        return fraction is not None and bool(driving) and fraction * min(driving) <= FRACTION_MAX
+
+    def _rows_found(self, one: SearchedTable) -> Iterator[float]:
+        for column in one.equal:
+            fraction = fraction_equal(self._case, one.table, column)
+            if fraction is not None:
+                yield max(1.0, fraction * one.table.live)
+
+
+def _columns(case: Case, access: Access, joined: _Joined) -> tuple[str, ...]:
     """The columns of an index that is missed, those that find the fewest rows first; none if none is missed."""
-    if access.work.calls < CALLS_MIN or not reads_whole(case, access):
+    if _calls_since_reset(case, access.work.query_id) < CALLS_MIN or not reads_whole(case, access):
         return ()
-    plain = {one.column for one in access.comparisons if one.wrapped is None}
+    plain = {one.column for one in access.comparisons if one.wrapped is None and one.other == "value"}
     if any(usable_indexes(access.table, column) for column in plain):
         # The planner has a choice; that it takes the scan is another illness, or none.
         return ()
+    by_join = joined.columns(access.work.query_id, access.table)
+    if not plain and by_join:
+        return () if usable_indexes(access.table, by_join[0]) else by_join
     fractions = {column: fraction_equal(case, access.table, column) for column in access.equal_columns()}
     known = sorted((fraction, column) for column, fraction in fractions.items() if fraction is not None)
     if known:
@@ -99,6 +134,11 @@ def _columns(case: Case, access: Access) -> tuple[str, ...]:
     return tuple(fractions)[:_COLUMNS_MAX] if fractions and measured is not None and measured <= FRACTION_MAX else ()
 
 
+def _calls_since_reset(case: Case, query_id: int) -> int:
+    """Of all roles: a statement that takes seconds runs a few times in an observation, however often it did before."""
+    return sum(one.calls for one in case.snapshot.counters.statements if one.query_id == query_id)
+
+
 def _fraction_returned(access: Access) -> float | None:
     """Of a statement on one table that returns every row it finds."""
     shape = access.work.shape
@@ -112,7 +152,7 @@ PATHOLOGY = Pathology(
     title="a statement reads a whole table to find few rows",
     area=Area.SCHEMA,
     role=Role.CAUSE,
-    mechanism="No index begins with a column that the statement compares with a value, so each call reads every row of "
+    mechanism="No index begins with a column by which the statement looks for rows, so each call reads every row of "
     "the table. The time grows with the table, where that of an index lookup stays at three or four buffers.",
     threshold="A table below 50 pages is read in a fraction of a millisecond, and where more than one row in twenty "
     "matches, most pages have to be read by way of an index as well.",

@@ -33,8 +33,10 @@ from pgclinic.model.reason import (
     Reason,
     RegionSource,
     SequenceInterval,
+    SignOpen,
     StarvedTrials,
     SweepStep,
+    Transported,
     Trend,
     TwinUnlike,
     Unbounded,
@@ -340,6 +342,35 @@ def _twin_unlike(reason: TwinUnlike) -> str:
     return (
         "Refused: the commits per statement of the twin are not those of the original, so nothing is said about "
         f"throughput, locks and commits; {outside}."
+    )
+
+
+@sentence_of.register
+def _transported(reason: Transported) -> str:
+    bounds = ""
+    if reason.low is not None and reason.high is not None:
+        bounds = f" (95 % CI {span((reason.low, reason.high))})"
+    whose = "server time" if reason.by_server else "time as clients waited for it"
+    words = (
+        f"On the twin, statements with {percent(reason.measured_share)} of the original's time run in both arms; with "
+        f"their share of that time as weights, the {whose} of the original's workload is {times(reason.ratio)} in b "
+        f"over a{bounds}."
+    )
+    if not reason.outside:
+        return words
+    which = count(reason.outside, "statement")
+    return (
+        f"{words} The bounds allow for {which} with {percent(reason.outside_share)} of the time, which the twin does "
+        "not reproduce, to take anything from 0 to 10 times as long."
+    )
+
+
+@sentence_of.register
+def _sign_open(reason: SignOpen) -> str:
+    which = f"{count(reason.outside, 'statement')} with {percent(reason.outside_share)} of the original's time"
+    return (
+        f"Refused: the twin does not reproduce {which}, which "
+        f"leaves its server time between {times(reason.low)} and {times(reason.high)}."
     )
 
 

@@ -1,0 +1,61 @@
+"""What plans on a twin say of a treatment: every statement of the workload before and after it, in one transaction."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pgclinic.model.record import Record
+
+
+class PlanWord(str, Enum):
+    """``cured``: the workload visits clearly fewer buffers, each statement weighted by its time on the original.
+    ``worse``: clearly more. ``no_change``: no statement has another plan or visits more or fewer buffers. ``no_gain``:
+    some have, and the workload as a whole visits about as many."""
+
+    CURED = "cured by plans"
+    WORSE = "worse by plans"
+    NO_CHANGE = "no change of plans"
+    NO_GAIN = "no gain by plans"
+
+
+class StatementByPlan(Record):
+    """One statement without and with the treatment. Buffers of 8 kB (shared, and those of temporary files), rows and
+    bytes of WAL are per call; None where the statement was planned and not run, as it takes too long.
+
+    ``time_share`` is its share of the original's statement time, 0 to 1. ``nodes_gone`` and ``nodes_new`` are the plan
+    nodes in which the two plans differ.
+    """
+
+    query_id: int
+    text: str
+    time_share: float
+    plan: str
+    plan_after: str
+    buffers: float | None = None
+    buffers_after: float | None = None
+    rows: float | None = None
+    rows_after: float | None = None
+    wal_bytes: float | None = None
+    wal_bytes_after: float | None = None
+    nodes_gone: tuple[str, ...] = ()
+    nodes_new: tuple[str, ...] = ()
+
+    @property
+    def has_other_plan(self) -> bool:
+        return self.plan != self.plan_after
+
+
+class PlanProof(Record):
+    """``statements`` are those that the treatment changes, those that gain most of the original's time first.
+
+    ``tried`` is how many were tried, with ``tried_time_share`` of the original's statement time; each with up to
+    ``draws`` sets of values. ``ratio`` is that of the buffers of the workload, treated to as it is, each statement
+    weighted by its time on the original.
+    """
+
+    word: PlanWord
+    ratio: float
+    statements: tuple[StatementByPlan, ...]
+    tried: int
+    tried_time_share: float
+    draws: int

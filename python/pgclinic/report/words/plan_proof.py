@@ -1,0 +1,103 @@
+"""What plans on a twin say of a treatment, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pgclinic.model.plan_proof import PlanProof, PlanWord, StatementByPlan
+from pgclinic.report.words.figures import count, percent, times
+
+#: So many figures stand in one sentence; the page has all.
+_NAMED = 3
+#: Statements that read or write less of a difference than this are not told as worse.
+_WORSE = 0.05
+_WAL = 0.02
+_ACCESS = ("Scan", "Sort", "Join", "Nested Loop", "Hash", "Aggregate")
+
+
+def plan_proof_words(seen: PlanProof) -> str:
+    """2 statements with 95 % of the time read 14 and 79 buffers per call in place of 2,295 and 4,310 (Index Scan for
+    Parallel Seq Scan); 3 others write 4 % more WAL."""
+    parts = [part for part in (_read(seen, fewer=True), _read(seen, fewer=False), _write(seen), _planned(seen)) if part]
+    tried = f"{count(seen.tried, 'statement')} with {percent(seen.tried_time_share)} of the time tried"
+    if not parts:
+        what = "the same buffers" if seen.word is PlanWord.NO_CHANGE else "about as many buffers"
+        return f"all statements keep their plans and visit {what} ({tried})"
+    return "; ".join(parts) + f" ({tried}, {seen.draws} values each)"
+
+
+def _read(seen: PlanProof, *, fewer: bool) -> str | None:
+    """Statements that visit fewer buffers, or more."""
+    found = [one for one in seen.statements if _is_moved(one) and (_after(one) < _before(one)) is fewer]
+    if not found:
+        return None
+    share = sum(one.time_share for one in found)
+    ranked = sorted(found, key=lambda one: -one.time_share)[:_NAMED]
+    more = " and more" if len(found) > len(ranked) else ""
+    after = f"{_list([_after(one) for one in ranked])}"
+    before = f"{_list([_before(one) for one in ranked])}"
+    verb = "reads" if len(found) == 1 else "read"
+    nodes = _nodes(ranked)
+    which = f"{count(len(found), 'statement')} with {percent(share)} of the time"
+    return f"{which} {verb} {after} buffers per call in place of {before}{more}{nodes}"
+
+
+def _write(seen: PlanProof) -> str | None:
+    """Statements that write more WAL, or less."""
+    found = [
+        one.wal_bytes_after / one.wal_bytes
+        for one in seen.statements
+        if one.wal_bytes and one.wal_bytes_after is not None and abs(one.wal_bytes_after / one.wal_bytes - 1.0) > _WAL
+    ]
+    words = []
+    for more in (True, False):
+        some = [one for one in found if (one > 1.0) is more]
+        if some:
+            verb = "writes" if len(some) == 1 else "write"
+            mean = sum(some) / len(some)
+            how = f"{percent(abs(mean - 1.0))} {'more' if more else 'less'}" if mean < 2.0 else f"{times(mean)} the"
+            words.append(f"{count(len(some), 'statement')} {verb} {how} WAL")
+    return "; ".join(words) or None
+
+
+def _planned(seen: PlanProof) -> str | None:
+    """Statements with another plan that took too long to be run."""
+    found = [one for one in seen.statements if one.buffers is None and one.has_other_plan]
+    if not found:
+        return None
+    return f"{count(len(found), 'statement')} too slow to be run here has another plan{_nodes(found[:_NAMED])}"
+
+
+def _nodes(statements: Sequence[StatementByPlan]) -> str:
+    new: Counter[str] = Counter()
+    gone: Counter[str] = Counter()
+    for one in statements:
+        new |= Counter(_told(one.nodes_new))
+        gone |= Counter(_told(one.nodes_gone))
+    if not new or not gone:
+        return ""
+    return f" ({' and '.join(list(new)[:_NAMED])} for {' and '.join(list(gone)[:_NAMED])})"
+
+
+def _told(nodes: Sequence[str]) -> list[str]:
+    """Scans alone where there are any: what reads the rows decides, and the rest of a plan follows."""
+    scans = [node for node in nodes if node.endswith("Scan")]
+    return scans or [node for node in nodes if node.endswith(_ACCESS)]
+
+
+def _is_moved(one: StatementByPlan) -> bool:
+    return one.buffers is not None and abs(_after(one) - _before(one)) > _WORSE * max(1.0, _before(one))
+
+
+def _before(one: StatementByPlan) -> float:
+    return one.buffers or 0.0
+
+
+def _after(one: StatementByPlan) -> float:
+    return one.buffers_after or 0.0
+
+
+def _list(values: Sequence[float]) -> str:
+    words = [f"{value:,.0f}" for value in values]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

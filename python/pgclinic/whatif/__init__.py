@@ -1,0 +1,1 @@
+"""A change tried on a twin by plans and buffers, rolled back."""

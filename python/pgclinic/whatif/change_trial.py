@@ -1,0 +1,176 @@
+"""A change tried on a twin by plans and buffers: every statement is run before and after it, and all is rolled back.
+
+It takes seconds where blocks of trials take minutes, and shows the mechanism: which plans change, and by how much.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pgclinic.model.plan_proof import PlanProof, StatementByPlan
+from pgclinic.model.twin import Twin
+from pgclinic.pg.session import QueryError, Session
+from pgclinic.twin.calibrate import CalibratedStatement, rendered
+from pgclinic.twin.parameters import CannotRun
+from pgclinic.twin.plans import plan_shape
+from pgclinic.twin.values import ValueSource
+from pgclinic.whatif.plan_word import plan_proof
+from pgclinic.whatif.twin_change import TwinChange
+
+#: Values change from call to call; so many of each statement.
+DRAWS = 4
+#: A statement whose first execution takes longer than this is executed with one set of values.
+LONG_S = 0.5
+_SHARED = ("Shared Hit Blocks", "Shared Read Blocks", "Temp Read Blocks", "Temp Written Blocks")
+_CANCELED = "57014"
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One statement under one state of the database, per call; counts are None where it was only planned."""
+
+    shape: str
+    nodes: tuple[str, ...]
+    buffers: float | None = None
+    rows: float | None = None
+    wal_bytes: float | None = None
+
+
+class ChangeTrial:
+    """Tries changes in a session on the twin's own rows. The values of the statements are the same for all changes.
+
+    ``time_shares`` are the statements' shares of the original's time by query id.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        twin: Twin,
+        statements: Sequence[CalibratedStatement],
+        time_shares: Mapping[int, float],
+        source: ValueSource | None = None,
+    ) -> None:
+        self._session = session
+        self._time_shares = time_shares
+        drawn_from = source or ValueSource(session, twin)
+        self._texts = {one.statement.counted.query_id: tuple(_texts(drawn_from, one)) for one in statements}
+        self._named = {one.statement.counted.query_id: one.statement.counted.text for one in statements}
+        self._before: dict[int, _Seen] | None = None
+
+    def tried(self, change: TwinChange, should_stop: Callable[[], bool] = lambda: False) -> PlanProof | None:
+        """None where ``should_stop`` ended it. Raises QueryError: the change is refused, or the connection is lost."""
+        if self._before is None:
+            before = self._all((), should_stop)
+            if before is None:
+                return None
+            self._before = before
+        after = self._all(change.in_transaction, should_stop)
+        if after is None:
+            return None
+        both = [(key, self._before[key], after[key]) for key in self._before if key in after]
+        return plan_proof([self._compared(*one) for one in both], draws=DRAWS)
+
+    def _compared(self, key: int, before: _Seen, after: _Seen) -> StatementByPlan:
+        have, get = Counter(before.nodes), Counter(after.nodes)
+        counted = before.buffers is not None and after.buffers is not None
+        return StatementByPlan(
+            query_id=key,
+            text=self._named[key],
+            time_share=self._time_shares.get(key, 0.0),
+            plan=before.shape,
+            plan_after=after.shape,
+            buffers=before.buffers if counted else None,
+            buffers_after=after.buffers if counted else None,
+            rows=before.rows if counted else None,
+            rows_after=after.rows if counted else None,
+            wal_bytes=before.wal_bytes if counted else None,
+            wal_bytes_after=after.wal_bytes if counted else None,
+            nodes_gone=tuple((have - get).elements()),
+            nodes_new=tuple((get - have).elements()),
+        )
+
+    def _all(self, change: Sequence[str], should_stop: Callable[[], bool]) -> dict[int, _Seen] | None:
+        found: dict[int, _Seen] = {}
+        self._session.execute("begin")
+        try:
+            for statement in change:
+                self._session.execute(statement)
+            for key, texts in self._texts.items():
+                if should_stop():
+                    return None
+                seen = self._seen(texts)
+                if seen is not None:
+                    found[key] = seen
+        finally:
+            self._session.execute("rollback")
+        return found
+
+    def _seen(self, texts: Sequence[str]) -> _Seen | None:
+        """Means over the values, and the plan of the last ones; None for a statement that the server refuses now."""
+        counted: list[dict[str, Any]] = []
+        for text in texts:
+            began_s = time.monotonic()
+            try:
+                counted.append(self._explained(f"analyze, buffers, wal, timing off, summary off, format json) {text}"))
+            except QueryError as error:
+                return self._planned(text) if error.sqlstate == _CANCELED else None
+            if time.monotonic() - began_s > LONG_S:
+                break
+        if not counted:
+            return None
+        last = counted[-1]
+        return _Seen(
+            shape=plan_shape(last),
+            nodes=tuple(_nodes(last)),
+            buffers=_mean([sum(float(one.get(name, 0)) for name in _SHARED) for one in counted]),
+            rows=_mean([_rows(one) for one in counted]),
+            wal_bytes=_mean([float(one.get("WAL Bytes", 0)) for one in counted]),
+        )
+
+    def _planned(self, text: str) -> _Seen | None:
+        try:
+            plan = self._explained(f"format json) {text}")
+        except QueryError as error:
+            if error.sqlstate is None:
+                raise
+            return None
+        return _Seen(shape=plan_shape(plan), nodes=tuple(_nodes(plan)))
+
+    def _explained(self, rest: str) -> dict[str, Any]:
+        """Raises QueryError."""
+        self._session.execute("savepoint tried")
+        try:
+            (plan,) = self._session.row(f"explain ({rest}")
+        finally:
+            self._session.execute("rollback to savepoint tried")
+        top: dict[str, Any] = plan[0]["Plan"]
+        return top
+
+
+def _rows(top: dict[str, Any]) -> float:
+    return float(top.get("Actual Rows", 0)) * float(top.get("Actual Loops", 1))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[str]:
+    """What EXPLAIN calls the nodes: ``Parallel Seq Scan``, ``Index Scan``."""
+    yield ("Parallel " if plan.get("Parallel Aware") else "") + str(plan["Node Type"])
+    for child in plan.get("Plans", ()):
+        yield from _nodes(child)
+
+
+def _texts(source: ValueSource, calibrated: CalibratedStatement) -> Iterator[str]:
+    try:
+        drawn = source.draw(calibrated.statement, calibrated.tried.choice, DRAWS)
+    except CannotRun:
+        return
+    for number, values in enumerate(drawn):
+        # All is rolled back, so the same fresh keys serve every change.
+        yield rendered(calibrated.statement.typed, values, calibrated.keys, number + 1)
