@@ -59,7 +59,7 @@ def constants(
 
 
 def least_constant(tails: NDArray[np.float64], n: int, horizon: int) -> NDArray[np.float64]:
-    """The constant at which the look after ``n`` blocks just excludes the mean; ``tails`` are log one-sided p values."""
+    """The constant at which the look after ``n`` blocks just excludes the mean; ``tails`` are logs of one-sided p."""
     after = math.log1p(TAIL * math.log2(max(n, horizon) / horizon) ** 2)
     scores = np.interp(-(tails + after), -_LOG_TAILS, _SCORES)
     return np.asarray(scores / (min(n, horizon) / horizon) ** (SHAPE - 0.5))

@@ -289,7 +289,7 @@ class ArmStalls(Record):
 
 
 class WhileRunning(Record):
-    """The ratio over the blocks in which no trial stalled, with its 95 % interval; unbounded while these are too few."""
+    """The ratio over the blocks without a stall, with its 95 % interval; unbounded while these are too few."""
 
     blocks: int
     ratio: float
@@ -298,8 +298,9 @@ class WhileRunning(Record):
 
 
 class TrialRepeated(Record):
-    """A trial that stalled on a machine that explains it: its block was run again as trial ``by``, which is the one that
-    counts. ``because`` are the doubts of the first one."""
+    """A trial that stalled on a machine that explains it: its block was run again, and trial ``by`` counts instead.
+
+    ``because`` are the doubts of the first one."""
 
     block: int
     trial: int

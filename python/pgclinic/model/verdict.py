@@ -39,8 +39,8 @@ class IntervalMethod(str, Enum):
 class Interval(Record):
     """A ratio with its 95 % interval; the bounds are None while too few blocks leave it unbounded.
 
-    ``blocks_planned`` is the most blocks for which an always-valid interval was made (stats/planned_sequence); None where
-    none were planned, and for the other methods.
+    ``blocks_planned`` is the most blocks for which an always-valid interval was made (stats/planned_sequence); None
+    where none were planned, and for the other methods.
     """
 
     ratio: float

@@ -251,7 +251,8 @@ def smallest_effect(
 ) -> float:
     """The least log effect whose direction is told: its interval leaves the null zone within ``blocks`` blocks.
 
-    With ``fixed`` it is looked at once, after just so many; ``horizon`` are the blocks planned at most. Infinite where so few blocks bound nothing.
+    With ``fixed`` it is looked at once, after just so many; ``horizon`` are the blocks planned at most.
+    Infinite where so few blocks bound nothing.
     """
     return NULL_EFFECT + _reach(deviation, blocks, alpha, power, fixed=fixed, horizon=horizon)
 
