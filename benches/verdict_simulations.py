@@ -23,11 +23,13 @@ from fixtures.procedure import blocks_beyond_the_null_zone, blocks_to_tell_apart
 from fixtures.series import MACHINES, Noise, log_ratios, log_tps, randomised_blocks
 from pgclinic.model.study import Condition
 from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.stats import confidence_sequence
 from pgclinic.stats.calibration import best_slice, blocks_in_budget, slice_noises, smallest_effect
 from pgclinic.stats.claimed_region import NULL_EFFECT, claimed_region
-from pgclinic.stats.confidence_sequence import always_valid_interval, width_factor
+from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.e_values import false_discoveries_held, log_e_value, log_e_value_of
 from pgclinic.stats.page_trend_test import log_trend_e_value, page_trend
+from pgclinic.stats.planned_sequence import FIRST, width_factor
 from pgclinic.stats.slope import log_slope_per_s
 from pgclinic.stats.student_t import p_value_above, quantile
 from pgclinic.stats.warm_up import cut_by_state, never_settled
@@ -36,6 +38,8 @@ from pgclinic.trial.steadiness import no_steady_state
 #: What was counted, in which column of its table, and the figure.
 Row = tuple[str, str, str]
 BLOCKS = 40
+#: The last block of runs of 11 analyses.
+LOOKED_AT = 15
 WRONG = {VerdictWord.REPLICATED, VerdictWord.REPLICATED_IN_DIRECTION, VerdictWord.CONTRADICTED}
 PAGE = Path(__file__).parents[1] / "docs" / "concepts" / "error-rates.md"
 #: No kind of noise may give a wrong word more often, or the page says so.
@@ -133,7 +137,7 @@ def on_the_edge(studies: int, rng: np.random.Generator) -> Iterator[Row]:
 def coverage(studies: int, rng: np.random.Generator) -> Iterator[Row]:
     for machine, rows in on_each(lambda noise: log_ratios(noise, rng, runs=studies, blocks=BLOCKS, effect=-0.2)):
         yield (
-            f"the confidence sequence contains the truth at all interim analyses, 4 to {BLOCKS}",
+            f"the interval for {BLOCKS} planned blocks contains the truth at all interim analyses",
             machine,
             share(held_at_all_looks(rows, -0.2)),
         )
@@ -152,7 +156,11 @@ def coverage_of_values(studies: int, rng: np.random.Generator) -> Iterator[Row]:
         "exponential": (rng.exponential(size=(studies, BLOCKS)), 1.0),
     }
     for kind, (rows, truth) in synthetic.items():
-        yield "the sequence contains the truth at all interim analyses", kind, share(held_at_all_looks(rows, truth))
+        yield (
+            f"the interval for {BLOCKS} planned blocks contains the truth at all interim analyses",
+            kind,
+            share(held_at_all_looks(rows, truth)),
+        )
 
 
 def kinds_of_noise(studies: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -183,10 +191,34 @@ def kinds_of_noise(studies: int, rng: np.random.Generator) -> Iterator[Row]:
 
 def held_at_all_looks(rows: NDArray[np.float64], truth: float) -> float:
     held = np.ones(len(rows), dtype=bool)
-    for n in range(4, rows.shape[1] + 1):
+    for n in range(FIRST, rows.shape[1] + 1):
         part = rows[:, :n]
-        held &= np.abs(part.mean(axis=1) - truth) <= width_factor(n) * part.std(axis=1, ddof=1)
+        held &= np.abs(part.mean(axis=1) - truth) <= width_factor(n, rows.shape[1]) * part.std(axis=1, ddof=1)
     return float(held.mean())
+
+
+def widths(studies: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Runs of 11 analyses, after blocks 5 to 15, of normal values with a standard deviation of 10 % a block."""
+    ways: dict[str, Callable[[int], float]] = {
+        "confidence sequence": confidence_sequence.width_factor,
+        "interval for 15 planned blocks": lambda n: width_factor(n, LOOKED_AT),
+    }
+    for effect in (0.0, 0.10, 0.15, 0.20, 0.30):
+        rows = rng.normal(math.log1p(effect), 0.1, size=(5 * studies, LOOKED_AT))
+        for way, factor in ways.items():
+            held, ends = np.ones(len(rows), dtype=bool), np.full(len(rows), math.inf)
+            for n in range(FIRST, LOOKED_AT + 1):
+                off = rows[:, :n].mean(axis=1)
+                half = factor(n) * rows[:, :n].std(axis=1, ddof=1)
+                held &= np.abs(off - math.log1p(effect)) <= half
+                beyond = (np.abs(off) - half > NULL_EFFECT) | (np.abs(off) + half <= NULL_EFFECT)
+                ends = np.where(beyond & np.isinf(ends), n, ends)
+            if effect == 0.0:
+                yield "the truth is in all intervals", way, share(held.mean())
+                continue
+            about = f"{effect * 100:.0f} % faster"
+            yield f"{about}: no answer in {LOOKED_AT} blocks", way, share(np.isinf(ends).mean())
+            yield f"{about}: blocks, on average", way, f"{np.minimum(ends, LOOKED_AT).mean():.1f}"
 
 
 def plain_methods(studies: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -371,6 +403,7 @@ SECTIONS: Mapping[str, Callable[[int, np.random.Generator], Iterator[Row]]] = {
     "edge": on_the_edge,
     "coverage": coverage,
     "values": coverage_of_values,
+    "widths": widths,
     "kinds": kinds_of_noise,
     "replaced": plain_methods,
     "blocks": blocks_needed,

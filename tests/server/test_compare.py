@@ -304,3 +304,41 @@ def test_a_comparison_that_needs_more_blocks_gets_them(items: Command) -> None:
     assert sorted((spec["block"], spec["arm"]) for spec in orders) == [
         (block, arm) for block in range(1, seen["interval"]["blocks"] + 1) for arm in "ab"
     ]
+
+
+def test_a_trial_that_stands_still_leaves_the_ratio_of_the_others(items: Command) -> None:
+    """b sleeps while a file is there, which is for the whole of block 3."""
+    stop = items.folder / "stop"
+    (items.folder / "sleeper.sql").write_text(
+        f"\\set id random(1, {ROWS})\n"
+        f"select word, pg_sleep(60 * count(size)) from items, pg_stat_file('{stop}', true) as f(size)\n"
+        "where id = :id group by word;\n"
+    )
+    quick = ("--measure", "2s", "--warm-up", "0", "--blocks", "7", "-c", "2", "--seed", "3", "--no-calibrate")
+    process = items.start(
+        "compare",
+        "--a",
+        "script=find.sql",
+        "--b",
+        "script=sleeper.sql",
+        "--schema",
+        "schema.sql",
+        "--sequential",
+        *quick,
+    )
+    wait_for(lambda: len(list(items.runs.glob("*/trials/*/record.json"))) >= 4, 180)
+    stop.touch()
+    wait_for(lambda: len(list(items.runs.glob("*/trials/*/record.json"))) >= 6, 180)
+    stop.unlink()
+    process.communicate(timeout=240)
+    judged = json.loads(items.run("study", "judge", str(items.only_run()), "--json").stdout)["comparison"]
+    facts = next(one["facts"] for one in judged["doubts"] if one["kind"] == "stalled_trial")
+    by_arm = {one["arm"]: one["stalled"] for one in facts["arms"]}
+    # A machine that others keep busy explains a stall, and then block 3 was run again.
+    assert by_arm["a"] == 0
+    assert by_arm["b"] + len(facts["repeated"]) == 1
+    if by_arm["b"]:
+        assert facts["running"]["blocks"] == 6
+        assert 0.1 < facts["running"]["ratio"] < 10.0
+        assert judged["interval"]["low"] < facts["running"]["low"]
+        assert "without a stall the ratio is" in items.run("study", "judge", str(items.only_run())).stdout

@@ -31,6 +31,18 @@ def test_each_two_arms_run_in_either_order_equally_often(count: int) -> None:
                 assert sum(order.index(arm) < order.index(other) for order in drawn) == 2
 
 
+@pytest.mark.parametrize("phase", [0, 1])
+def test_a_wave_with_the_period_of_four_trials_cancels_in_every_four_blocks(phase: int) -> None:
+    """Else both cycles meet it in one phase: all four blocks are off by the same amount in one run of two."""
+    wave = [(1.0, 1.0, -1.0, -1.0)[(trial + phase) % 4] for trial in range(16)]
+    for seed in range(40):
+        ratios = []
+        for block, order in enumerate(orders(2, seed, 8)):
+            levels = dict(zip(order, wave[2 * block : 2 * block + 2], strict=True))
+            ratios.append(levels["a"] - levels["b"])
+        assert sum(ratios[:4]) == sum(ratios[4:]) == 0.0
+
+
 @pytest.mark.parametrize("count", range(2, 8))
 def test_a_cycle_is_balanced_for_positions_and_for_followers(count: int) -> None:
     drawn = orders(count, 3, blocks_in_cycle(count))
@@ -43,7 +55,7 @@ def test_a_cycle_is_balanced_for_positions_and_for_followers(count: int) -> None
 
 def test_the_seed_draws_the_order() -> None:
     assert orders(3, 5, 12) == orders(3, 5, 12)
-    assert len({tuple(orders(2, seed, 20)) for seed in range(200)}) > 100
+    assert len({tuple(orders(2, seed, 40)) for seed in range(200)}) > 100
     assert len({tuple(orders(4, seed, 4)) for seed in range(400)}) == 48, (
         "6 designs, 2 orders of their pairs, 4 of mirrors"
     )

@@ -15,6 +15,7 @@ from pgclinic.experiment import budget, road
 from pgclinic.experiment.execute import Listener
 from pgclinic.fleet.here import BlockListener, stage_of
 from pgclinic.model.block import BlockRecord, BlockSpec
+from pgclinic.model.doubt import DiskContended, Doubt, DoubtKind, TrialsStalled
 from pgclinic.model.event import SecondMeasured
 from pgclinic.model.progress import Progress
 from pgclinic.model.run import Second
@@ -278,3 +279,56 @@ def test_what_was_spent_is_spent_but_a_begun_block_is_finished(tmp_path: Path) -
     verdict = resumed(tmp_path, fleet, replace(PROFILE, budget_s=400))
     assert [spec.block for spec in fleet.orders] == [3]
     assert verdict.headline.word is VerdictWord.INCONCLUSIVE
+
+
+def stalling(doubts: tuple[Doubt, ...], *, times: int = 1) -> Callable[[TrialSpec], TrialRecord]:
+    """The held arm of block 4 has no transaction the first ``times`` times that it runs."""
+    seen: list[int] = []
+
+    def answer(spec: TrialSpec) -> TrialRecord:
+        record = steady(0.6)(spec)
+        if spec.arm != "held" or spec.block != 4 or len(seen) >= times:
+            return record
+        seen.append(spec.number)
+        still = trial(STUDY, spec.number, spec.block, "held", [0] * round(spec.load.measure_s or 0)).load
+        return replace(record, load=still, doubts=doubts)
+
+    return answer
+
+
+IO = Doubt(kind=DoubtKind.IO_PRESSURE, share=0.6, facts=DiskContended(server_share=0.5))
+
+
+def test_a_stall_that_the_machine_explains_is_run_again_and_both_are_kept(tmp_path: Path) -> None:
+    fleet = ScriptedFleet(stalling((IO,)))
+    verdict, folder = run(tmp_path, fleet)
+    assert [spec.block for spec in fleet.orders].count(4) == 4
+    assert len({spec.number for spec in fleet.orders}) == len(fleet.orders)
+    assert len(read_run(folder.path).trials) == len(fleet.orders)
+    assert verdict.headline.word is VerdictWord.REPLICATED
+    facts = next(one.facts for one in verdict.doubts if one.kind is DoubtKind.STALLED_TRIAL)
+    assert isinstance(facts, TrialsStalled)
+    assert facts.stalled == 0
+    (repeated,) = facts.repeated
+    orders = [spec.number for spec in fleet.orders if spec.block == 4 and spec.arm == "held"]
+    assert [repeated.trial, repeated.by] == orders
+    assert repeated.because == (DoubtKind.IO_PRESSURE,)
+    assert resumed(tmp_path, ScriptedFleet(steady(0.6))).headline == verdict.headline
+
+
+@pytest.mark.parametrize(("doubts", "times", "runs"), [((), 1, 1), ((IO,), 3, 2)])
+def test_a_stall_of_the_arm_stays_and_no_block_is_repeated_twice(
+    tmp_path: Path, doubts: tuple[Doubt, ...], times: int, runs: int
+) -> None:
+    fleet = ScriptedFleet(stalling(doubts, times=times))
+    verdict, _ = run(tmp_path, fleet)
+    assert sum(spec.block == 4 and spec.arm == "held" for spec in fleet.orders) == runs
+    facts = next(one.facts for one in verdict.doubts if one.kind is DoubtKind.STALLED_TRIAL)
+    assert isinstance(facts, TrialsStalled)
+    assert facts.stalled == 1
+
+
+def test_a_spent_budget_repeats_nothing(tmp_path: Path) -> None:
+    fleet = ScriptedFleet(lambda spec: replace(stalling((IO,))(spec), elapsed_s=1e6))
+    run(tmp_path, fleet, replace(PROFILE, budget_s=0))
+    assert sum(spec.block == 4 for spec in fleet.orders) <= 2

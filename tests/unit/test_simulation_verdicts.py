@@ -11,14 +11,21 @@ import numpy as np
 import pytest
 
 from fixtures.planned import judge
-from fixtures.procedure import blocks_beyond_the_null_zone, blocks_to_tell_apart, ground_for, median_blocks, run_study
+from fixtures.procedure import (
+    blocks_beyond_the_null_zone,
+    blocks_to_tell_apart,
+    ground_for,
+    interval_after,
+    median_blocks,
+    run_study,
+)
 from fixtures.records import blocks_of, global_counters
 from fixtures.series import MACHINES, QUIET, SHARED, UGLY, Noise, log_ratios, log_tps, randomised_blocks
 from pgclinic.judge.regions import ground_of
 from pgclinic.judge.verdict import decided
+from pgclinic.model.study import Profile
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.stats.claimed_region import NULL_EFFECT
-from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.e_values import false_discoveries_held, log_e_value, log_e_value_of
 from pgclinic.stats.page_trend_test import log_trend_e_value, page_trend
 from pgclinic.stats.student_t import p_value_above, quantile
@@ -56,7 +63,7 @@ def test_the_interval_leaves_the_truth_at_any_look_in_at_most_one_of_twenty(mach
     """Stricter than a wrong word: the null zone does not help here."""
     wrong = 0
     for row in studies(MACHINES[machine], 2, -0.2):
-        bounds = [always_valid_interval(row[:n]) for n in range(4, len(row) + 1)]
+        bounds = [interval_after(row[:n], fixed=False, horizon=BUDGET_BLOCKS) for n in range(4, len(row) + 1)]
         wrong += any(not low <= -0.2 <= high for low, high in bounds)
     assert wrong / STUDIES <= 0.05
 
@@ -99,14 +106,15 @@ def test_the_judge_follows_the_procedure_that_is_simulated_here() -> None:
     """Same words at the same looks, from whole trial records as from bare log ratios."""
     study = global_counters()
     ground = ground_of(study.claims[0])
+    profile = Profile(warm_up_s=1, measure_s=dict.fromkeys(study.arms, 20.0), blocks_min=5, blocks_max=10, budget_s=1e6)
     seen = set()
     for effect in (0.0, math.log(study.claims[0].published_ratio)):
         for row in studies(SHARED, 6, effect, runs=6, blocks=10):
             trials = blocks_of(study, [math.exp(value) for value in row], control_tps=1e6)
             ended = run_study(row, ground)
-            stop = next((n for n in range(5, 11) if decided(judge(study, trials[: 2 * n]))), None)
+            stop = next((n for n in range(5, 11) if decided(judge(study, trials[: 2 * n], profile))), None)
             assert stop == ended.blocks
-            word = judge(study, trials[: 2 * (stop or 10)]).headline.word
+            word = judge(study, trials[: 2 * (stop or 10)], profile).headline.word
             assert word is ended.word
             seen.add(word)
     assert len(seen) >= 2, "words must differ for this to show anything"

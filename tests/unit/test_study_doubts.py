@@ -13,7 +13,7 @@ from fixtures.planned import judge
 from fixtures.records import blocks_of, failed_trial, global_counters, trial
 from pgclinic.judge.doubts.stalled_trials import is_stalled
 from pgclinic.model.dataset import SqlDataset
-from pgclinic.model.doubt import Doubt, DoubtKind
+from pgclinic.model.doubt import Doubt, DoubtKind, SpeedsApart, TrialsStalled
 from pgclinic.model.log import LogOrigin, PlanLogged
 from pgclinic.model.study import Claim, Counter, Mechanism
 from pgclinic.model.trial import Probe, TrialRecord
@@ -308,3 +308,58 @@ def test_counts_beyond_chance_are_a_doubt(counts: Sequence[int], *, doubted: boo
         trials += [trial(STUDY, 2 * block - 1, block, "free", [500.0] * 10)]
         trials += [trial(STUDY, 2 * block, block, "held", [held] + [0] * 9)]
     assert (doubt(trials, DoubtKind.UNEVEN_BLOCKS) is not None) is doubted
+
+
+def with_slow_trials(share_of_speed: float, slow: Sequence[int], *, both: bool = False) -> list[TrialRecord]:
+    trials = []
+    for block in range(1, 11):
+        wobble = 1.0 + 0.03 * (block % 3 - 1)
+        slower = share_of_speed if block in slow else 1.0
+        free, held = 10_000 * wobble * (slower if both else 1.0), 6_000 * wobble * slower
+        trials += [trial(STUDY, 2 * block - 1, block, "free", [free] * 8)]
+        trials += [trial(STUDY, 2 * block, block, "held", [held] * 8)]
+    return trials
+
+
+@pytest.mark.parametrize(
+    ("speed", "slow", "doubted"),
+    [(0.5, (4,), True), (0.7, (4, 7), True), (0.8, (4,), False), (0.5, (), False), (0.5, (1, 2, 3, 4), False)],
+)
+def test_an_arm_that_has_two_speeds_is_a_doubt(speed: float, slow: Sequence[int], *, doubted: bool) -> None:
+    seen = doubt(with_slow_trials(speed, slow), DoubtKind.UNEVEN_BLOCKS)
+    found = seen is not None and isinstance(seen.facts, SpeedsApart)
+    assert found is doubted
+    if seen is not None and found:
+        text = doubt_words(seen).text
+        # The usual speed is the median, which wobbles by 3 %.
+        assert seen.facts.slow_share == pytest.approx(speed, abs=0.03)
+        assert text.startswith(f"held ran at {seen.facts.slow_share:.0%}".replace("%", " %"))
+        assert f"in {len(slow)} of 10 trials (the first is trial {2 * slow[0]})" in text
+
+
+def test_a_machine_that_slows_both_arms_gives_no_arm_two_speeds() -> None:
+    assert doubt(with_slow_trials(0.5, (4,), both=True), DoubtKind.UNEVEN_BLOCKS) is None
+
+
+def test_a_stall_leaves_the_ratio_of_the_other_blocks_and_how_often_it_was() -> None:
+    trials = list(blocks_of(STUDY, [0.6, 0.61, 0.59, 0.6, 0.62, 0.58], seconds=10))
+    trials[11] = replace(trials[11], load=trial(STUDY, 12, 6, "held", [0] * 10).load)
+    seen = doubt(trials, DoubtKind.STALLED_TRIAL)
+    assert seen is not None
+    assert isinstance(seen.facts, TrialsStalled)
+    assert [(one.arm, one.stalled, one.trials) for one in seen.facts.arms] == [("free", 0, 6), ("held", 1, 6)]
+    # Clopper and Pearson, of 1 in 6.
+    assert (seen.facts.arms[1].low, seen.facts.arms[1].high) == pytest.approx((0.00421, 0.64123), abs=1e-5)
+    running = seen.facts.running
+    assert running is not None
+    assert running.blocks == 5
+    assert running.ratio == pytest.approx(0.6, abs=0.005)
+    assert running.low is not None
+    assert 0.5 < running.low < 0.6
+    text = doubt_words(seen).text
+    assert "held stalled in 1 of 6 trials (95 % CI 0.4 to 64.1 %)" in text
+    assert "without a stall the ratio is 0.6" in text
+    interval = judge(STUDY, tuple(trials)).headline.interval
+    assert interval is not None
+    assert interval.low is not None
+    assert interval.low < 0.1, "the claim itself still counts the stall"

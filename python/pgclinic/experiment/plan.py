@@ -8,6 +8,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from pgclinic.experiment.budget import Budget
+from pgclinic.judge.doubts.stalled_trials import block_to_repeat
 from pgclinic.judge.verdict import decided, judge
 from pgclinic.model.block import BlockMode, BlockSpec
 from pgclinic.model.doubt import Doubt
@@ -34,6 +35,7 @@ class Plan(Protocol):
 
 class CounterbalancedPlan:
     """One trial of every arm in each block, until every claim is decided, all blocks have run or the budget is spent.
+    A block with a stall that the machine explains is run once more.
 
     A block that was started is finished, whatever the budget says; ``done`` trials of a resumed run are not repeated,
     and new ones are numbered from ``last_number``. ``beforehand`` are doubts about the run as a whole. ``window_s`` is
@@ -69,12 +71,27 @@ class CounterbalancedPlan:
             self.verdict = judge(self._plan, tuple(records), self._beforehand)
             if records:
                 self._on_verdict(self.verdict)
+        again = self._again(records, running)
+        if again is not None:
+            return again
         block, lacks_all = self._next(records, running)
         finished = block.number - 1 - len(running) if block is not None else 0
         if block is None or (finished > 0 and self._may_stop(finished, records)):
             return None
         if block.number > 1 and lacks_all and not self._budget.has_room_for_block(block.number):
             return None
+        self._number = max(spec.number for spec in block.trials)
+        return block
+
+    def _again(self, records: Sequence[TrialRecord], running: Collection[int]) -> BlockSpec | None:
+        """A block with a stall that the machine explains, once and within the budget; both records stay in the run."""
+        number = block_to_repeat(self._plan.study.questions, records)
+        if number is None or number in running or not self._budget.has_room_for_block(number):
+            return None
+        trials = planned_trials(self._plan, number)
+        block = self._block(
+            number, tuple(replace(spec, number=self._number + at) for at, spec in enumerate(trials, start=1))
+        )
         self._number = max(spec.number for spec in block.trials)
         return block
 

@@ -73,11 +73,15 @@ GATE_PAIRS = 3
 
 @dataclass(frozen=True)
 class Plan:
-    """What the study will use: slices, how many blocks, and whether these are looked at once, when all have run."""
+    """What the study will use: slices, how many blocks, and whether these are looked at once, when all have run.
+
+    ``horizon`` is the most blocks that were planned, None where their number is fixed or nothing was planned.
+    """
 
     noise: SliceNoise
     blocks: int
     fixed: bool
+    horizon: int | None = None
 
 
 def calibration_of(
@@ -177,7 +181,8 @@ def _plan(noise: SliceNoise, budget_s: float, blocks_max: int | None, *, fixed: 
     room = blocks_in_budget(noise.pair_s, budget_s)
     if blocks_max is None:
         return Plan(noise, room, fixed=False)
-    return Plan(noise, min(room, blocks_max), fixed=fixed and room >= blocks_max)
+    horizon = None if fixed else blocks_max
+    return Plan(noise, min(room, blocks_max), fixed=fixed and room >= blocks_max, horizon=horizon)
 
 
 def _planned_noise(
@@ -200,9 +205,11 @@ def _reached(seen: Calibration, noises: Sequence[SliceNoise], claims: Sequence[Q
         longer_unknown=best is not None and best.length_s == noises[-1].length_s,
         planned=_seen(plan.noise),
         blocks=plan.blocks,
-        smallest_effect=smallest_effect(deviation, plan.blocks, fixed=plan.fixed),
+        smallest_effect=smallest_effect(deviation, plan.blocks, fixed=plan.fixed, horizon=plan.horizon),
         claims=tuple(
-            claim_reach(claim, deviation, plan.blocks, fixed=plan.fixed) for claim in claims if has_known_effect(claim)
+            claim_reach(claim, deviation, plan.blocks, fixed=plan.fixed, horizon=plan.horizon)
+            for claim in claims
+            if has_known_effect(claim)
         ),
     )
 
@@ -223,11 +230,13 @@ def _too_small(start: Calibration, block_s: float) -> Refusal:
     return Refusal(kind=RefusalKind.BUDGET_TOO_SMALL, facts=facts)
 
 
-def claim_reach(claim: Question, deviation: float, blocks: int, *, fixed: bool = False) -> ClaimReach:
+def claim_reach(
+    claim: Question, deviation: float, blocks: int, *, fixed: bool = False, horizon: int | None = None
+) -> ClaimReach:
     """Whether the claim can be told from no effect, or a claim of no difference be shown, within ``blocks`` blocks."""
     effect = math.log(claim.published_ratio or 1.0)
     looks = [blocks] if fixed else range(first_bounded(), blocks + 1)
-    able = (n for n in looks if _tells(claim, deviation, n, fixed=fixed))
+    able = (n for n in looks if _tells(claim, deviation, n, horizon, fixed=fixed))
     likely = next(able, None)
     return ClaimReach(claim=claim.name, effect=effect, resolvable=likely is not None, blocks_likely=likely)
 
@@ -237,10 +246,12 @@ def has_known_effect(claim: Question) -> bool:
     return not claim.is_open and (claim.published_ratio is not None or direction_of(claim) == 0)
 
 
-def _tells(claim: Question, deviation: float, blocks: int, *, fixed: bool) -> bool:
+def _tells(claim: Question, deviation: float, blocks: int, horizon: int | None, *, fixed: bool) -> bool:
     if direction_of(claim) == 0:
-        return shows_no_effect(deviation, blocks, fixed=fixed)
-    return abs(math.log(claim.published_ratio or 1.0)) >= smallest_effect(deviation, blocks, fixed=fixed)
+        return shows_no_effect(deviation, blocks, fixed=fixed, horizon=horizon)
+    return abs(math.log(claim.published_ratio or 1.0)) >= smallest_effect(
+        deviation, blocks, fixed=fixed, horizon=horizon
+    )
 
 
 def _pair_log_ratios(series: Sequence[Sequence[float]]) -> list[float]:

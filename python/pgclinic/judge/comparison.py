@@ -71,7 +71,7 @@ def compare(
         doubts=verdict.doubts,
         reasons=(*_raised(blocks_fixed), *_reasons(claim, evidence, seen, word, calibration)),
         server_version=verdict.server_version,
-        smallest_effect=_smallest_effect(evidence, fixed=fixed),
+        smallest_effect=_smallest_effect(evidence, seen.interval, fixed=fixed),
         blocks_needed=seen.blocks_needed,
         calibration=calibration,
         invalid_because=_invalid_because(seen, calibration) if word is CompareWord.INVALID else None,
@@ -143,6 +143,7 @@ def _measures(evidence: Evidence, seen: ClaimVerdict, *, fixed: bool) -> list[Me
     """All that every block can tell; the TPS have the interval that the word was found by."""
     found = []
     b_later = [pair.arm_later for pair in evidence.pairs]
+    horizon = seen.interval.blocks_planned if seen.interval is not None else None
     for measure in Measure:
         pairs = [(value_of(measure, pair.control), value_of(measure, pair.arm)) for pair in evidence.pairs]
         known = [(a, b) for a, b in pairs if a is not None and b is not None]
@@ -153,16 +154,18 @@ def _measures(evidence: Evidence, seen: ClaimVerdict, *, fixed: bool) -> list[Me
                 measure=measure,
                 a=mean([a for a, _ in known]),
                 b=mean([b for _, b in known]),
-                interval=seen.interval if measure is Measure.TPS else _interval(known, b_later, fixed=fixed),
+                interval=seen.interval if measure is Measure.TPS else _interval(known, b_later, horizon, fixed=fixed),
             )
         )
     return found
 
 
-def _interval(pairs: Sequence[tuple[float, float]], b_later: Sequence[bool], *, fixed: bool) -> Interval | None:
+def _interval(
+    pairs: Sequence[tuple[float, float]], b_later: Sequence[bool], horizon: int | None, *, fixed: bool
+) -> Interval | None:
     if any(min(pair) <= 0 for pair in pairs):
         return None
-    return interval_about(block_mean([log_ratio(b, a) for a, b in pairs], b_later), fixed=fixed)
+    return interval_about(block_mean([log_ratio(b, a) for a, b in pairs], b_later), fixed=fixed, horizon=horizon)
 
 
 def _side(study: Study, name: str, trials: Sequence[TrialRecord], evidence: Evidence) -> ArmCompared:
@@ -174,14 +177,14 @@ def _side(study: Study, name: str, trials: Sequence[TrialRecord], evidence: Evid
     )
 
 
-def _smallest_effect(evidence: Evidence, *, fixed: bool) -> float | None:
+def _smallest_effect(evidence: Evidence, interval: Interval | None, *, fixed: bool) -> float | None:
     """How large a difference would have to be so that this many blocks of this noise tell its direction."""
     values = [pair.log_ratio for pair in evidence.pairs]
     blocks, deviation = len(values), standard_deviation(values) if len(values) > 1 else 0.0
     if blocks < (FIRST_LOOK if fixed else first_bounded()):
         return None
     if not fixed:
-        return -math.expm1(-smallest_effect(deviation, blocks))
+        return -math.expm1(-smallest_effect(deviation, blocks, horizon=interval.blocks_planned if interval else None))
     likely = quantile(POWER, blocks - 1) * deviation / math.sqrt(blocks)
     return -math.expm1(-(NULL_EFFECT + t_half_width(blocks, deviation) + likely))
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pgclinic.judge.evidence import Counts, Evidence, Pair
 from pgclinic.model.verdict import Interval, IntervalMethod
+from pgclinic.stats import planned_sequence
 from pgclinic.stats.confidence_sequence import half_width
 from pgclinic.stats.counterbalanced import BlockMean, block_mean
 from pgclinic.stats.dispersed_counts import dispersed_ratio_limits
@@ -25,11 +26,12 @@ EVENTS_IF_NONE = math.log(2)
 ALPHA_WHEN_LOOKING = 0.01
 
 
-def interval_of(evidence: Evidence, blocks_fixed: int | None) -> Interval | None:
+def interval_of(evidence: Evidence, blocks_fixed: int | None, horizon: int | None = None) -> Interval | None:
     """The interval of arm / control; None without a usable block.
 
     ``blocks_fixed`` is the number of blocks that was fixed before the run. With all of them usable the plain t interval
-    holds, for the run could not stop on what was seen; with fewer, or None, only the confidence sequence does.
+    holds, for the run could not stop on what was seen; with fewer, or None, only an interval for every look does:
+    the one for the ``horizon`` blocks that were planned at most, without a horizon the confidence sequence.
     """
     pairs = evidence.pairs
     if not pairs:
@@ -37,15 +39,14 @@ def interval_of(evidence: Evidence, blocks_fixed: int | None) -> Interval | None
     fixed = blocks_fixed == len(pairs) and len(pairs) >= FIRST_LOOK
     if has_few_events(pairs):
         return _of_counts(pairs, 0.05 if fixed else ALPHA_WHEN_LOOKING)
-    return interval_about(mean_of(pairs), fixed=fixed)
+    return interval_about(mean_of(pairs), fixed=fixed, horizon=horizon)
 
 
-def interval_about(seen: BlockMean, *, fixed: bool) -> Interval:
+def interval_about(seen: BlockMean, *, fixed: bool, horizon: int | None = None) -> Interval:
     """The interval of a ratio from the mean of its logarithms: Student's where the number of blocks was fixed."""
     half = math.inf
     if seen.blocks >= FIRST_LOOK:
-        width = t_half_width if fixed else half_width
-        half = width(seen.blocks, seen.deviation) * seen.widening
+        half = _half_width(seen, horizon, fixed=fixed) * seen.widening
     bounded = math.isfinite(half)
     return Interval(
         ratio=math.exp(seen.centre),
@@ -53,7 +54,16 @@ def interval_about(seen: BlockMean, *, fixed: bool) -> Interval:
         high=math.exp(seen.centre + half) if bounded else None,
         blocks=seen.blocks,
         method=IntervalMethod.FIXED_BLOCKS if fixed else IntervalMethod.ALWAYS_VALID,
+        blocks_planned=None if fixed else horizon,
     )
+
+
+def _half_width(seen: BlockMean, horizon: int | None, *, fixed: bool) -> float:
+    if fixed:
+        return t_half_width(seen.blocks, seen.deviation)
+    if horizon is None:
+        return half_width(seen.blocks, seen.deviation)
+    return planned_sequence.half_width(seen.blocks, seen.deviation, horizon)
 
 
 def mean_of(pairs: Sequence[Pair]) -> BlockMean:

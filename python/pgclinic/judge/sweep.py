@@ -69,19 +69,23 @@ def judge_sweep(
     )
 
 
-def judge_steps(pairs: Sequence[Pair], direction: int, *, fixed: bool) -> tuple[StepSeen, ...]:
+def judge_steps(
+    pairs: Sequence[Pair], direction: int, *, fixed: bool, horizon: int | None = None
+) -> tuple[StepSeen, ...]:
     """Each step from one level to the next, by the log ratios of the blocks.
 
     All must be shown for the claim to hold, so each may err with 5 % (an intersection-union test, Berger 1982).
     """
     levels = pairs[0].levels
-    return tuple(_step(pairs, at, levels, direction, fixed=fixed) for at in range(len(levels) - 1))
+    return tuple(_step(pairs, at, levels, direction, horizon, fixed=fixed) for at in range(len(levels) - 1))
 
 
-def _step(pairs: Sequence[Pair], at: int, levels: Sequence[float], direction: int, *, fixed: bool) -> StepSeen:
+def _step(
+    pairs: Sequence[Pair], at: int, levels: Sequence[float], direction: int, horizon: int | None, *, fixed: bool
+) -> StepSeen:
     values = [log_ratio(pair.values[at + 1], pair.values[at]) for pair in pairs]
     later = [pair.trials[at + 1].spec.position > pair.trials[at].spec.position for pair in pairs]
-    interval = interval_about(block_mean(values, later), fixed=fixed)
+    interval = interval_about(block_mean(values, later), fixed=fixed, horizon=horizon)
     near, far = (interval.low, interval.high) if direction > 0 else (interval.high, interval.low)
     return StepSeen(
         before=levels[at],

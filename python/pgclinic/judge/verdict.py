@@ -79,6 +79,7 @@ class _Run:
     trials: Sequence[TrialRecord]
     blocks_fixed: int | None
     gate_failed: Doubt | None
+    horizon: int | None = None
     fidelity: Fidelity | None = None
     arms: Mapping[str, ArmSpec] = field(default_factory=dict)
 
@@ -91,7 +92,7 @@ def judge(plan: ExperimentPlan, trials: tuple[TrialRecord, ...], beforehand: tup
     study = plan.study
     ordered = tuple(sorted(trials, key=lambda trial: trial.spec.number))
     versions = sorted({trial.server_version for trial in ordered if trial.server_version is not None})
-    run = _Run(ordered, plan.profile.blocks_fixed, gate_failed(beforehand), plan.fidelity, plan.arms)
+    run = _Run(ordered, plan.profile.blocks_fixed, gate_failed(beforehand), plan.horizon, plan.fidelity, plan.arms)
     claims = tuple(_judge_claim(study, claim, run) for claim in study.questions)
     known = any(doubt.kind is DoubtKind.DIFFERENT_MACHINE for doubt in beforehand)
     return Verdict(
@@ -147,7 +148,7 @@ def _ground_again(claim: ClaimVerdict) -> Ground:
 def _judge_claim(study: Study, claim: Question, run: _Run) -> ClaimVerdict:
     ground = ground_of(claim)
     evidence = gather(claim, run.trials, [study.arms[arm].level or 0.0 for arm in claim.levels])
-    interval = interval_of(evidence, run.blocks_fixed)
+    interval = interval_of(evidence, run.blocks_fixed, run.horizon)
     mechanisms = tuple(_mechanism(claim, one, evidence) for one in claim.mechanisms) if evidence.pairs else ()
     sweep = _sweep(claim, ground, evidence, interval)
     carried = _transport(claim, evidence, run)
@@ -243,7 +244,7 @@ def _sweep(claim: Question, ground: Ground, evidence: Evidence, interval: Interv
     seen = judge_sweep(pairs[0].levels, [pair.values for pair in pairs], direction, fixed=fixed)
     if not claim.every_step:
         return seen
-    return replace(seen, steps=judge_steps(pairs, direction, fixed=fixed))
+    return replace(seen, steps=judge_steps(pairs, direction, fixed=fixed, horizon=interval.blocks_planned))
 
 
 def _outcome(
@@ -361,7 +362,7 @@ def _needed(ground: Ground, evidence: Evidence, interval: Interval) -> int | Non
         return first_bounded() - len(values)
     edges = [math.log(edge) for edge in edges_around(interval.ratio, ground)]
     wanted = deciding_half_width(math.log(interval.ratio), edges)
-    return blocks_still_needed(len(values), standard_deviation(values), wanted)
+    return blocks_still_needed(len(values), standard_deviation(values), wanted, horizon=interval.blocks_planned)
 
 
 def _reasons(

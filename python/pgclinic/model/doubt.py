@@ -267,8 +267,53 @@ class CountsDispersed(Record, tag_field="fact", tag="counts_dispersed"):
     most: int
 
 
+class SpeedsApart(Record, tag_field="fact", tag="speeds_apart"):
+    """``arm`` ran at about ``slow_share`` of its usual speed in ``slow`` of ``trials`` trials, the first of them
+    ``trial``, and near its usual speed in all others; the other arm did not in these blocks."""
+
+    arm: str
+    slow: int
+    trials: int
+    slow_share: float
+    trial: int
+
+
+class ArmStalls(Record):
+    """How many trials of an arm stalled, and the exact 95 % limits of the share (Clopper and Pearson)."""
+
+    arm: str
+    stalled: int
+    trials: int
+    low: float
+    high: float
+
+
+class WhileRunning(Record):
+    """The ratio over the blocks without a stall, with its 95 % interval; unbounded while these are too few."""
+
+    blocks: int
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+class TrialRepeated(Record):
+    """A trial that stalled on a machine that explains it: its block was run again, and trial ``by`` counts instead.
+
+    ``because`` are the doubts of the first one."""
+
+    block: int
+    trial: int
+    arm: str
+    by: int
+    because: tuple[DoubtKind, ...]
+
+
 class TrialsStalled(Record, tag_field="fact", tag="trials_stalled"):
-    """``stalled`` of ``used`` trials, and the first of them."""
+    """``stalled`` of ``used`` trials, and the first of them; how often each arm stalled, and the ratio without that.
+
+    ``repeated`` are stalled trials whose block was run again; they are not among the ``used`` ones.
+    """
 
     stalled: int
     used: int
@@ -276,6 +321,9 @@ class TrialsStalled(Record, tag_field="fact", tag="trials_stalled"):
     trial: int
     transactions: int
     length_s: float
+    arms: tuple[ArmStalls, ...] = ()
+    running: WhileRunning | None = None
+    repeated: tuple[TrialRepeated, ...] = ()
 
 
 class ArmLost(Record):
@@ -377,6 +425,7 @@ DoubtFacts = (
     | OrderMatters
     | SpreadUneven
     | CountsDispersed
+    | SpeedsApart
     | TrialsStalled
     | TrialsLost
     | SettingsLeftOut

@@ -39,7 +39,8 @@ class ExperimentPlan(Record):
     ``study`` has what can run on this server and machine: its arms, the claims about them, and the one profile that is
     run. ``left_out`` says what else the study has. ``wants_plans`` is whether the servers log the plans of the load's
     statements, which an open question needs: its answer comes with its cause. ``fidelity`` is how alike the twin that
-    all arms run on is to its original, None where they run on something else.
+    all arms run on is to its original, None where they run on something else. ``blocks_planned`` is the most blocks
+    that the run had when it was started, where it was extended since; None where these are still the profile's.
     """
 
     study: Study
@@ -49,11 +50,21 @@ class ExperimentPlan(Record):
     left_out: tuple[Doubt, ...] = ()
     wants_plans: bool = False
     fidelity: Fidelity | None = None
+    blocks_planned: int | None = None
     format: int = 1
 
     @property
     def profile(self) -> Profile:
         return self.study.profiles[self.profile_name]
+
+    @property
+    def horizon(self) -> int | None:
+        """The most blocks that were planned before the first trial, if the run may stop earlier.
+
+        None where their number was fixed, for then nothing was planned beyond it.
+        """
+        planned = self.blocks_planned or self.profile.blocks_max
+        return planned if self.profile.blocks_min < planned else None
 
     def with_profile(self, profile: Profile) -> ExperimentPlan:
         """The same plan with more blocks, or another budget."""

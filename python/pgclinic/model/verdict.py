@@ -27,7 +27,8 @@ class InvalidReason(str, Enum):
 
 
 class IntervalMethod(str, Enum):
-    """``always_valid`` is a confidence sequence: it holds after every block; ``fixed_blocks`` is the t interval of a
+    """``always_valid`` holds after every block: the boundary for the planned number of blocks, or a confidence sequence
+    where none was planned; ``fixed_blocks`` is the t interval of a
     number of blocks that was fixed beforehand; ``counts`` is of few events, over all blocks together, exact for events
     of one rate and wider by what the rate varies from block to block."""
 
@@ -37,13 +38,18 @@ class IntervalMethod(str, Enum):
 
 
 class Interval(Record):
-    """A ratio with its 95 % interval; the bounds are None while too few blocks leave it unbounded."""
+    """A ratio with its 95 % interval; the bounds are None while too few blocks leave it unbounded.
+
+    ``blocks_planned`` is the most blocks for which an always-valid interval was made (stats/planned_sequence); None
+    where none were planned, and for the other methods.
+    """
 
     ratio: float
     low: float | None
     high: float | None
     blocks: int
     method: IntervalMethod = IntervalMethod.ALWAYS_VALID
+    blocks_planned: int | None = None
 
 
 class BlockRatio(Record):

@@ -4,7 +4,12 @@ Blocks come in twos, a sequence and its mirror image, so after every second bloc
 other arm as after it, and a linear effect of the position cancels. The sequences are the rows of Williams' balanced
 Latin squares (1949): over a whole cycle each arm stands at each position equally often and follows each other arm
 equally often, so that what a trial leaves behind for the next one cancels as well. A cycle has as many blocks as arms,
-or twice as many where their number is odd; each cycle is drawn anew.
+or twice as many where their number is odd.
+
+A disturbance with the period of one cycle would meet every cycle in the same phase, and where two cycles are turned the
+same way all their blocks would be disturbed alike: the ratio is off and its spread shows nothing. So every second cycle
+is the one before it with each order reversed, which turns such a disturbance into spread; each two cycles are drawn
+anew.
 """
 
 from __future__ import annotations
@@ -19,8 +24,8 @@ def block_order(arms: Sequence[str], seed: int, block: int) -> tuple[str, ...]:
     It depends on the arms, the seed and the block alone, so the order of any block is found without those before it.
     """
     cycle, at = divmod(block - 1, blocks_in_cycle(len(arms)))
-    # A text as seed is hashed, so neighbouring cycles and neighbouring seeds are unrelated.
-    draw = random.Random(f"{seed} order {cycle}")
+    # A text as seed is hashed, so neighbouring draws and neighbouring seeds are unrelated.
+    draw = random.Random(f"{seed} order {cycle // 2}")
     names = list(arms)
     draw.shuffle(names)
     sequences = _one_of_each_mirror_pair(len(names))
@@ -28,7 +33,7 @@ def block_order(arms: Sequence[str], seed: int, block: int) -> tuple[str, ...]:
     turned = [draw.random() < 0.5 for _ in sequences]
     pair, second = divmod(at, 2)
     sequence = sequences[pair]
-    mirrored = turned[pair] != bool(second)
+    mirrored = turned[pair] ^ bool(second) ^ bool(cycle % 2)
     return tuple(names[index] for index in (reversed(sequence) if mirrored else sequence))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from pgclinic.stats import planned_sequence
 from pgclinic.stats.confidence_sequence import half_width, width_factor
 
 #: Beyond this many blocks in all the answer is "not by more blocks": the estimate lies on a boundary.
@@ -24,8 +25,12 @@ def deciding_half_width(centre: float, boundaries: Sequence[float]) -> float:
     return min(abs(centre - boundary) for boundary in boundaries)
 
 
-def blocks_still_needed(n: int, deviation: float, half_width_wanted: float, alpha: float = 0.05) -> int | None:
+def blocks_still_needed(
+    n: int, deviation: float, half_width_wanted: float, alpha: float = 0.05, *, horizon: int | None = None
+) -> int | None:
     """How many blocks after ``n`` bring the half-width down to the wanted one, if the spread stays ``deviation``.
+
+    ``horizon`` are the blocks that were planned at most; without it the interval is the confidence sequence.
 
     For large n that is n (h / wanted)^2 - n with h the present half-width; the search counts exactly because the
     first intervals are far wider than that law says. None where more blocks would not decide it.
@@ -35,14 +40,20 @@ def blocks_still_needed(n: int, deviation: float, half_width_wanted: float, alph
         return total - n
     if half_width_wanted <= 0.0:
         return None
+
+    def half(blocks: int) -> float:
+        if horizon is not None:
+            return planned_sequence.half_width(blocks, deviation, horizon)
+        return half_width(blocks, deviation, alpha)
+
     low, high = total - 1, total
-    while half_width(high, deviation, alpha) > half_width_wanted:
+    while half(high) > half_width_wanted:
         low, high = high, high * 2
         if low > OUT_OF_REACH:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        if half_width(middle, deviation, alpha) > half_width_wanted:
+        if half(middle) > half_width_wanted:
             low = middle
         else:
             high = middle

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import NormalDist
 
+from pgclinic.stats import planned_sequence
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.confidence_sequence import half_width
 from pgclinic.stats.log_ratio import log_ratio
@@ -226,27 +227,45 @@ def blocks_in_budget(block_s: float, budget_s: float) -> int:
     return max(0, math.floor(budget_s / block_s + 1e-9))
 
 
-def _reach(deviation: float, blocks: int, alpha: float, power: float, *, fixed: bool) -> float:
+def _reach(deviation: float, blocks: int, alpha: float, power: float, *, fixed: bool, horizon: int | None) -> float:
     """How far from its centre an edge must lie for an interval after ``blocks`` blocks to clear it, with ``power``."""
-    half = t_half_width(blocks, deviation, alpha) if fixed else half_width(blocks, deviation, alpha)
+    if fixed:
+        half = t_half_width(blocks, deviation, alpha)
+    elif horizon is not None:
+        half = planned_sequence.half_width(blocks, deviation, horizon)
+    else:
+        half = half_width(blocks, deviation, alpha)
     if math.isinf(half):
         return math.inf
     return half + quantile(power, blocks - 1) * deviation / math.sqrt(blocks)
 
 
 def smallest_effect(
-    deviation: float, blocks: int, alpha: float = 0.05, power: float = POWER, *, fixed: bool = False
+    deviation: float,
+    blocks: int,
+    alpha: float = 0.05,
+    power: float = POWER,
+    *,
+    fixed: bool = False,
+    horizon: int | None = None,
 ) -> float:
     """The least log effect whose direction is told: its interval leaves the null zone within ``blocks`` blocks.
 
-    With ``fixed`` it is looked at once, after just so many. Infinite where so few blocks bound nothing.
+    With ``fixed`` it is looked at once, after just so many; ``horizon`` are the blocks planned at most.
+    Infinite where so few blocks bound nothing.
     """
-    return NULL_EFFECT + _reach(deviation, blocks, alpha, power, fixed=fixed)
+    return NULL_EFFECT + _reach(deviation, blocks, alpha, power, fixed=fixed, horizon=horizon)
 
 
 def shows_no_effect(
-    deviation: float, blocks: int, alpha: float = 0.05, power: float = POWER, *, fixed: bool = False
+    deviation: float,
+    blocks: int,
+    alpha: float = 0.05,
+    power: float = POWER,
+    *,
+    fixed: bool = False,
+    horizon: int | None = None,
 ) -> bool:
     """Whether arms that are truly equal would be shown to be: their interval fits into the null zone."""
     # Both ends must clear their edge, so each may fail half as often.
-    return _reach(deviation, blocks, alpha, (1.0 + power) / 2.0, fixed=fixed) <= NULL_EFFECT
+    return _reach(deviation, blocks, alpha, (1.0 + power) / 2.0, fixed=fixed, horizon=horizon) <= NULL_EFFECT

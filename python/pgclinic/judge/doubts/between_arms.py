@@ -61,7 +61,7 @@ def _of_claim(
     """What only all blocks of a claim show together."""
     of_load = claim.measure in OF_THE_LOAD
     found = (
-        stalled_trials(claim, trials),
+        stalled_trials(claim, trials, verdict.interval),
         lost_in_one_arm(claim, trials),
         order_doubt(claim, pairs),
         unsteady_arm(claim, trials),

@@ -37,14 +37,16 @@ from pgclinic.model.doubt import (
     ServerRestarted,
     SessionsTooMany,
     SettingsLeftOut,
+    SpeedsApart,
     SpreadUneven,
     StoppedByQuota,
     TransactionsFailed,
+    TrialRepeated,
     TrialsLost,
     TrialsStalled,
     WarmUpUnfinished,
 )
-from pgclinic.report.words.figures import count, percent
+from pgclinic.report.words.figures import count, percent, span, times
 from pgclinic.report.words.refusals import refusal_words
 
 _MORE_MEMORY = "run it on a machine with more memory"
@@ -339,6 +341,15 @@ def _spread_uneven(facts: SpreadUneven, share: float) -> FactWords:
 
 
 @words_of.register
+def _speeds_apart(facts: SpeedsApart, share: float) -> FactWords:
+    return FactWords(
+        f"{facts.arm} ran at {percent(facts.slow_share)} of its usual speed in {facts.slow} of "
+        f"{count(facts.trials, 'trial')} (the first is trial {facts.trial}): the ratio is a mean of two speeds",
+        "look at what differs in that trial; few blocks do not show how often it happens, so run 12 or more",
+    )
+
+
+@words_of.register
 def _counts_dispersed(facts: CountsDispersed, share: float) -> FactWords:
     return FactWords(
         f"{facts.arm} had from {facts.fewest:,} to {facts.most:,} events in a block, which varies more than chance "
@@ -349,10 +360,42 @@ def _counts_dispersed(facts: CountsDispersed, share: float) -> FactWords:
 
 @words_of.register
 def _trials_stalled(facts: TrialsStalled, share: float) -> FactWords:
-    return FactWords(
+    again = "; ".join(_repeated(one) for one in facts.repeated)
+    if not facts.stalled:
+        return FactWords(again, "the repeat counts; both trials are in the run")
+    parts = [
         f"{count(facts.stalled, 'trial')} of {facts.used} stalled: {facts.arm} (trial {facts.trial}) had "
-        f"{count(facts.transactions, 'transaction')} in {facts.length_s:g} s, where its other trials have many",
-        "look at that trial's waits, its log and the machine; the interval is wider for it",
+        f"{count(facts.transactions, 'transaction')} in {facts.length_s:g} s, where its other trials have many"
+    ]
+    if facts.arms:
+        parts.append(
+            ", ".join(
+                f"{one.arm} stalled in {one.stalled} of {count(one.trials, 'trial')} "
+                f"(95 % CI {100 * one.low:.1f} to {100 * one.high:.1f} %)"
+                for one in facts.arms
+            )
+        )
+    running = facts.running
+    if running is not None:
+        bounds = running.low, running.high
+        interval = f"95 % CI {span((bounds[0], bounds[1]))}" if bounds[0] and bounds[1] else "too few for an interval"
+        parts.append(
+            f"in the {count(running.blocks, 'block')} without a stall the ratio is {times(running.ratio)}, {interval}"
+        )
+    if again:
+        parts.append(again)
+    return FactWords(
+        "; ".join(parts), "look at that trial's waits, its log and the machine; the interval is wider for it"
+    )
+
+
+def _repeated(trial: TrialRepeated) -> str:
+    reasons = " and ".join(
+        {"starved_cpu": "starved CPU", "io_pressure": "I/O pressure"}[kind] for kind in trial.because
+    )
+    return (
+        f"{trial.arm} stalled in trial {trial.trial} ({reasons}), so block {trial.block} was run again: "
+        f"trial {trial.by}"
     )
 
 
