@@ -1,6 +1,7 @@
 """The verdict in the terminal, the live line, and the words they share with the page."""
 
 import io
+import re
 
 import pytest
 from msgspec.structs import replace
