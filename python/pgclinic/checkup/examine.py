@@ -9,6 +9,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.detect import detect
 from pgclinic.checkup.explain import explain, health_of
+from pgclinic.checkup.harmless import without_harm
 from pgclinic.checkup.time_shares import explained_share
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Finding
@@ -18,7 +19,7 @@ def examine(case: Case, *, server: str) -> Checkup:
     """All that is known to make a server slow, looked for in ``case``. ``server`` is where it is, without secrets."""
     known = catalog()
     seen, unchecked = detect(case, known.values())
-    findings = explain(seen, known)
+    findings = explain(without_harm(case, seen, known), known)
     snapshot = case.snapshot
     return Checkup(
         pgclinic=__version__,
