@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pgclinic.model.doubt import Doubt
 from pgclinic.model.record import Record
 
 
@@ -143,7 +144,7 @@ class TimeClaim(Record):
 class CostKind(str, Enum):
     """What a finding costs, in a unit that a person cares about."""
 
-    TIME_SHARE = "share of the time of active sessions"
+    TIME_SHARE = "share of the time of all statements"
     WAIT_S_PER_S = "seconds of waiting in each second"
     SPACE_BYTES = "bytes on disk"
     MEMORY_BYTES = "bytes of memory"
@@ -196,7 +197,8 @@ class Treatment(Record):
 class Proof(Record):
     """What an experiment on a treatment gave. ``run`` is the folder of its run; the ratio is treated / as it is.
 
-    Without a verdict ``reason`` says why there is none.
+    Without a verdict ``reason`` says why there is none. ``doubts`` are those of its blocks, such as other programs
+    that took the CPU.
     """
 
     treatment: int
@@ -210,13 +212,15 @@ class Proof(Record):
     reason: str | None = None
     mechanism: tuple[Fact, ...] = ()
     elsewhere: tuple[Fact, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
 
 class Finding(Record):
     """A pathology that was seen. ``key`` is the pathology and its subject; it is the same in the next checkup.
 
-    ``tables`` are the qualified names of those that it hurts. ``time_share`` is the part of the time of active sessions
-    that it accounts for, ``explained_by`` are keys of the findings that cause it.
+    ``tables`` are the qualified names of those that it hurts. ``time_share`` is the part of the time that it and what
+    it explains account for: of all statements where its cost is of that kind, else of active sessions; ``explained_by``
+    are keys of the findings that cause it. A cause has the severity of the worst finding that it explains.
     """
 
     key: str

@@ -17,6 +17,8 @@ from pgclinic.model.finding import Applies, Area, Fact, Role, Treatment, Unit
 MEMORY_RATIO = 2.0
 #: More for one operation is a question of the statement, and no setting for a server with many sessions.
 WORK_MEM_MAX = 1 << 30
+#: A block is copied to the page cache and back, and its rows are formed and read anew: 20 µs each way.
+BLOCK_MS = 0.04
 #: A statement that ran twice is no pattern.
 CALLS_MIN = 3
 #: Of the memory of the machine, as much may be promised to shared_buffers, vacuums and sessions.
@@ -60,6 +62,7 @@ def _detect(case: Case) -> Iterator[Seen]:
     if not spilled:
         return
     works = tuple(one.work for one in spilled)
+    fraction = _fraction(works)
     database = case.database
     facts: tuple[Fact, ...] = ()
     if database is not None and database.temporary_files:
@@ -69,7 +72,7 @@ def _detect(case: Case) -> Iterator[Seen]:
         )
     yield Seen(
         subject="work_mem",
-        severity=severity_of(case, works),
+        severity=severity_of(case, works, fraction),
         evidence=(
             setting_evidence(case, "work_mem", *facts),
             *(
@@ -82,10 +85,16 @@ def _detect(case: Case) -> Iterator[Seen]:
                 for one in spilled
             ),
         ),
-        cost=time_cost(case, works),
-        claim=time_claim(works),
+        cost=time_cost(case, works, fraction),
+        claim=time_claim(works, fraction),
         treatments=tuple(_treatments(case, spilled)),
     )
+
+
+def _fraction(works: Sequence[Work]) -> float:
+    """Of the time of these statements, what writing temporary blocks and reading them again takes."""
+    blocks, spent_ms = sum(one.temporary_written for one in works), sum(one.total_ms for one in works)
+    return min(1.0, blocks * BLOCK_MS / spent_ms) if spent_ms else 1.0
 
 
 def _spills(case: Case) -> Iterator[_Spill]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from pgclinic.model.checkup import Checkup, Unchecked
 from pgclinic.model.finding import Applies, Cost, CostKind, Fact, Finding, Health, Proof, Severity, Treatment, Unit
 from pgclinic.pg.conf import quoted
@@ -40,11 +42,19 @@ def headline(finding: Finding) -> str:
 
 def costs(finding: Finding) -> tuple[str, ...]:
     """What a finding costs now, in each unit that is known."""
-    found = [_with_basis(finding.cost)] if finding.cost is not None else []
-    share_said = finding.cost is not None and finding.cost.kind is CostKind.TIME_SHARE
-    if finding.time_share and not share_said:
+    cost = shown_cost(finding)
+    found = [_with_basis(cost)] if cost is not None else []
+    if finding.time_share and (cost is None or cost.kind is not CostKind.TIME_SHARE):
         found.append(f"{percent(finding.time_share)} of the time of active sessions")
     return tuple(found)
+
+
+def shown_cost(finding: Finding) -> Cost | None:
+    """Its cost, of which a share of the time is the one that the finding has everywhere."""
+    cost = finding.cost
+    if cost is None or cost.kind is not CostKind.TIME_SHARE or finding.time_share is None:
+        return cost
+    return replace(cost, value=finding.time_share)
 
 
 def _with_basis(cost: Cost) -> str:
