@@ -7,7 +7,7 @@ finding is halved until it causes none; a treatment for which no higher value th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from msgspec.structs import replace
@@ -24,12 +24,24 @@ _AMOUNT = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 _HALVINGS_MAX = 12
 
 
-def without_harm(case: Case, findings: Sequence[Finding], known: Mapping[str, Pathology]) -> tuple[Finding, ...]:
-    """The same findings; their treatments cause no finding that ``case`` does not have."""
+def without_harm(
+    case: Case,
+    findings: Sequence[Finding],
+    known: Mapping[str, Pathology],
+    read: Mapping[str, Set[str]] | None = None,
+) -> tuple[Finding, ...]:
+    """The same findings; their treatments cause no finding that ``case`` does not have.
+
+    ``read`` are the settings that each pathology's detector reads, see ``settings_read``. One that reads none of those
+    that change comes to the same conclusion whatever their values are.
+    """
     raising = {name for one in findings for treatment in one.treatments for name in raised_by(case, treatment)}
     if not raising:
         return tuple(findings)
-    readers = _readers(case, known, raising)
+    read = settings_read(case, known) if read is None else read
+    readers = {
+        name: one for name, one in known.items() if read.get(name, raising) & raising or "role_settings" in one.needs
+    }
     return tuple(_checked(case, one, findings, readers) for one in findings)
 
 
@@ -166,21 +178,13 @@ class _Watched(dict[str, SettingState]):
         return super().values()
 
 
-def _readers(case: Case, known: Mapping[str, Pathology], names: set[str]) -> dict[str, Pathology]:
-    """The pathologies whose detectors read one of these settings, in the case as it is.
-
-    One that does not comes to the same conclusion whatever their values are.
-    """
+def settings_read(case: Case, known: Mapping[str, Pathology]) -> dict[str, frozenset[str]]:
+    """The names of the settings that each detector reads in this case."""
     watched, copy = _Watched(case.settings), Case(case.snapshot, host=case.host, log=case.log)
     copy.__dict__["settings"] = watched
-    found: dict[str, Pathology] = {}
+    found: dict[str, frozenset[str]] = {}
     for name, pathology in known.items():
         watched.read.clear()
         detect(copy, (pathology,))
-        if watched.read & names or _reads_roles(pathology):
-            found[name] = pathology
+        found[name] = frozenset(watched.read)
     return found
-
-
-def _reads_roles(pathology: Pathology) -> bool:
-    return "role_settings" in pathology.needs

@@ -7,10 +7,23 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from pgclinic.model.checkup import Checkup, Unchecked
-from pgclinic.model.finding import Applies, Cost, CostKind, Fact, Finding, Health, Proof, Severity, Treatment, Unit
+from pgclinic.model.finding import (
+    Applies,
+    Cost,
+    CostKind,
+    Fact,
+    Finding,
+    Health,
+    Proof,
+    Role,
+    Severity,
+    Treatment,
+    Unit,
+)
 from pgclinic.pg.conf import quoted
 from pgclinic.report.quantities import range_words, ratio_words
 from pgclinic.report.snapshot_text import part_words, problem_words
+from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.facts import cost_words, fact_words, plain
 from pgclinic.report.words.figures import count, percent, times
 
@@ -67,7 +80,9 @@ def explained_words(checkup: Checkup) -> str | None:
     if not checkup.active_sessions or checkup.explained_share is None:
         return None
     whole = f"the time of {_sessions(checkup.active_sessions)}"
-    claiming = sum(one.claim is not None and bool(one.time_share) for one in checkup.findings)
+    claiming = sum(
+        one.role is Role.CAUSE and one.claim is not None and bool(one.time_share) for one in checkup.findings
+    )
     if not claiming:
         return f"no finding accounts for {whole}"
     verb = "is explained by"
@@ -110,6 +125,9 @@ def proof_words(finding: Finding, proof: Proof) -> str:
     for label, facts in (("counters", proof.mechanism), ("elsewhere", proof.elsewhere)):
         if facts:
             words += f"; {label}: {', '.join(_compared(one) for one in facts)}"
+    for doubt in proof.doubts:
+        doubted = doubt_words(doubt)
+        words += f"; doubt: {doubted.label}: {doubted.text}"
     return words
 
 
