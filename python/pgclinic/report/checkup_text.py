@@ -310,7 +310,7 @@ def _unexplained(screen: _Screen, checkup: Checkup, places: CheckupPlaces) -> No
         return
     for label, line in unexplained_lines(checkup.unexplained):
         screen.row(label, _shortened(line))
-    screen.raw("go on", "pgclinic bench --observe DSN", "pgclinic assay DSN")
+    screen.raw("go on", "pgclinic assay DSN", "pgclinic bench --observe DSN")
 
 
 def _twin(screen: _Screen, checkup: Checkup) -> None:
