@@ -11,7 +11,8 @@ from fixtures.changed_snapshot import client, healthy_snapshot, with_major, with
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.detect import detect
-from pgclinic.model.finding import Finding, Severity
+from pgclinic.checkup.examine import examine
+from pgclinic.model.finding import Finding, Health, Severity
 from pgclinic.model.host import HostFilesystem, HostProcess, HostState
 from pgclinic.model.snapshot import SessionState, SlotState, Snapshot, StandbyState
 from pgclinic.model.snapshot_counters import Counters, StatementsInfo, WalCounters
@@ -248,6 +249,44 @@ def test_commits_wait_for_a_synchronous_standby() -> None:
 )
 def test_who_is_killed_for_memory(changes: dict[str, Any], expected: list[Severity]) -> None:
     assert severities("overcommit-risk", healthy_snapshot(), host(**changes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("committed", "advised"), [(None, False), (8 * GB, True), (13 * GB, True), (14 * GB, False), (30 * GB, False)]
+)
+def test_strict_accounting_is_advised_where_what_is_promised_fits(committed: int | None, advised: bool) -> None:
+    (finding,) = seen("overcommit-risk", healthy_snapshot(), host(oom_kills=3, committed_bytes=committed))
+    assert any("vm.overcommit_memory=2" in one.title for one in finding.treatments) is advised
+    assert any("protect the postmaster" in one.title for one in finding.treatments)
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"), [(0.005, Severity.NOTICE), (0.9, Severity.WARNING), (None, Severity.WARNING)]
+)
+def test_processors_that_other_programs_use_make_no_server_sick(used: float | None, expected: Severity) -> None:
+    busy = host(cpu_idle_share=0.0, pressure={"cpu": 0.9}, server_cpu_share=used)
+    assert severities("cpu-saturated", healthy_snapshot(), busy) == [expected]
+    health = examine(Case(healthy_snapshot(), host=busy), server="").health
+    assert health in ((Health.OK, Health.WATCH) if expected is Severity.NOTICE else (Health.SICK,))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "found"),
+    [("btrfs", (), False), ("btrfs", ("rw", "nodatacow"), True), ("zfs", ("rw",), False), ("ext4", (), True)],
+)
+def test_torn_pages_are_possible_where_blocks_are_overwritten_in_place(
+    kind: str, options: tuple[str, ...], found: bool
+) -> None:
+    disk = HostFilesystem(
+        holds="data", path="/", kind=kind, bytes=1000 * GB, bytes_free=500 * GB, inodes_free=None, options=options
+    )
+    off = replace(
+        healthy_snapshot(),
+        settings=tuple(
+            replace(one, value="off") if one.name == "full_page_writes" else one for one in healthy_snapshot().settings
+        ),
+    )
+    assert bool(seen("full-page-writes-off", off, host(filesystems=(disk,)))) is found
 
 
 @pytest.mark.parametrize(

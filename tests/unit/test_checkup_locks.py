@@ -206,6 +206,12 @@ def test_before_16_lookups_alone_show_an_overflow() -> None:
     overflowed = (SubtransactionCount(pid=9, subtransactions=64, overflowed=True),)
     assert only(name, with_slru("subtransaction", 20_000, subtransactions=overflowed)).subject == "session 9"
     assert found(name, with_slru("subtransaction", 5_000, subtransactions=overflowed)) == ()
+    # Below ten lookups a transaction it takes the session that has overflowed.
+    few = with_slru("subtransaction", 20_000, transactions=5_000)
+    assert found(name, few) == ()
+    assert only(name, replace(few, subtransactions=overflowed)).subject == "session 9"
+    none = with_slru("subtransaction", 20_000, transactions=40_000, subtransactions=overflowed)
+    assert found(name, none) == ()
 
 
 def test_waits_for_multixacts_are_enough() -> None:
@@ -239,6 +245,19 @@ def test_misses_are_a_rate_and_a_share() -> None:
     assert set(finding.treatments[0].settings) == {"transaction_buffers"}
     earlier = only("slru-misses", with_major(of(20_000, 11_000), 16))
     assert earlier.treatments[0].applies is Applies.APPLICATION
+
+
+def test_lookups_of_one_session_with_many_savepoints_need_no_larger_cache() -> None:
+    server = healthy_snapshot().server
+    seen = with_slru("subtransaction", hits=20_000, reads=2_000_000, transactions=1_000)
+    (counted,) = seen.counters.slru
+    counters = replace(seen.counters, slru=(replace(counted, reset_epoch_s=server.clock_epoch_s - 100),))
+    alone = replace(seen, counters=counters)
+    assert only("slru-misses", alone).treatments[-1].applies is Applies.RESTART
+    overflowed = (SubtransactionCount(pid=9, subtransactions=64, overflowed=True),)
+    finding = only("slru-misses", replace(alone, subtransactions=overflowed))
+    assert finding.treatments[0].sql == ("select pg_terminate_backend(9)",)
+    assert not [one for one in finding.treatments if one.settings or "upgrade" in one.title]
 
 
 def with_database(seconds: float, **changes: object) -> Snapshot:

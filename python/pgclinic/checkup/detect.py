@@ -8,7 +8,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.time_shares import time_share
 from pgclinic.model.checkup import Unchecked
-from pgclinic.model.finding import Finding
+from pgclinic.model.finding import CostKind, Finding
 
 #: A server with ten thousand ill tables is told of the worst ones; the rest is counted.
 SEEN_MAX = 20
@@ -56,6 +56,13 @@ def _missing(case: Case, part: str) -> str | None:
     return f"{part}: {gap.problem}" if gap is not None else None
 
 
+def _time_share(case: Case, seen: Seen) -> float | None:
+    """One figure for one cost: what the counters of statements say, where the cost is theirs; else by samples."""
+    if seen.cost is not None and seen.cost.kind is CostKind.TIME_SHARE:
+        return seen.cost.value
+    return time_share(case, seen.claim) if seen.claim is not None else None
+
+
 def _finding(case: Case, pathology: Pathology, seen: Seen) -> Finding:
     return Finding(
         key=f"{pathology.name}:{seen.subject}",
@@ -71,7 +78,7 @@ def _finding(case: Case, pathology: Pathology, seen: Seen) -> Finding:
         tables=seen.tables,
         cost=seen.cost,
         claim=seen.claim,
-        time_share=time_share(case, seen.claim) if seen.claim is not None else None,
+        time_share=_time_share(case, seen),
         treatments=seen.treatments,
         references=pathology.references,
         no_proof=pathology.no_proof,

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pgclinic import __version__
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.detect import detect
-from pgclinic.checkup.explain import explain, health_of
+from pgclinic.checkup.explain import claims_of_causes, explain, health_of
+from pgclinic.checkup.harmless import settings_read, without_harm
 from pgclinic.checkup.time_shares import explained_share
+from pgclinic.checkup.unexplained import unexplained
 from pgclinic.model.checkup import Checkup
-from pgclinic.model.finding import Finding
 
 
 def examine(case: Case, *, server: str) -> Checkup:
     """All that is known to make a server slow, looked for in ``case``. ``server`` is where it is, without secrets."""
     known = catalog()
     seen, unchecked = detect(case, known.values())
-    findings = explain(seen, known)
+    read = settings_read(case, known)
+    findings = explain(without_harm(case, seen, known, read), known, case)
+    claims = claims_of_causes(findings)
     snapshot = case.snapshot
     return Checkup(
         pgclinic=__version__,
@@ -33,12 +34,8 @@ def examine(case: Case, *, server: str) -> Checkup:
         pathologies=len(known) - len(unchecked),
         findings=findings,
         active_sessions=case.active_sessions,
-        explained_share=_explained(case, findings),
+        explained_share=explained_share(case, claims),
         gaps=snapshot.gaps,
         unchecked=unchecked,
+        unexplained=unexplained(case, claims, frozenset().union(*read.values())),
     )
-
-
-def _explained(case: Case, findings: Sequence[Finding]) -> float | None:
-    claims = [one.claim for one in findings if one.claim is not None]
-    return explained_share(case, claims)

@@ -6,17 +6,22 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology
-from pgclinic.model.finding import Finding, Health, Severity
+from pgclinic.checkup.time_shares import explained_share
+from pgclinic.model.finding import Finding, Health, Role, Severity, TimeClaim
 
 _HEALTH = {Severity.NOTICE: Health.WATCH, Severity.WARNING: Health.SICK, Severity.CRITICAL: Health.CRITICAL}
 
 
-def explain(findings: Sequence[Finding], known: Mapping[str, Pathology]) -> tuple[Finding, ...]:
+def explain(
+    findings: Sequence[Finding], known: Mapping[str, Pathology], case: Case | None = None
+) -> tuple[Finding, ...]:
     """The same findings, each with the keys of those that cause it, in the order in which they are shown.
 
-    A finding explains another if its pathology says so and both are of the same table, or one of them is of the whole
-    server. Of two that would explain each other the one that comes first in rank is the cause.
+    A finding explains another if its pathology says so and both are of the same statement, where both name any, else
+    of the same table, or one of them is of the whole server. Of two that would explain each other the one that comes
+    first in rank is the cause. A cause takes on the severity of what it explains, and with a ``case`` also the time.
     """
     ranked = sorted(findings, key=_rank)
     causes: dict[str, tuple[str, ...]] = {}
@@ -31,7 +36,30 @@ def explain(findings: Sequence[Finding], known: Mapping[str, Pathology]) -> tupl
         ]
         causes[one.key] = tuple(found)
     named = [replace(one, explained_by=causes[one.key]) for one in ranked]
-    return tuple(sorted(named, key=lambda one: (bool(one.explained_by), _rank(one))))
+    taken = [_with_explained(one, named, causes, case) for one in named]
+    return tuple(sorted(taken, key=lambda one: (bool(one.explained_by), _rank(one))))
+
+
+def _with_explained(
+    cause: Finding, findings: Sequence[Finding], causes: Mapping[str, tuple[str, ...]], case: Case | None
+) -> Finding:
+    """A cause as severe as the worst that it explains, with the time of all of it; else that would fold away."""
+    explained = [one for one in findings if one.key != cause.key and _leads_to(cause.key, one.key, causes)]
+    if not explained:
+        return cause
+    severity = max((cause.severity, *(one.severity for one in explained)), key=lambda one: one.rank)
+    claims = [one.claim for one in (cause, *explained) if one.claim is not None]
+    sampled = explained_share(case, claims) if case is not None and claims else None
+    shares = [one.time_share for one in (cause, *explained)] + [sampled]
+    share = max((one for one in shares if one is not None), default=None)
+    return replace(cause, severity=severity, time_share=share)
+
+
+def claims_of_causes(findings: Sequence[Finding]) -> tuple[TimeClaim, ...]:
+    """Those of causes and of what they explain. A symptom alone says where time goes, and not why."""
+    return tuple(
+        one.claim for one in findings if one.claim is not None and (one.role is Role.CAUSE or bool(one.explained_by))
+    )
 
 
 def health_of(findings: Sequence[Finding]) -> Health:
@@ -45,7 +73,17 @@ def _rank(one: Finding) -> tuple[int, float, int, str]:
 
 
 def _touch(cause: Finding, symptom: Finding) -> bool:
+    """Statements that both name decide: two statements of one table have nothing to do with each other."""
+    ours, theirs = _statements(cause), _statements(symptom)
+    if ours and theirs:
+        return bool(ours & theirs)
     return not cause.tables or not symptom.tables or bool(set(cause.tables) & set(symptom.tables))
+
+
+def _statements(one: Finding) -> frozenset[int]:
+    """Query ids of its evidence and of the time that it claims."""
+    named = {evidence.query_id for evidence in one.evidence if evidence.query_id is not None}
+    return frozenset(named | set(one.claim.query_ids if one.claim is not None else ()))
 
 
 def _leads_to(start: str, end: str, causes: Mapping[str, tuple[str, ...]]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pgclinic.checkup.case import Case
+from pgclinic.checkup.case import Case, number_of
 
 _MB = 1 << 20
 _GB = 1 << 30
@@ -16,6 +16,19 @@ def memory_limit(case: Case) -> int | None:
         return None
     group = case.host.group_memory_bytes
     return min(case.host.memory_bytes, group) if group else case.host.memory_bytes
+
+
+def vacuum_bytes(case: Case) -> float:
+    """What automatic vacuums may use at a time."""
+    own = case.number("autovacuum_work_mem") or -1.0
+    each = own if own > 0 else case.number("maintenance_work_mem") or 0.0
+    return each * (case.number("autovacuum_max_workers") or 0.0)
+
+
+def size_of(text: str, unit: str) -> float:
+    """Bytes of a size as people write it, 8MB; without a unit of its own it is in ``unit``."""
+    digits = text.strip().rstrip("BkMGT ")
+    return number_of(digits, text.strip()[len(digits) :].strip() or unit) or 0.0
 
 
 def size_text(size: float) -> str:

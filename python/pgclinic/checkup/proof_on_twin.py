@@ -154,6 +154,7 @@ def _proof(proving: ProvingTwin, asked: Asked, comparison: Comparison, experimen
         on=proving.words,
         run=str(experiment.folder.path),
         reason=_why_invalid(comparison) if invalid else None,
+        doubts=comparison.doubts,
         mechanism=tuple(_work_facts(comparison.activity)),
         elsewhere=(*_slower(comparison.activity), *_more_work(comparison.activity)),
         plans=plans,

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment
 from pgclinic.model.snapshot import RoleSetting
 from pgclinic.pg.identifiers import identifier, literal
+
+_SET = re.compile(r"alter role (\"(?:[^\"]|\"\")+\"|[^\s\"]+) set ([\w.]+) to '([^']*)'", re.IGNORECASE)
+
+
+def role_setting_of(treatment: Treatment) -> RoleSetting | None:
+    """The setting that a treatment gives to new sessions of one role, if that is all it does."""
+    found = _SET.fullmatch(treatment.sql[0]) if len(treatment.sql) == 1 and not treatment.settings else None
+    if found is None:
+        return None
+    role = found[1][1:-1].replace('""', '"') if found[1].startswith('"') else found[1]
+    return RoleSetting(database=None, role=role, name=found[2], value=found[3])
 
 
 def role_setting_owner(one: RoleSetting) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.transactions import ended_transactions
+from pgclinic.model.finding import Applies, Treatment
 from pgclinic.model.snapshot_counters import Counters, SlruCounters
 
 #: The name of each cache until 16, by that since 17.
@@ -21,6 +22,12 @@ _EARLIER_NAMES = {
 CACHES = tuple(_EARLIER_NAMES)
 _LATER_NAMES = {earlier: later for later, earlier in _EARLIER_NAMES.items()}
 SETTINGS_SINCE = 17
+AVOID_SUBTRANSACTIONS = Treatment(
+    title="use fewer than 64 savepoints, or PL/pgSQL blocks with EXCEPTION, in one transaction",
+    applies=Applies.APPLICATION,
+    risk="an error takes back more of the transaction",
+    prevents=True,
+)
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,19 @@ def time_share(case: Case, claim: TimeClaim) -> float | None:
 
 def explained_share(case: Case, claims: Iterable[TimeClaim]) -> float | None:
     """Of several claims together; None when no active session was sampled."""
+    rows = unclaimed(case, claims)
+    whole, left = sum(weight for _, weight, _ in rows), sum(rest for _, _, rest in rows)
+    return (whole - left) / whole if whole else None
+
+
+def unclaimed(case: Case, claims: Iterable[TimeClaim]) -> list[tuple[Row, float, float]]:
+    """Every sampled row of active sessions, how many sessions it stands for, and the part of them that no claim has."""
     asked = tuple(claims)
-    whole = explained = 0.0
-    for row in case.active_rows:
-        weight = row.get("backends", 1)
-        if not isinstance(weight, int | float):
-            continue
-        whole += weight
-        explained += weight * max((one.fraction for one in asked if _fits(row, one)), default=0.0)
-    return explained / whole if whole else None
+    return [
+        (row, float(weight), weight * (1.0 - max((one.fraction for one in asked if _fits(row, one)), default=0.0)))
+        for row in case.active_rows
+        if isinstance(weight := row.get("backends", 1), int | float)
+    ]
 
 
 def _fits(row: Row, claim: TimeClaim) -> bool:

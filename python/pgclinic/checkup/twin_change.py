@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from pgclinic.checkup.case import Case
+from pgclinic.checkup.role_settings import role_setting_of
 from pgclinic.model.finding import Applies, Finding, Treatment
 from pgclinic.whatif.twin_change import TwinChange
 
@@ -24,7 +26,9 @@ _OF_SCHEMA = re.compile(
 def twin_changes(case: Case, finding: Finding) -> tuple[TwinChange, ...]:
     """The treatments that a twin can judge, what cures before what prevents. Indexes that go, go together."""
     found = [_change(case, number, treatment) for number, treatment in enumerate(finding.treatments)]
-    changes = sorted((one for one in found if one is not None), key=lambda one: (one.prevents, one.treatment))
+    changes = _different(
+        sorted((one for one in found if one is not None), key=lambda one: (one.prevents, one.treatment))
+    )
     drops = [one for one in changes if one.only_drops_indexes]
     if len(drops) < 2:
         return tuple(changes)
@@ -36,22 +40,35 @@ def twin_changes(case: Case, finding: Finding) -> tuple[TwinChange, ...]:
     return (together, *(one for one in changes if one not in drops))
 
 
+def _different(changes: Sequence[TwinChange]) -> list[TwinChange]:
+    """One of those that do the same to a twin, as a setting of a role and of the server do."""
+    kept: list[TwinChange] = []
+    for change in changes:
+        if not any((one.settings, one.statements) == (change.settings, change.statements) for one in kept):
+            kept.append(change)
+    return kept
+
+
 def _change(case: Case, number: int, treatment: Treatment) -> TwinChange | None:
     if treatment.applies in (Applies.APPLICATION, Applies.MACHINE):
         return None
     if not treatment.settings and not treatment.sql:
         return None
-    if not all(_OF_SCHEMA.match(one) for one in treatment.sql):
+    # A twin has one role, whose sessions are those of all.
+    role = role_setting_of(treatment)
+    settings = dict(treatment.settings) if role is None else {role.name: role.value}
+    statements = treatment.sql if role is None else ()
+    if not all(_OF_SCHEMA.match(one) for one in statements):
         return None
-    if not set(treatment.settings) - _NO_EFFECT and all(_ALREADY.match(one) for one in treatment.sql):
+    if not set(settings) - _NO_EFFECT and all(_ALREADY.match(one) for one in statements):
         return None
-    if any(name not in case.settings for name in treatment.settings):
+    if any(name not in case.settings for name in settings):
         return None
     return TwinChange(
         treatment=number,
         title=treatment.title,
-        settings=dict(treatment.settings),
-        before={name: case.shown(name) for name in treatment.settings},
-        statements=tuple(one.rstrip().rstrip(";") for one in treatment.sql),
+        settings=settings,
+        before={name: case.shown(name) for name in settings},
+        statements=tuple(one.rstrip().rstrip(";") for one in statements),
         prevents=treatment.prevents,
     )

@@ -88,18 +88,18 @@ def sessions_busy_with(case: Case, query_ids: Iterable[int]) -> float:
     return sum(case.statement_ms.get(one, 0.0) for one in set(query_ids)) / 1_000 / elapsed_s
 
 
-def severity_of(case: Case, works: Iterable[Work]) -> Severity:
-    """A warning if these statements take time that somebody could miss now."""
+def severity_of(case: Case, works: Iterable[Work], fraction: float = 1.0) -> Severity:
+    """A warning if these statements, or this part of their time, take time that somebody could miss now."""
     query_ids = {one.query_id for one in works}
-    share = sum(case.statement_share(one) for one in query_ids)
-    is_costly = share >= COSTLY_SHARE and sessions_busy_with(case, query_ids) >= COSTLY_SESSIONS
+    share = fraction * sum(case.statement_share(one) for one in query_ids)
+    is_costly = share >= COSTLY_SHARE and fraction * sessions_busy_with(case, query_ids) >= COSTLY_SESSIONS
     return Severity.WARNING if is_costly else Severity.NOTICE
 
 
-def time_cost(case: Case, works: Iterable[Work]) -> Cost | None:
-    """The share of the time of all statements that these take."""
+def time_cost(case: Case, works: Iterable[Work], fraction: float = 1.0) -> Cost | None:
+    """The share of the time of all statements that these, or this part of their time, take."""
     query_ids = {one.query_id for one in works}
-    share = sum(case.statement_share(one) for one in query_ids)
+    share = fraction * sum(case.statement_share(one) for one in query_ids)
     if not share:
         return None
     spent_ms = sum(case.statement_ms.get(one, 0.0) for one in query_ids)
@@ -108,6 +108,7 @@ def time_cost(case: Case, works: Iterable[Work]) -> Cost | None:
         value=share,
         basis=(
             Fact(name="time of these statements", value=spent_ms, unit=Unit.MILLISECONDS),
+            *((Fact(name="of that for this", value=fraction, unit=Unit.SHARE),) if fraction < 1.0 else ()),
             Fact(name="time of all statements", value=sum(case.statement_ms.values()), unit=Unit.MILLISECONDS),
         ),
     )

@@ -15,13 +15,43 @@ class Unchecked(Record):
     reason: str
 
 
+class ShareOf(Record):
+    """Part of the time of active sessions, 0 to 1, in a wait (TYPE:EVENT), or in a statement with its text."""
+
+    name: str
+    share: float
+    query_id: int | None = None
+
+
+class SettingDiffers(Record):
+    """A setting that has not its default."""
+
+    name: str
+    value: str
+    default: str
+
+
+class Unexplained(Record):
+    """What no finding accounts for, ``share`` of the time of active sessions: where it goes, the largest first.
+
+    ``waits`` has CPU for sessions that wait for nothing. ``settings`` are those that can change how fast a server is,
+    differ from their defaults, and were read by no detector.
+    """
+
+    share: float
+    waits: tuple[ShareOf, ...] = ()
+    statements: tuple[ShareOf, ...] = ()
+    settings: tuple[SettingDiffers, ...] = ()
+
+
 class Checkup(Record):
     """``explained_share`` of ``active_sessions`` (their number on average) is accounted for by the findings.
 
     Findings are in the order in which they are shown: causes by severity, then by the time they account for; what
     others explain comes after them. ``pathologies`` is how many were looked for. ``fidelity`` is how alike the twin is
     that proofs were made on. ``cure`` is the set of all treatments that cured, ``not_reached`` the keys of the findings
-    whose proof by blocks the budget (``budget_s``) left no time for.
+    whose proof by blocks the budget (``budget_s``) left no time for. ``unexplained`` is None where no session was seen
+    working, or next to nothing is left.
     """
 
     pgclinic: str
@@ -43,6 +73,7 @@ class Checkup(Record):
     cure: Cure | None = None
     budget_s: float | None = None
     not_reached: tuple[str, ...] = ()
+    unexplained: Unexplained | None = None
     format: int = 1
 
     @property

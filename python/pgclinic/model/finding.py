@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pgclinic.model.doubt import Doubt
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.record import Record
 
@@ -144,7 +145,7 @@ class TimeClaim(Record):
 class CostKind(str, Enum):
     """What a finding costs, in a unit that a person cares about."""
 
-    TIME_SHARE = "share of the time of active sessions"
+    TIME_SHARE = "share of the time of all statements"
     WAIT_S_PER_S = "seconds of waiting in each second"
     SPACE_BYTES = "bytes on disk"
     MEMORY_BYTES = "bytes of memory"
@@ -204,6 +205,7 @@ class Proof(Record):
     ``outside_share`` is the part of the original's statement time that the twin does not reproduce, which ``low`` and
     ``high`` allow for. ``tps_ratio`` is that of ``sessions`` closed-loop sessions on the twin, None where commits per
     statement are not those of the original.
+    ``doubts`` are those of its blocks, such as other programs that took the CPU.
     """
 
     treatment: int
@@ -222,6 +224,7 @@ class Proof(Record):
     outside_share: float | None = None
     tps_ratio: float | None = None
     sessions: int | None = None
+    doubts: tuple[Doubt, ...] = ()
 
 
 class CureStep(Record):
@@ -241,8 +244,9 @@ class Cure(Record):
 class Finding(Record):
     """A pathology that was seen. ``key`` is the pathology and its subject; it is the same in the next checkup.
 
-    ``tables`` are the qualified names of those that it hurts. ``time_share`` is the part of the time of active sessions
-    that it accounts for, ``explained_by`` are keys of the findings that cause it.
+    ``tables`` are the qualified names of those that it hurts. ``time_share`` is the part of the time that it and what
+    it explains account for: of all statements where its cost is of that kind, else of active sessions; ``explained_by``
+    are keys of the findings that cause it. A cause has the severity of the worst finding that it explains.
     """
 
     key: str

@@ -61,7 +61,7 @@ class Level(Record):
     """One SELECT, UPDATE or DELETE, without those inside it. ``sources`` counts everything its FROM joins.
 
     ``ordered_by`` are the plain columns of ORDER BY; ``aggregates`` is whether rows are put together before they are
-    returned.
+    returned, ``only_counts`` whether the number of rows, count(*) or that of a constant, is all that is returned.
     """
 
     mentions: tuple[Mention, ...]
@@ -73,6 +73,7 @@ class Level(Record):
     has_limit: bool
     has_offset: bool
     has_conditions: bool
+    only_counts: bool = False
 
 
 class StatementShape(Record):
@@ -165,6 +166,7 @@ def _level(node: Any, named: set[str]) -> Level:
         has_limit=getattr(node, "limitCount", None) is not None,
         has_offset=getattr(node, "limitOffset", None) is not None,
         has_conditions=bool(known),
+        only_counts=_only_counts(node),
     )
 
 
@@ -210,6 +212,21 @@ def _aggregates(node: Any) -> bool:
         isinstance(one, ast.FuncCall) and not one.over and str((one.funcname or ())[-1].sval) in _AGGREGATES
         for target in getattr(node, "targetList", None) or ()
         for one in _outside_of_queries(target)
+    )
+
+
+def _only_counts(node: Any) -> bool:
+    targets: list[Any] = [one.val for one in getattr(node, "targetList", None) or () if isinstance(one, ast.ResTarget)]
+    if len(targets) != 1 or not isinstance(targets[0], ast.FuncCall) or getattr(node, "groupClause", None):
+        return False
+    (call,) = targets
+    named: tuple[Any, ...] = tuple(call.funcname or ())
+    constant = all(isinstance(one, ast.A_Const | ast.ParamRef) for one in call.args or ())
+    return (
+        bool(named)
+        and named[-1].sval == "count"
+        and constant
+        and not (call.agg_distinct or call.agg_filter or call.over)
     )
 
 

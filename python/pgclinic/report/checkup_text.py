@@ -15,6 +15,16 @@ from pgclinic.report.checkup_graph import all_explained, numbers
 from pgclinic.report.colour import rendered
 from pgclinic.report.snapshot_text import gap_lines
 from pgclinic.report.twin_text import twin_line
+from pgclinic.report.words.checkup_lines import (
+    bar,
+    first_line,
+    one_sentence,
+    proof_lines,
+    risk_words,
+    seen_line,
+    short_costs,
+    unexplained_lines,
+)
 from pgclinic.report.words.facts import evidence_words, time_words
 from pgclinic.report.words.figures import count
 from pgclinic.report.words.findings import (
@@ -38,7 +48,7 @@ _STYLES = {
     Health.CRITICAL: "bold red",
 }
 _SEVERITIES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.NOTICE: "bold blue"}
-_LABEL_WIDTH = 11
+_LABEL_WIDTH = 12
 #: More of them fill a screen that should be read; the report has all.
 _EVIDENCE_SHOWN = 4
 _ALIKE_SHOWN = 5
@@ -76,6 +86,7 @@ def checkup_text(
         for group in brief:
             _notice(screen, checkup, group)
     screen.line()
+    _unexplained(screen, checkup, places)
     _twin(screen, checkup)
     _looked_for(screen, checkup, full=full)
     _places(screen, checkup, places, hidden=bool(brief))
@@ -107,6 +118,13 @@ class _Screen:
         space = max(20, self._width - len(indent))
         return textwrap.wrap(content, space, break_long_words=False, break_on_hyphens=False) or [""]
 
+    def wrapped(self, *contents: str) -> None:
+        """In one line where they fit, else each in lines of its own."""
+        together = " · ".join(contents)
+        for content in (together,) if len(together) <= self._width else contents:
+            for line in self._wrapped(content, ""):
+                self.line(line)
+
     def row(self, label: str, content: str) -> None:
         """A label and its content, wrapped."""
         self.raw(label, *self._wrapped(content, " " * (2 + _LABEL_WIDTH)))
@@ -129,10 +147,14 @@ def _verdict(screen: _Screen, checkup: Checkup) -> None:
         f"PostgreSQL {checkup.version} · {checkup.database} at {checkup.server} · "
         f"{count(checkup.statements, 'statement')} · {time_words(checkup.took_s)}"
     )
-    screen.head(HEALTH_WORDS[checkup.health], _STYLES[checkup.health], severity_counts(checkup.findings), about)
+    screen.head(HEALTH_WORDS[checkup.health], _STYLES[checkup.health], first_line(checkup))
+    if checkup.findings:
+        screen.wrapped(severity_counts(checkup.findings), about)
+    else:
+        screen.wrapped(about)
     explained = explained_words(checkup)
     if explained is not None:
-        screen.line(explained)
+        screen.wrapped(explained)
 
 
 def _groups(checkup: Checkup) -> Iterator[tuple[Finding, ...]]:
@@ -156,7 +178,11 @@ def _finding(screen: _Screen, checkup: Checkup, group: Sequence[Finding], *, ful
     one, *alike = group
     numbered = numbers(checkup)
     word = one.severity.value.upper()
-    screen.head(word, _SEVERITIES[one.severity], f"{numbered[one.key]}  {headline(one)}")
+    tables = f" ({one.tables[0]})" if one.tables and one.tables[0] not in headline(one) else ""
+    screen.head(word, _SEVERITIES[one.severity], f"{numbered[one.key]}  {headline(one)}{tables}")
+    if not full:
+        _brief(screen, checkup, one, alike)
+        return
     screen.row("finding", f"{one.pathology}, {one.confidence.value}")
     _evidence(screen, one, full=full)
     screen.row("why", one.mechanism)
@@ -166,9 +192,47 @@ def _finding(screen: _Screen, checkup: Checkup, group: Sequence[Finding], *, ful
     _alike(screen, alike, checkup, full=full)
     _treatments(screen, one)
     screen.rows("proof", [proof_words(one, proof) for proof in one.proofs])
-    proving = any(other.proofs for other in checkup.findings)
-    if not one.proofs and one.no_proof is not None and (full or proving):
+    if not one.proofs and one.no_proof is not None:
         screen.row("proof", f"none: {one.no_proof}")
+
+
+def _brief(screen: _Screen, checkup: Checkup, one: Finding, alike: Sequence[Finding]) -> None:
+    """A finding on the first screen: cost, one sentence why, the first cure with its SQL, and its proof."""
+    cost = short_costs(one)
+    if cost:
+        screen.row("costs", (f"{bar(one.time_share)}  " if one.time_share else "") + "; ".join(cost))
+    seen = seen_line(one)
+    if seen is not None:
+        screen.row("seen", _shortened(seen))
+    screen.row("why", one_sentence(one.mechanism))
+    explained = all_explained(checkup, one)
+    if explained:
+        numbered = numbers(checkup)
+        shown = [f"{numbered[symptom.key]} {symptom.pathology}" for symptom in explained[:_ALIKE_SHOWN]]
+        more = [f"{len(explained) - _ALIKE_SHOWN} more"] if len(explained) > _ALIKE_SHOWN else []
+        screen.row("explains", ", ".join(shown + more))
+    _alike(screen, alike, checkup, full=False)
+    _first_treatment(screen, one)
+    screen.rows("proof", [line for proof in one.proofs for line in proof_lines(one, proof)])
+    proving = any(other.proofs for other in checkup.findings)
+    if not one.proofs and one.no_proof is not None and proving:
+        screen.row("proof", f"none: {one.no_proof}")
+
+
+def _first_treatment(screen: _Screen, one: Finding) -> None:
+    """The first that cures, as SQL with its lock and its risk; the others by their titles."""
+    first = next((each for each in one.treatments if not each.prevents), next(iter(one.treatments), None))
+    if first is None:
+        return
+    lines = [line for text in treatment_lines(first) for line in text.splitlines()]
+    screen.row("prevent" if first.prevents else "treat", " ".join(first.title.split()))
+    if lines:
+        screen.raw("", *lines)
+    if risk_words(first):
+        screen.row("", risk_words(first))
+    for each in one.treatments:
+        if each is not first:
+            screen.row("prevent" if each.prevents else "or", " ".join(each.title.split()))
 
 
 def _evidence(screen: _Screen, one: Finding, *, full: bool) -> None:
@@ -246,6 +310,15 @@ def _looked_for(screen: _Screen, checkup: Checkup, *, full: bool) -> None:
     gaps = [gap for gap in checkup.gaps if not gap.problem.startswith("PostgreSQL ")]
     if gaps:
         screen.raw("not read", *gap_lines(gaps))
+
+
+def _unexplained(screen: _Screen, checkup: Checkup, places: CheckupPlaces) -> None:
+    """What is left, and the commands that go on from there."""
+    if checkup.unexplained is None:
+        return
+    for label, line in unexplained_lines(checkup.unexplained):
+        screen.row(label, _shortened(line))
+    screen.raw("go on", "pgclinic assay DSN", "pgclinic bench --observe DSN")
 
 
 def _twin(screen: _Screen, checkup: Checkup) -> None:

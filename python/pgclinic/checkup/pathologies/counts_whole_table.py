@@ -50,7 +50,7 @@ def _counts_all(access: Access) -> bool:
     shape = access.work.shape
     if shape is None or shape.verb != "select" or len(shape.levels) != 1 or access.level.sources != 1:
         return False
-    return access.level.aggregates and not access.level.has_conditions and access.work.rows <= access.work.calls
+    return access.level.only_counts and not access.level.has_conditions and access.work.rows <= access.work.calls
 
 
 PATHOLOGY = Pathology(

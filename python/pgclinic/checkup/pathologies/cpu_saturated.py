@@ -32,7 +32,8 @@ def _detect(case: Case) -> Iterator[Seen]:
     by_others = server is not None and server < SERVER_SHARE * busy
     yield Seen(
         subject="processors",
-        severity=Severity.WARNING,
+        # What others use is none of the server's illnesses, and may end with the next minute.
+        severity=Severity.NOTICE if by_others else Severity.WARNING,
         confidence=Confidence.CERTAIN if server is not None else Confidence.LIKELY,
         evidence=(
             machine(
@@ -75,7 +76,7 @@ PATHOLOGY = Pathology(
     mechanism="More processes want to run than there are processors. Each statement takes longer by the time that it "
     "waits for one, and lock holders that wait make all others wait as well.",
     threshold="Idle for less than 5 %, and some process waits for a processor half of the time: without waiting "
-    "processes, processors that are all busy are well used.",
+    "processes, processors that are all busy are well used. A notice where other programs use more than half of it.",
     references=("https://docs.kernel.org/accounting/psi.html",),
     detect=_detect,
     needs=("host",),

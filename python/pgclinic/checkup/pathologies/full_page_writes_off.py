@@ -8,16 +8,20 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.model.finding import Area, Confidence, Fact, Role, Severity
+from pgclinic.model.host import HostFilesystem
 
 #: File systems that write a page as a whole or not at all, as long as their records are not smaller.
 _WHOLE_PAGES = frozenset({"zfs", "btrfs", "bcachefs"})
+#: Mount options with which btrfs and bcachefs overwrite blocks in place.
+_IN_PLACE = frozenset({"nodatacow", "nocow"})
 
 
 def _detect(case: Case) -> Iterator[Seen]:
     if case.word("full_page_writes") != "off":
         return
     kind = _data_filesystem(case)
-    if kind in _WHOLE_PAGES:
+    options = _data_options(case)
+    if kind in _WHOLE_PAGES and not options:
         return
     yield Seen(
         subject="full_page_writes",
@@ -28,6 +32,7 @@ def _detect(case: Case) -> Iterator[Seen]:
                 case,
                 "full_page_writes",
                 *(() if kind is None else (Fact(name="file system of the data", value=kind),)),
+                *(Fact(name="mounted with", value=one) for one in options),
             ),
         ),
         treatments=(
@@ -42,9 +47,17 @@ def _detect(case: Case) -> Iterator[Seen]:
 
 
 def _data_filesystem(case: Case) -> str | None:
-    if case.host is None:
-        return None
-    return next((one.kind for one in case.host.filesystems if "data" in one.holds.split(", ")), None)
+    return next((one.kind for one in _of_data(case)), None)
+
+
+def _data_options(case: Case) -> tuple[str, ...]:
+    """Those that take the protection of its file system away."""
+    return tuple(option for one in _of_data(case) for option in one.options if option in _IN_PLACE)
+
+
+def _of_data(case: Case) -> Iterator[HostFilesystem]:
+    known = case.host.filesystems if case.host is not None else ()
+    yield from (one for one in known if "data" in one.holds.split(", "))
 
 
 PATHOLOGY = Pathology(
@@ -54,7 +67,8 @@ PATHOLOGY = Pathology(
     role=Role.CAUSE,
     mechanism="A crash of the machine in the middle of a write can leave a page half old and half new. Recovery "
     "restores such a page from its full-page image, which is missing with full_page_writes off.",
-    threshold="off, unless the data are on a file system that writes pages as a whole (ZFS, btrfs); there it is safe.",
+    threshold="off, unless the data are on a file system that writes pages as a whole (ZFS, btrfs without "
+    "nodatacow); there it is safe.",
     references=("https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-FULL-PAGE-WRITES",),
     detect=_detect,
     no_proof="what it risks shows in a crash of the machine alone",

@@ -134,7 +134,7 @@ PATHOLOGY = Pathology(
     role=Role.CAUSE,
     mechanism="An update that changes no indexed column puts the new version beside the old one and leaves the "
     "indexes alone (HOT). One that changes an indexed column writes a new entry into every index of the table, with "
-    "its WAL, and only VACUUM can remove the old ones.",
+    "its WAL. The old entries stay until VACUUM, or until a page of a B-tree is full and its dead entries are deleted.",
     threshold="Half of the updates, of at least 10,000 and two for each row: one bulk update says nothing about the "
     "load. A warning is 1,000 index entries a second, about 1 % of a CPU.",
     references=(

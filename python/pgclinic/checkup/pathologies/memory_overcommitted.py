@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pgclinic.checkup.case import Case
-from pgclinic.checkup.memory_sizes import memory_limit, size_text
+from pgclinic.checkup.memory_sizes import memory_limit, size_text, vacuum_bytes
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.model.finding import Area, Cost, CostKind, Evidence, Fact, Role, Severity, SubjectKind, Unit
@@ -20,7 +20,7 @@ def _detect(case: Case) -> Iterator[Seen]:
     allowed = case.number("max_connections")
     if limit is None or work is None or shared is None or allowed is None:
         return
-    vacuums = _vacuum_bytes(case)
+    vacuums = vacuum_bytes(case)
     connected = sum(1 for one in case.snapshot.sessions if one.backend_type in ("client backend", None))
     needed_now, needed = shared + vacuums + connected * work, shared + vacuums + allowed * work
     if needed <= limit:
@@ -53,13 +53,6 @@ def _detect(case: Case) -> Iterator[Seen]:
             ),
         ),
     )
-
-
-def _vacuum_bytes(case: Case) -> float:
-    """What automatic vacuums may use at a time."""
-    own = case.number("autovacuum_work_mem") or -1.0
-    each = own if own > 0 else case.number("maintenance_work_mem") or 0.0
-    return each * (case.number("autovacuum_max_workers") or 0.0)
 
 
 PATHOLOGY = Pathology(

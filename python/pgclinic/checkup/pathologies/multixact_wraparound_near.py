@@ -20,8 +20,8 @@ PATHOLOGY = Pathology(
     area=Area.WRAPAROUND,
     role=Role.SYMPTOM,
     mechanism="A row that several transactions lock at once has a multixact ID, and these are 32 bits wide as well. "
-    "When only 3 million are left, the server refuses whatever would need a new one, such as foreign keys and FOR "
-    "SHARE.",
+    "When only 3 million are left (100 on 13), the server refuses whatever would need a new one, such as "
+    "foreign keys and FOR SHARE.",
     threshold="A billion multixact IDs, half of the way: forced vacuums begin at 400 million by default, so below that "
     "autovacuum may still be at work. Critical from vacuum_multixact_failsafe_age (1.6 billion) on.",
     references=(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pgclinic.checkup.case import Case
+from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.table_access import table_of
-from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost, workload
+from pgclinic.checkup.workload import Work, severity_of, statement_evidence, time_claim, time_cost, workload
 from pgclinic.model.finding import Applies, Area, Confidence, Fact, Role, Treatment, Unit
+from pgclinic.pg.keyset_paging import KeysetPage, keyset_page
 
 #: A page of 20 rows by an index takes about 25 buffers.
 BUFFERS_MIN = 100
@@ -25,7 +26,6 @@ def _detect(case: Case) -> Iterator[Seen]:
         if one.buffers_per_call < max(BUFFERS_MIN, BUFFERS_PER_ROW_MIN * one.rows_per_call):
             continue
         found = [table_of(case, mention) for mention in shape.mentions]
-        ordered = ", ".join(shape.top.ordered_by) or "the columns of ORDER BY"
         yield Seen(
             subject=one.subject,
             severity=severity_of(case, (one,)),
@@ -41,15 +41,42 @@ def _detect(case: Case) -> Iterator[Seen]:
             tables=tuple(dict.fromkeys(table.name for table in found if table is not None)),
             cost=time_cost(case, (one,)),
             claim=time_claim((one,)),
-            treatments=(
-                Treatment(
-                    title=f"ask for rows behind the last one shown: WHERE ({ordered}) > (values of that row) "
-                    f"ORDER BY {ordered} LIMIT n",
-                    applies=Applies.APPLICATION,
-                    risk="no jump to page 1,000; the order must be unique, or rows are shown twice or never",
-                ),
-            ),
+            treatments=(_treatment(case, one, tuple(dict.fromkeys(table for table in found if table is not None))),),
         )
+
+
+def _treatment(case: Case, work: Work, tables: tuple[Table, ...]) -> Treatment:
+    """The statement for the next page where one can be written that gives the same rows; else what it needs."""
+    page = _page(case, work, tables)
+    unique = "the order must be unique and its columns not null, or rows are shown twice or never"
+    if page is None:
+        return Treatment(
+            title="fetch the rows behind the last one shown, by a condition on the columns of ORDER BY (keyset paging)",
+            applies=Applies.APPLICATION,
+            risk=f"no jump to page 1,000; {unique}",
+        )
+    columns = ", ".join(f"${page.first_parameter + index} is {key.written}" for index, key in enumerate(page.keys))
+    return Treatment(
+        title=f"fetch the rows behind the last one shown (keyset paging); of that row {columns}",
+        applies=Applies.APPLICATION,
+        sql=(page.statement,),
+        risk=f"no jump to page 1,000; {unique}",
+    )
+
+
+def _page(case: Case, work: Work, tables: tuple[Table, ...]) -> KeysetPage | None:
+    primary = [index.state.columns for table in tables for index in table.indexes if index.state.is_primary]
+    is_alone = len(tables) == 1 and len(primary) == 1 and all(primary[0])
+    page = keyset_page(work.text, primary[0] if is_alone else ())
+    if page is None or any(_has_nulls(case, table, key.column) for table in tables for key in page.keys):
+        return None
+    return page
+
+
+def _has_nulls(case: Case, table: Table, column: str) -> bool:
+    """A null value is neither behind nor before another."""
+    found = case.columns.get((table.state.schema, table.state.name, column))
+    return found is not None and found.null_share > 0
 
 
 PATHOLOGY = Pathology(

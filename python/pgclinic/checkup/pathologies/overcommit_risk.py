@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.machine import administer, machine, shares, sizes
 from pgclinic.checkup.pathology import Pathology, Seen
-from pgclinic.model.finding import Area, Fact, Role, Severity, Unit
+from pgclinic.model.finding import Area, Fact, Role, Severity, Treatment, Unit
 from pgclinic.model.host import HostState
 from pgclinic.model.processes import ProcessKind
 
@@ -17,6 +17,8 @@ STRICT = 2
 AVAILABLE_SHARE = 0.10
 #: Of what the kernel may promise.
 COMMITTED_SHARE = 0.95
+#: Of the memory, beside swap, that strict accounting promises.
+_STRICT_RATIO = 90
 #: Packages protect the postmaster with -900 and less.
 PROTECTED = -900
 
@@ -56,11 +58,7 @@ def _killed(host: HostState) -> Iterator[Seen]:
             ),
         ),
         treatments=(
-            administer(
-                "sysctl -w vm.overcommit_memory=2 vm.overcommit_ratio=90 (and in /etc/sysctl.d): memory that does not "
-                "exist is refused, and a statement fails in place of the server",
-                risk="other programs that reserve much and use little are refused as well",
-            ),
+            *_strict(host),
             administer(
                 "protect the postmaster: OOMScoreAdjust=-1000 in its systemd unit, and PG_OOM_ADJUST_FILE="
                 "/proc/self/oom_score_adj in its environment",
@@ -68,6 +66,22 @@ def _killed(host: HostState) -> Iterator[Seen]:
                 prevents=True,
             ),
         ),
+    )
+
+
+def _strict(host: HostState) -> Iterator[Treatment]:
+    """Strict accounting, where what is promised by now is below the limit that it would set.
+
+    Above it the kernel refuses the next allocation of every program at once.
+    """
+    limit = host.swap_bytes + host.memory_bytes * _STRICT_RATIO / 100
+    if host.committed_bytes is None or host.committed_bytes >= COMMITTED_SHARE * limit:
+        return
+    yield administer(
+        f"sysctl -w vm.overcommit_memory=2 vm.overcommit_ratio={_STRICT_RATIO} (and in /etc/sysctl.d): memory that "
+        "does not exist is refused, and a statement fails in place of the server",
+        risk=f"other programs that reserve much and use little are refused as well; {host.committed_bytes / limit:.0%} "
+        "of what the kernel would promise is promised now (Committed_AS)",
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
-from pgclinic.checkup.slru import CACHES, SETTINGS_SINCE, SlruUse, slru_use
-from pgclinic.checkup.treatments import change_settings, setting_evidence
+from pgclinic.checkup.slru import AVOID_SUBTRANSACTIONS, CACHES, SETTINGS_SINCE, SlruUse, slru_use
+from pgclinic.checkup.treatments import change_settings, end_session, setting_evidence
 from pgclinic.model.finding import (
     Applies,
     Area,
@@ -67,8 +67,23 @@ def _seen(case: Case, use: SlruUse) -> Seen:
             basis=(Fact(name="counted for", value=use.seconds, unit=Unit.SECONDS),),
         ),
         claim=TimeClaim(waits=("IO:SLRURead",)),
-        treatments=(_enlarged(case, use) if case.major >= SETTINGS_SINCE else _UPGRADE,),
+        treatments=tuple(_treatments(case, use)),
     )
+
+
+def _treatments(case: Case, use: SlruUse) -> Iterator[Treatment]:
+    """Lookups of subtransactions end with the session that has too many; a larger cache only makes them cheaper."""
+    if use.name == "subtransaction":
+        yield from (
+            end_session(
+                one.pid, title="end the session with many subtransactions", risk="its transaction is rolled back"
+            )
+            for one in case.snapshot.subtransactions
+            if one.overflowed
+        )
+        yield AVOID_SUBTRANSACTIONS
+    if not any(one.overflowed for one in case.snapshot.subtransactions) or use.name != "subtransaction":
+        yield _enlarged(case, use) if case.major >= SETTINGS_SINCE else _UPGRADE
 
 
 def _enlarged(case: Case, use: SlruUse) -> Treatment:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, Seen
+from pgclinic.checkup.table_access import table_of
 from pgclinic.checkup.workload import sessions_busy_with, statement_evidence, time_claim, time_cost, workload
 from pgclinic.model.finding import Applies, Area, Fact, Role, Severity, Treatment, Unit
 
@@ -25,9 +26,11 @@ def _detect(case: Case) -> Iterator[Seen]:
         share, busy = case.statement_share(one.query_id), sessions_busy_with(case, (one.query_id,))
         if share < SHARE_MIN or busy < SESSIONS_MIN:
             continue
+        mentioned = [table_of(case, mention) for mention in (one.shape.mentions if one.shape is not None else ())]
         yield Seen(
             subject=one.subject,
             severity=Severity.NOTICE,
+            tables=tuple(dict.fromkeys(table.name for table in mentioned if table is not None)),
             evidence=(
                 statement_evidence(
                     case,

@@ -20,7 +20,8 @@ PATHOLOGY = Pathology(
     area=Area.WRAPAROUND,
     role=Role.SYMPTOM,
     mechanism="Transaction IDs are 32 bits wide, and rows older than half of them must have been frozen by VACUUM. "
-    "When only 3 million are left, the server refuses every transaction that writes until somebody has vacuumed.",
+    "When only 3 million are left (1 million on 13), the server refuses every transaction that writes "
+    "until somebody has vacuumed.",
     threshold="A billion transactions, half of the way: forced vacuums begin at 200 million by default, so below that "
     "autovacuum may still be at work. Critical from vacuum_failsafe_age (1.6 billion) on, or a week before the end.",
     references=(

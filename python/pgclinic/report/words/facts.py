@@ -67,7 +67,7 @@ _UNITS: Mapping[Unit, Callable[[float], str]] = {
 }
 
 _COSTS: Mapping[CostKind, Callable[[float], str]] = {
-    CostKind.TIME_SHARE: lambda value: f"{percent(value)} of the time of active sessions",
+    CostKind.TIME_SHARE: lambda value: f"{percent(value)} of the time of all statements",
     CostKind.WAIT_S_PER_S: lambda value: f"{plain(value)} s of waiting per second",
     CostKind.SPACE_BYTES: lambda value: f"{size(value)} on disk",
     CostKind.MEMORY_BYTES: lambda value: f"{size(value)} of memory",

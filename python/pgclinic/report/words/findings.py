@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from pgclinic.model.checkup import Checkup, Unchecked
-from pgclinic.model.finding import Applies, Cost, CostKind, Fact, Finding, Health, Proof, Severity, Treatment, Unit
+from pgclinic.model.finding import (
+    Applies,
+    Cost,
+    CostKind,
+    Fact,
+    Finding,
+    Health,
+    Proof,
+    Role,
+    Severity,
+    Treatment,
+    Unit,
+)
 from pgclinic.pg.conf import quoted
 from pgclinic.report.quantities import range_words, ratio_words
 from pgclinic.report.snapshot_text import part_words, problem_words
+from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.facts import cost_words, fact_words, plain
 from pgclinic.report.words.figures import count, percent, span, times
 from pgclinic.report.words.plan_proof import plan_proof_words
@@ -41,11 +56,19 @@ def headline(finding: Finding) -> str:
 
 def costs(finding: Finding) -> tuple[str, ...]:
     """What a finding costs now, in each unit that is known."""
-    found = [_with_basis(finding.cost)] if finding.cost is not None else []
-    share_said = finding.cost is not None and finding.cost.kind is CostKind.TIME_SHARE
-    if finding.time_share and not share_said:
+    cost = shown_cost(finding)
+    found = [_with_basis(cost)] if cost is not None else []
+    if finding.time_share and (cost is None or cost.kind is not CostKind.TIME_SHARE):
         found.append(f"{percent(finding.time_share)} of the time of active sessions")
     return tuple(found)
+
+
+def shown_cost(finding: Finding) -> Cost | None:
+    """Its cost, of which a share of the time is the one that the finding has everywhere."""
+    cost = finding.cost
+    if cost is None or cost.kind is not CostKind.TIME_SHARE or finding.time_share is None:
+        return cost
+    return replace(cost, value=finding.time_share)
 
 
 def _with_basis(cost: Cost) -> str:
@@ -58,7 +81,9 @@ def explained_words(checkup: Checkup) -> str | None:
     if not checkup.active_sessions or checkup.explained_share is None:
         return None
     whole = f"the time of {_sessions(checkup.active_sessions)}"
-    claiming = sum(one.claim is not None and bool(one.time_share) for one in checkup.findings)
+    claiming = sum(
+        one.role is Role.CAUSE and one.claim is not None and bool(one.time_share) for one in checkup.findings
+    )
     if not claiming:
         return f"no finding accounts for {whole}"
     verb = "is explained by"
@@ -110,6 +135,9 @@ def proof_answer(proof: Proof) -> str:
     for label, facts in (("less", proof.mechanism), ("side effects", proof.elsewhere)):
         if facts:
             words += f"; {label}: {', '.join(_compared(one) for one in facts)}"
+    for doubt in proof.doubts:
+        doubted = doubt_words(doubt)
+        words += f"; doubt: {doubted.label}: {doubted.text}"
     return words
 
 

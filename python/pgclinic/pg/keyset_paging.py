@@ -1,0 +1,147 @@
+"""A statement with OFFSET as one that goes on behind the last row that was shown (keyset paging)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from pglast import ast, parser
+from pglast.enums import A_Expr_Kind, BoolExprType, CoercionForm, SortByDir
+from pglast.stream import RawStream
+
+from pgclinic.pg.identifiers import identifier
+from pgclinic.pg.statement_kind import nodes_within
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """A column of ORDER BY as it is written, and by its name alone."""
+
+    column: str
+    written: str
+    descending: bool
+
+
+@dataclass(frozen=True)
+class KeysetPage:
+    """``statement`` returns the rows behind one whose sort keys are its parameters ``first_parameter`` and on."""
+
+    statement: str
+    keys: tuple[SortKey, ...]
+    first_parameter: int
+
+
+def keyset_page(text: str, unique: Sequence[str] = ()) -> KeysetPage | None:
+    """The same rows in the same order without OFFSET, for columns without null values. None where that cannot be said.
+
+    ``unique`` are columns that no two rows share, such as those of the primary key: those that the order lacks come
+    last, as rows that are equal in all keys would be left out or shown twice.
+    """
+    node = _paged(text)
+    if node is None:
+        return None
+    node = deepcopy(node)
+    present = {_key(one).column for one in node.sortClause}
+    missing = [one for one in unique if one not in present]
+    if missing and (len(node.fromClause) != 1 or not isinstance(node.fromClause[0], ast.RangeVar)):
+        return None
+    prefix = _prefix(node.sortClause[0].node) if missing else ()
+    node.sortClause = (*node.sortClause, *(_sorted_by(prefix, one, node.sortClause[-1].sortby_dir) for one in missing))
+    node.limitOffset = None
+    taken = {int(one.number or 0) for one in nodes_within(node) if isinstance(one, ast.ParamRef)}
+    keys = tuple(_key(one) for one in node.sortClause)
+    first = max(taken, default=0) + 1
+    columns = [one.node for one in node.sortClause]
+    values = [ast.ParamRef(number=first + index) for index in range(len(keys))]
+    behind = _behind(columns, values, [one.descending for one in keys])
+    node.whereClause = behind if node.whereClause is None else _all((node.whereClause, behind))
+    try:
+        return KeysetPage(statement=str(RawStream()(node)), keys=keys, first_parameter=first)
+    except (AttributeError, RuntimeError):
+        return None
+
+
+def _paged(text: str) -> Any:
+    """A SELECT of plain rows whose order is one of columns; None for any other statement."""
+    try:
+        statements = parser.parse_sql(text)
+    except (parser.ParseError, UnicodeError, RecursionError):
+        return None
+    node: Any = statements[0].stmt if len(statements) == 1 else None
+    return node if isinstance(node, ast.SelectStmt) and _is_plain(node) and _is_sorted_by_columns(node) else None
+
+
+def _is_plain(node: Any) -> bool:
+    if node.limitOffset is None or not node.sortClause or not node.fromClause:
+        return False
+    others = (node.groupClause, node.distinctClause, node.havingClause, node.windowClause, node.larg, node.valuesLists)
+    if any(others):
+        return False
+    # An aggregate or a window of the target list is one of all rows, also of those before the page.
+    return not any(isinstance(one, ast.FuncCall) for target in node.targetList or () for one in nodes_within(target))
+
+
+def _is_sorted_by_columns(node: Any) -> bool:
+    computed = set(_computed_names(node.targetList or ()))
+    for one in node.sortClause:
+        if one.useOp or not isinstance(one.node, ast.ColumnRef):
+            return False
+        fields: tuple[Any, ...] = tuple(one.node.fields or ())
+        # A bare name in ORDER BY is an output column first, and one in WHERE never is.
+        if not all(isinstance(field, ast.String) for field in fields) or (
+            len(fields) == 1 and str(fields[0].sval) in computed
+        ):
+            return False
+    return True
+
+
+def _computed_names(targets: Iterable[Any]) -> Iterable[str]:
+    for one in targets:
+        if one.name is not None and not (
+            isinstance(one.val, ast.ColumnRef) and getattr((one.val.fields or (None,))[-1], "sval", None) == one.name
+        ):
+            yield str(one.name)
+
+
+def _key(one: Any) -> SortKey:
+    names = [str(field.sval) for field in one.node.fields]
+    return SortKey(
+        column=names[-1],
+        written=".".join(identifier(name) for name in names),
+        descending=one.sortby_dir == SortByDir.SORTBY_DESC,
+    )
+
+
+def _prefix(node: Any) -> tuple[Any, ...]:
+    return tuple(node.fields[:-1])
+
+
+def _sorted_by(prefix: tuple[Any, ...], column: str, direction: Any) -> Any:
+    node = ast.ColumnRef(fields=(*prefix, ast.String(sval=column)))
+    return ast.SortBy(node=node, sortby_dir=direction, sortby_nulls=0)
+
+
+def _behind(columns: Sequence[Any], values: Sequence[Any], descending: Sequence[bool]) -> Any:
+    """Behind the row with these values: one comparison of rows where all columns go one way, else column by column."""
+    if len(set(descending)) == 1:
+        operator = "<" if descending[0] else ">"
+        if len(columns) == 1:
+            return _compared(operator, columns[0], values[0])
+        left, right = (
+            ast.RowExpr(args=tuple(side), row_format=CoercionForm.COERCE_IMPLICIT_CAST) for side in (columns, values)
+        )
+        return _compared(operator, left, right)
+    first = _compared("<" if descending[0] else ">", columns[0], values[0])
+    rest = _behind(columns[1:], values[1:], descending[1:])
+    equal = _compared("=", columns[0], values[0])
+    return ast.BoolExpr(boolop=BoolExprType.OR_EXPR, args=(first, _all((equal, rest))))
+
+
+def _compared(operator: str, left: Any, right: Any) -> Any:
+    return ast.A_Expr(kind=A_Expr_Kind.AEXPR_OP, name=(ast.String(sval=operator),), lexpr=left, rexpr=right)
+
+
+def _all(conditions: tuple[Any, ...]) -> Any:
+    return ast.BoolExpr(boolop=BoolExprType.AND_EXPR, args=conditions)

@@ -1,0 +1,104 @@
+"""Causes and what they explain: severity, time, and which findings have to do with each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from fixtures.changed_snapshot import active, healthy_snapshot, samples
+from fixtures.checkups import HELD
+from pgclinic.checkup.case import Case
+from pgclinic.checkup.catalog import catalog
+from pgclinic.checkup.explain import claims_of_causes, explain, health_of
+from pgclinic.checkup.time_shares import explained_share
+from pgclinic.model.finding import Evidence, Finding, Health, Role, Severity, SubjectKind, TimeClaim
+
+CASE = Case(
+    replace(
+        healthy_snapshot(), samples=samples({"activity": [active(6, query_id=1), active(2, query_id=2), active(2)]})
+    )
+)
+
+
+def finding(pathology: str, **changes: Any) -> Finding:
+    """One of the catalog, without tables, statements and costs."""
+    known = catalog()[pathology]
+    made = replace(
+        HELD,
+        key=f"{pathology}:{changes.get('subject', 'it')}",
+        pathology=pathology,
+        role=known.role,
+        subject="it",
+        severity=Severity.NOTICE,
+        evidence=(),
+        tables=(),
+        cost=None,
+        claim=None,
+        time_share=None,
+        treatments=(),
+        proofs=(),
+    )
+    return replace(made, **changes)
+
+
+def of_statement(pathology: str, query_id: int, **changes: Any) -> Finding:
+    evidence = (Evidence(kind=SubjectKind.STATEMENT, name="select", query_id=query_id),)
+    return finding(pathology, evidence=evidence, claim=TimeClaim(query_ids=(query_id,)), **changes)
+
+
+def explained(*findings: Finding) -> dict[str, Finding]:
+    return {one.pathology: one for one in explain(findings, catalog(), CASE)}
+
+
+def test_a_cause_is_as_severe_as_what_it_explains_and_has_its_time() -> None:
+    cause = of_statement("missing-index", 2, time_share=0.2, tables=("public.orders",))
+    worse = finding("statement-dominates", severity=Severity.CRITICAL, claim=TimeClaim(query_ids=(1,)), time_share=0.6)
+    unlinked = explained(cause, worse)
+    assert unlinked["missing-index"].severity is Severity.NOTICE
+    same = replace(worse, claim=TimeClaim(query_ids=(1, 2)), time_share=0.8)
+    linked = explained(cause, same)
+    assert linked["statement-dominates"].explained_by == (cause.key,)
+    assert linked["missing-index"].severity is Severity.CRITICAL
+    assert linked["missing-index"].time_share == pytest.approx(0.8)
+
+
+def test_nothing_folds_away_under_a_milder_finding() -> None:
+    cause = finding("horizon-held-by-idle-session")
+    between = finding("dead-rows", severity=Severity.WARNING, tables=("public.orders",))
+    end = finding("reads-many-buffers-per-row", severity=Severity.CRITICAL, tables=("public.orders",))
+    found = explained(end, between, cause)
+    shown = [one for one in found.values() if not one.explained_by]
+    assert health_of(shown) is health_of([cause, between, end]) is Health.CRITICAL
+    for one in found.values():
+        for key in one.explained_by:
+            (parent,) = [other for other in found.values() if other.key == key]
+            assert parent.severity.rank >= one.severity.rank
+
+
+def test_findings_of_two_statements_have_nothing_to_do_with_each_other() -> None:
+    symptom = of_statement("statement-dominates", 1)
+    other = of_statement("missing-index", 2, tables=("public.orders",))
+    assert explained(symptom, other)["statement-dominates"].explained_by == ()
+    same = of_statement("missing-index", 1, tables=("public.orders",))
+    assert explained(symptom, same)["statement-dominates"].explained_by == (same.key,)
+
+
+def test_without_statements_tables_decide() -> None:
+    symptom = finding("dead-rows", tables=("public.orders",))
+    cause = finding("hot-updates-lost", tables=("public.orders",))
+    assert explained(symptom, cause)["dead-rows"].explained_by == (cause.key,)
+    elsewhere = finding("hot-updates-lost", tables=("public.items",))
+    assert explained(symptom, elsewhere)["dead-rows"].explained_by == ()
+
+
+def test_a_symptom_alone_explains_no_time_and_each_second_counts_once() -> None:
+    symptom = of_statement("statement-dominates", 1, time_share=0.6)
+    assert symptom.role is Role.SYMPTOM
+    assert explained_share(CASE, claims_of_causes(explain([symptom], catalog(), CASE))) == 0.0
+    cause = of_statement("missing-index", 1, time_share=0.6)
+    twice = of_statement("offset-paging", 1, time_share=0.6)
+    for causes in ([cause], [cause, twice]):
+        together = explain([symptom, *causes], catalog(), CASE)
+        assert explained_share(CASE, claims_of_causes(together)) == pytest.approx(0.6)
