@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from fixtures.command import wait_for
+from fixtures.command import Command, wait_for
 from fixtures.lab_home import python
 from pgclinic.errors import UsageError
 from pgclinic.experiment.resolve import UNRESOLVED_TARGET
@@ -218,3 +220,31 @@ def test_windows_that_cannot_be_are_wrong_usage() -> None:
     target = replace(UNRESOLVED_TARGET, host="/tmp", port=5432, user="u", database="d")
     with pytest.raises(UsageError, match=r"windows\.spans: at least one is needed"):
         run_load(replace(spec, target=target, scripts=scripts))
+
+
+def compared(command: Command, seconds: tuple[float, float], *words: str) -> dict[str, Any]:
+    (command.folder / "sleep.sql").write_text("select pg_sleep(:t);\n", encoding="utf-8")
+    arms = [word for name, t in zip("ab", seconds, strict=True) for word in (f"--{name}", f"var:t={t:g}")]
+    done = command.run(
+        *("compare", "--script", "sleep.sql", *arms, "--interleaved", "--no-calibrate", "--json"),
+        *("--warm-up", "0.5s", "--seed", "7", *words),
+        timeout=200,
+    )
+    assert done.returncode in (0, 4), done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)["comparison"]
+    return found
+
+
+def test_transactions_as_long_as_their_windows_do_not_bias_the_ratio(command: Command) -> None:
+    """0.9 s against 1.2 s: in windows of a second most of the one and all of the other would count for nothing."""
+    found = compared(command, (0.9, 1.2), "--measure", "6s", "--blocks", "4")
+    kinds = [doubt["kind"] for doubt in found["doubts"]]
+    assert "windows_too_short" in kinds
+    assert 0.6 < found["interval"]["ratio"] < 0.95
+    assert found["interval"]["blocks"] == 4
+
+
+def test_short_transactions_keep_their_windows(command: Command) -> None:
+    found = compared(command, (0.005, 0.005), "--measure", "2s", "--blocks", "4")
+    assert "windows_too_short" not in [doubt["kind"] for doubt in found["doubts"]]
+    assert all(record["load"]["windows"] is not None for record in command.records())

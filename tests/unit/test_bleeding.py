@@ -15,12 +15,16 @@ from pgclinic.trial.bleeding import bled_into_window
 
 
 def resting(
-    cpu_s: float = 0.1, io_bytes: int | None = 0, others_io_bytes: int | None = 0, windows: int = 10
+    cpu_s: float = 0.1,
+    io_bytes: int | None = 0,
+    others_io_bytes: int | None = 0,
+    windows: int = 10,
+    cores: int = 2,
 ) -> RestingUse:
     return RestingUse(
         windows=windows,
         elapsed_s=10.0,
-        cores=2,
+        cores=cores,
         cpu_s=cpu_s,
         others_cpu_s=8.0,
         io_bytes=io_bytes,
@@ -50,6 +54,12 @@ def test_its_cpu_and_its_io_are_told_apart() -> None:
     by_io = bled_into_window(resting(io_bytes=100_000_000, others_io_bytes=300_000_000))
     assert by_io is not None and by_io.share == pytest.approx(0.25)
     assert "25 % of the servers' I/O" in said(by_io)
+
+
+@pytest.mark.parametrize("cores", [2, 64])
+def test_one_busy_worker_is_seen_on_any_number_of_cores(cores: int) -> None:
+    assert bled_into_window(resting(cpu_s=9.0, cores=cores)) is not None
+    assert bled_into_window(resting(cpu_s=0.9, cores=cores)) is None, "less than a tenth of a core"
 
 
 def watched() -> tuple[RestingWatch, float]:

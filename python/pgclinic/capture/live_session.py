@@ -32,13 +32,19 @@ def live_session(access: Access, *, statement_timeout_ms: int = STATEMENT_TIMEOU
         application_name=APPLICATION_NAME,
     ) as session:
         try:
-            session.execute(UTF8)
+            use_readable_encoding(session)
             # Settings of the server may be sick, and its log and its statistics should not be full of us.
             session.rows(query("sample_session", access.major))
-            (encoding,) = session.row(ENCODING)
-            if encoding == "SQL_ASCII":
-                # Such a database has any bytes, and the server would refuse those that are no UTF-8.
-                session.execute(SQL_ASCII)
         except QueryError as error:
             raise ServerLostError(f"the server was lost while connecting: {error.message}") from error
         yield session
+
+
+def use_readable_encoding(session: Session) -> None:
+    """Names and texts come as UTF-8; of a database without an encoding as the bytes that it has. Raises QueryError."""
+    session.execute(UTF8)
+    (encoding,) = session.row(ENCODING)
+    if encoding == "SQL_ASCII":
+        # Such a database has any bytes, and the server would refuse those that are no UTF-8.
+        session.execute(SQL_ASCII)
+        session.decode_any_bytes()

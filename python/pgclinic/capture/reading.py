@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pgclinic.capture.live_session import APPLICATION_NAME, LOCK_TIMEOUT_MS
+from pgclinic.capture.live_session import APPLICATION_NAME, LOCK_TIMEOUT_MS, use_readable_encoding
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.sql import query
 
@@ -39,7 +39,7 @@ class Reading:
             read_only=True,
             application_name=APPLICATION_NAME,
         )
-        self._session.execute("set client_encoding to 'UTF8'")
+        use_readable_encoding(self._session)
 
     @property
     def session(self) -> Session:

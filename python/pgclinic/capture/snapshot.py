@@ -22,6 +22,7 @@ from pgclinic.model.twin import Gap
 from pgclinic.pg.fingerprint import without_constants
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.sql import query
+from pgclinic.pg.statement_comments import without_comments
 
 #: A burst sees what an instant misses: waits that come and go.
 BURST_SAMPLES, BURST_EVERY_S = 12, 0.05
@@ -219,6 +220,9 @@ def _hide_values(state: dict[str, Any]) -> None:
     for part in ("sessions", "horizon"):
         state[part] = tuple(replace(one, query=without_constants(one.query or "") or None) for one in state[part])
     state["statement_texts"] = tuple(
-        one if _NORMALISED.match(one.text) else replace(one, text=without_constants(one.text))
+        replace(
+            one,
+            text=without_comments(one.text) if _NORMALISED.match(one.text) else without_constants(one.text),
+        )
         for one in state["statement_texts"]
     )

@@ -103,9 +103,8 @@ def _holds(reading: Reading) -> tuple[tuple[HorizonHold, ...], tuple[Gap, ...]]:
         tracker.sample(0.0, reader.rows("horizon", HorizonHolding, query("snapshot_horizon", reading.major)))
     except QueryError as error:
         return (), (Gap(what="horizon", problem=error.message.splitlines()[0]),)
-    # The name of a prepared transaction may be made of data.
-    named = (replace(one, holder="") if one.kind == "prepared" else one for one in tracker.holds())
-    return tuple(one for one in named if one.held_s >= HOLD_S_MIN), ()
+    # Names of prepared transactions and of applications may be made of data, and no twin needs them.
+    return tuple(replace(hold, holder="") for hold in tracker.holds() if hold.held_s >= HOLD_S_MIN), ()
 
 
 def _sequence_gap(sequences: Sequence[dict[str, object]], role: str) -> tuple[Gap, ...]:

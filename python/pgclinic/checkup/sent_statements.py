@@ -46,9 +46,9 @@ def _session(major: int) -> Iterator[SentStatement]:
     for name, value in session_limits(STATEMENT_TIMEOUT_MS, LOCK_TIMEOUT_MS, read_only=True).items():
         yield SentStatement("session", _SET_CONFIG, (name, value))
     yield SentStatement("session", UTF8)
-    yield SentStatement("session", query("sample_session", major))
     yield SentStatement("session", ENCODING)
     yield SentStatement(WITHOUT_ENCODING, SQL_ASCII)
+    yield SentStatement("session", query("sample_session", major))
 
 
 def _reading(major: int) -> Iterator[SentStatement]:

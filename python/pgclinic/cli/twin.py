@@ -49,7 +49,7 @@ def check(
     from pgclinic.twin.file import read_twin
 
     request = CheckRequest(seconds=parse_duration_s(seconds, "--time"), clients=clients, scale=scale, rate_tps=rate)
-    wanted = version or str(read_twin(file).version_num // 10_000)
+    wanted = version if bindir is not None or version else str(read_twin(file).version_num // 10_000)
     original = reach_dsn(against) if against is not None else None
     say_cleaned()
     with progress_line() as on_progress:

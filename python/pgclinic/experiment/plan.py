@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from pgclinic.experiment.budget import Budget
 from pgclinic.judge.doubts.stalled_trials import block_to_repeat
+from pgclinic.judge.lost_work import lost_blocks, without_lost_work
 from pgclinic.judge.verdict import decided, judge
 from pgclinic.model.block import BlockMode, BlockSpec
 from pgclinic.model.doubt import Doubt
@@ -90,30 +91,37 @@ class CounterbalancedPlan:
             return None
         trials = planned_trials(self._plan, number)
         block = self._block(
-            number, tuple(replace(spec, number=self._number + at) for at, spec in enumerate(trials, start=1))
+            number,
+            tuple(replace(spec, number=self._number + at) for at, spec in enumerate(trials, start=1)),
+            interleaved=self._takes_turns(records),
         )
         self._number = max(spec.number for spec in block.trials)
         return block
 
     def _next(self, records: Sequence[TrialRecord], running: Collection[int]) -> tuple[BlockSpec | None, bool]:
         """The first block that lacks a trial and is not running, with what it lacks, and whether it lacks all."""
-        have = {(one.spec.block, one.spec.arm) for one in records if one.spec.number not in self._cut_short}
+        usable = without_lost_work(records)
+        interleaved = self._takes_turns(records)
+        have = {(one.spec.block, one.spec.arm) for one in usable if one.spec.number not in self._cut_short}
         for number in range(1, self._plan.profile.blocks_max + 1):
             if number in running:
                 continue
             trials = planned_trials(self._plan, number)
             missing = [spec for spec in trials if (number, spec.arm) not in have]
             if missing:
-                interleaved = self._plan.profile.interleaved
                 # Arms that take turns run together or not at all.
                 wanted = trials if interleaved else missing
                 # No number is ever used twice, not even that of a trial that was cut off.
                 numbered = tuple(replace(spec, number=self._number + at) for at, spec in enumerate(wanted, start=1))
-                return self._block(number, numbered), len(missing) == len(trials)
+                return self._block(number, numbered, interleaved=interleaved), len(missing) == len(trials)
         return None, False
 
-    def _block(self, number: int, trials: tuple[TrialSpec, ...]) -> BlockSpec:
-        if not self._plan.profile.interleaved:
+    def _takes_turns(self, records: Sequence[TrialRecord]) -> bool:
+        """Once work was lost the windows are too short for this load: all further blocks are sequential."""
+        return self._plan.profile.interleaved and not lost_blocks(records)
+
+    def _block(self, number: int, trials: tuple[TrialSpec, ...], *, interleaved: bool) -> BlockSpec:
+        if not interleaved:
             return BlockSpec(number=number, trials=trials)
         window_s = self._window_s if self._window_s is not None else WINDOW_S
         return BlockSpec(number=number, trials=trials, mode=BlockMode.INTERLEAVED, window_s=window_s, guard_s=GUARD_S)

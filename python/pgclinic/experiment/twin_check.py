@@ -9,7 +9,7 @@ from pathlib import Path
 from pgclinic.capture.live_session import live_session
 from pgclinic.capture.twin import capture_twin
 from pgclinic.capture.workload import capture_workload
-from pgclinic.errors import RunFailedError
+from pgclinic.errors import RunFailedError, UsageError
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.cluster import settings_catalog
 from pgclinic.lab.instance import start_server
@@ -21,8 +21,9 @@ from pgclinic.model.twin import Twin, TwinWorkload
 from pgclinic.pg.load_target import target_of
 from pgclinic.pg.portable_settings import portable_settings
 from pgclinic.pg.session import Access, Session
+from pgclinic.pg.sql import query
 from pgclinic.trial.server import template_of
-from pgclinic.twin.author import AUTHOR, Administrator
+from pgclinic.twin.author import AUTHOR, Administrator, may_leave_database
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.fidelity import PlanComparison, fidelity
 from pgclinic.twin.file import read_twin
@@ -77,6 +78,12 @@ def check_twin(
     UsageError, RunFailedError.
     """
     twin = read_twin(path)
+    if against is not None and may_leave_database(against):
+        raise UsageError(
+            f"{against.server.user} may run programs or use files of the server, and so could functions in the "
+            "statements of others when they are planned",
+            hint="name a role with pg_monitor and SELECT on the tables: --against 'postgres://reader@host/database'",
+        )
     template = template_of(binaries, keep_twin(path, scale=request.scale), on_stage=on_stage)
     settings = known_settings(binaries, twin)
     with start_server(binaries, settings=settings | COUNTING, template=template) as running:
@@ -117,6 +124,8 @@ def _checked(
 def _plans(session: Session, twin: Twin, mix: TwinMix, against: Access) -> tuple[PlanComparison, ...]:
     original = capture_twin(against) if twin.masked else twin
     with live_session(against) as live:
+        # As the planner is set there, and with the names that its own sessions find.
+        live.rows(query("session_as_configured", against.major))
         live.rows("select pg_catalog.set_config('search_path', %(path)s, false)", {"path": _search_path(twin)})
         source = ValueSource(session, twin)
         return compared_plans(mix.statements, source, session, live, OriginalValues(twin, original))

@@ -14,6 +14,7 @@ from pgclinic.judge.evidence import OF_THE_LOAD, TPS, Evidence, gather, never_st
 from pgclinic.judge.false_discovery import weighed_together
 from pgclinic.judge.forecast import halving_forecast
 from pgclinic.judge.interval import FIRST_LOOK, interval_of
+from pgclinic.judge.lost_work import windows_too_short, without_lost_work
 from pgclinic.judge.reasons import (
     block_reasons,
     counter_reason,
@@ -90,7 +91,7 @@ def judge(plan: ExperimentPlan, trials: tuple[TrialRecord, ...], beforehand: tup
     ``beforehand`` are the doubts about the run as a whole; those about what the plan leaves out it has itself.
     """
     study = plan.study
-    ordered = tuple(sorted(trials, key=lambda trial: trial.spec.number))
+    ordered = tuple(sorted(without_lost_work(trials), key=lambda trial: trial.spec.number))
     versions = sorted({trial.server_version for trial in ordered if trial.server_version is not None})
     run = _Run(ordered, plan.profile.blocks_fixed, gate_failed(beforehand), plan.horizon, plan.fidelity, plan.arms)
     claims = tuple(_judge_claim(study, claim, run) for claim in study.questions)
@@ -102,6 +103,7 @@ def judge(plan: ExperimentPlan, trials: tuple[TrialRecord, ...], beforehand: tup
             *beforehand,
             *(() if known else different_machines(ordered)),
             *plan.left_out,
+            *windows_too_short(trials),
             *gathered_doubts(ordered),
             *doubts_side_by_side(study, claims, ordered),
         ),

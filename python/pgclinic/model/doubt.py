@@ -44,6 +44,7 @@ class DoubtKind(str, Enum):
     STOPPED_LOAD = "stopped_load"
     SERVER_RESTARTED = "server_restarted"
     BLED_INTO_WINDOW = "bled_into_window"
+    WINDOWS_TOO_SHORT = "windows_too_short"
 
 
 class CpuTaken(Record, tag_field="fact", tag="cpu_taken"):
@@ -124,6 +125,13 @@ class RestingServerWorked(Record, tag_field="fact", tag="resting_server_worked")
     cpu_share: float
     io_share: float
     windows: int
+
+
+class WorkLost(Record, tag_field="fact", tag="work_lost"):
+    """In ``blocks`` interleaved blocks transactions outlasted their windows: up to the doubt's share of an arm's
+    counted time counted for neither arm. These blocks are no evidence."""
+
+    blocks: int
 
 
 class ObserversCpu(Record, tag_field="fact", tag="observers_cpu"):
@@ -408,6 +416,7 @@ DoubtFacts = (
     | ServerRestarted
     | LoadPaused
     | RestingServerWorked
+    | WorkLost
     | ObserversCpu
     | MemoryShort
     | DiskContended

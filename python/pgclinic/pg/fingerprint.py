@@ -11,6 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from pgclinic.model.statement import FingerprintMethod
+from pgclinic.pg.statement_comments import without_comments
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
@@ -84,6 +85,8 @@ def without_constants(text: str) -> str:
     A text that was cut off inside a constant or a comment ends there.
     """
     shown: list[str] = []
+    # Comments nest, which no expression can say.
+    text = without_comments(text)
     for match in _TOKEN.finditer(text):
         kind, token = match.lastgroup, match[0]
         if kind == "space":

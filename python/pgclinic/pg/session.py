@@ -74,11 +74,28 @@ class ParseFault:
     position: int | None
 
 
+def _as_it_is(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return row
+
+
+def _readable(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(_text(value) for value in row)
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    return [_text(one) for one in value] if isinstance(value, list) else value
+
+
 class Session:
     """An autocommit session with a statement_timeout. Close it, or use it in a ``with``.
 
     A name without a schema is one of pg_catalog, unless ``users_search_path`` says that the SQL is the user's own.
     """
+
+    #: What becomes of each row that is read.
+    _readable: Callable[[tuple[Any, ...]], tuple[Any, ...]] = staticmethod(_as_it_is)
 
     def __init__(
         self,
@@ -142,9 +159,13 @@ class Session:
         """All rows of the last statement's result; ``%(name)s`` stands for a value. Raises QueryError."""
         cursor = self._run(sql, values)
         try:
-            return cursor.fetchall()
+            return [self._readable(row) for row in cursor.fetchall()]
         except psycopg.Error as error:
             raise _translated(error) from error
+
+    def decode_any_bytes(self) -> None:
+        """From now on texts that have no encoding come as text too: what is no UTF-8 is shown as ``\\xe9``."""
+        self._readable = _readable
 
     def document(self, sql: str) -> bytes:
         """The only value of the only row as it was sent, such as a large JSON text. Raises QueryError."""
@@ -159,7 +180,7 @@ class Session:
         cursor = self._run(sql, values)
         names = [column.name for column in cursor.description or ()]
         try:
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            return [dict(zip(names, self._readable(row), strict=True)) for row in cursor.fetchall()]
         except psycopg.Error as error:
             raise _translated(error) from error
 

@@ -12,6 +12,7 @@ from pglast.enums import TransactionStmtKind
 
 from pgclinic.model.record import Record
 from pgclinic.pg.fingerprint import normalised
+from pgclinic.pg.statement_comments import without_comments
 
 _WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+")
 _SYSTEM_SCHEMAS = frozenset(("pg_catalog", "information_schema"))
@@ -70,7 +71,8 @@ class KnownStatement(Record):
 
 @lru_cache(maxsize=16384)
 def known_statement(text: str) -> KnownStatement:
-    """Kind and text of one statement. Nothing that stood in it as a constant is left in the text."""
+    """Kind and text of one statement. Nothing that stood in it as a constant or in a comment is left in the text."""
+    text = without_comments(text)
     if _FOREIGN_KEY_CHECK.search(text):
         return KnownStatement(kind=StatementKind.CHECK, text=_words(text))
     node = _parsed(text)

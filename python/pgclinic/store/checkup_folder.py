@@ -48,18 +48,20 @@ def write_checkup_folder(parent: Path, info: RunInfo, examined: Examined) -> Pat
     with disk_errors(parent):
         parent.mkdir(parents=True, exist_ok=True)
         path = new_folder(parent, f"{time.strftime('%Y-%m-%d')}-checkup-{_plain(examined.snapshot.server.database)}")
-        write_whole(path / "run.json", msgspec.json.format(msgspec.json.encode(info), indent=1) + b"\n")
-        write_whole(path / _SNAPSHOT, msgspec.json.encode(examined.snapshot) + b"\n")
+        # Names of sessions, tables and settings of somebody's server are nobody else's on this machine.
+        path.chmod(0o700)
+        write_whole(path / "run.json", msgspec.json.format(msgspec.json.encode(info), indent=1) + b"\n", private=True)
+        write_whole(path / _SNAPSHOT, msgspec.json.encode(examined.snapshot) + b"\n", private=True)
         for name, record in ((_HOST, examined.host), (_LOG, examined.log)):
             if record is not None:
-                write_whole(path / name, msgspec.json.encode(record) + b"\n")
+                write_whole(path / name, msgspec.json.encode(record) + b"\n", private=True)
     return path
 
 
 def write_checkup(path: Path, checkup: Checkup) -> None:
     """Write the findings into a folder. Raises DiskFullError, RunFailedError."""
     with disk_errors(path):
-        write_whole(path / _CHECKUP, msgspec.json.format(msgspec.json.encode(checkup), indent=1) + b"\n")
+        write_whole(path / _CHECKUP, msgspec.json.format(msgspec.json.encode(checkup), indent=1) + b"\n", private=True)
 
 
 def add_proof_event(path: Path, event: ProofReached) -> None:
@@ -71,7 +73,7 @@ def add_proof_event(path: Path, event: ProofReached) -> None:
 def write_checkup_report(path: Path, html: str) -> Path:
     """Write the page into a folder. Raises DiskFullError, RunFailedError."""
     with disk_errors(path):
-        write_whole(path / "report.html", html.encode())
+        write_whole(path / "report.html", html.encode(), private=True)
     return path / "report.html"
 
 

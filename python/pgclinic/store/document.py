@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,17 +24,21 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 
 
 def write_document(path: Path, record: Record, *, force: bool = False) -> None:
-    """Write ``record``; an existing file is replaced with ``force`` alone. Raises UsageError."""
-    write_new(path, msgspec.json.encode(record) + b"\n", force=force)
+    """Write ``record``, readable by its owner alone; an existing file is replaced with ``force`` alone.
+
+    Raises UsageError.
+    """
+    write_new(path, msgspec.json.encode(record) + b"\n", force=force, private=True)
 
 
-def write_new(path: Path, content: bytes, *, force: bool = False) -> None:
+def write_new(path: Path, content: bytes, *, force: bool = False, private: bool = False) -> None:
     """Write a file that is the user's own. Raises UsageError where it cannot be written, or exists already."""
     try:
         if force:
-            write_whole(path, content)
+            write_whole(path, content, private=private)
             return
-        with path.open("xb") as out:
+        mode = 0o600 if private else 0o666
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as out:
             out.write(content)
     except FileExistsError:
         refuse_existing(path, force=force)

@@ -365,15 +365,18 @@ def _json(record: msgspec.Struct) -> bytes:
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write under another name, flush to disk, rename: a reader sees the old file or the new one, never half."""
+def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write under another name, flush to disk, rename: a reader sees the old file or the new one, never half.
+
+    Others on this machine may read it, unless it is ``private``.
+    """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(content)
             out.flush()
             os.fsync(out.fileno())
-        Path(temporary).chmod(0o644)
+        Path(temporary).chmod(0o600 if private else 0o644)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

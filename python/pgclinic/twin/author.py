@@ -104,11 +104,16 @@ def is_own(access: Access) -> bool:
     return access.server.source != "attached"
 
 
-def refuse_powerful(access: Access) -> None:
-    """Raise UsageError where the user of a server that is not the lab's could do more than its databases hold."""
+def may_leave_database(access: Access) -> bool:
+    """Whether the user of ``access`` could reach programs or files of the server, and so could what he runs."""
     with Session(access, statement_timeout_ms=_EXTENSION_TIMEOUT_MS, application_name="pgclinic") as session:
         (may,) = session.row(query("may_leave_database", access.major))
-    if may:
+    return bool(may)
+
+
+def refuse_powerful(access: Access) -> None:
+    """Raise UsageError where the user of a server that is not the lab's could do more than its databases hold."""
+    if may_leave_database(access):
         raise UsageError(
             f"{access.server.user} may run programs or use files on {access.server.host}, and so could a twin's file",
             hint="connect as a role that has CREATEDB and nothing else, or omit --dsn",

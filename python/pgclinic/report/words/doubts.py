@@ -45,6 +45,7 @@ from pgclinic.model.doubt import (
     TrialsLost,
     TrialsStalled,
     WarmUpUnfinished,
+    WorkLost,
 )
 from pgclinic.report.words.figures import count, percent, span, times
 from pgclinic.report.words.refusals import refusal_words
@@ -192,6 +193,16 @@ def _resting_server_worked(facts: RestingServerWorked, share: float) -> FactWord
     return FactWords(
         f"in the windows of the other arms its server used {percent(facts.cpu_share)} of the CPU{io}",
         "run the blocks sequentially (compare --sequential): what it did then slowed the others",
+    )
+
+
+@words_of.register
+def _work_lost(facts: WorkLost, share: float) -> FactWords:
+    those = "this block is" if facts.blocks == 1 else "these blocks are"
+    return FactWords(
+        f"transactions outlasted the windows of {count(facts.blocks, 'interleaved block')}: up to {percent(share)} of "
+        f"an arm's time counted for neither arm, so {those} no evidence, and all further ones are sequential",
+        "run the blocks sequentially from the start: compare --sequential",
     )
 
 

@@ -1,0 +1,64 @@
+"""Interleaved blocks whose transactions were too long for their windows. Pure.
+
+What outlasts its window counts for no arm, so the slower arm loses more and the ratio is biased. Such a block is no
+evidence, whatever it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pgclinic.model.doubt import Doubt, DoubtKind, WorkLost
+from pgclinic.model.load import LoadResult
+from pgclinic.model.trial import TrialRecord
+
+#: Of an arm's counted time: with more lost the ratio of a block is not believed.
+LOST_SHARE_MAX = 0.03
+
+
+def lost_share(load: LoadResult) -> float:
+    """The share of the clients' counted time whose work counted nowhere; 0 where windows were safe.
+
+    Transactions shorter than the guard lose nothing: as many run when counting begins as when it ends. Of longer ones
+    the counted time of all clients is compared with the sum of the counted latencies. With a pace clients also wait
+    for their turn; there it is the share of transactions that ended after their window.
+    """
+    windows = load.windows
+    if windows is None:
+        return 0.0
+    guard_us = windows.guard_s * 1e6
+    overrun_us = windows.overrun_us_sum / windows.overran if windows.overran else 0.0
+    # Of a transaction that the end of a window cuts at random half lies behind it.
+    if load.latency.p99_us <= guard_us and overrun_us <= guard_us / 2:
+        return 0.0
+    if load.offered is not None:
+        ended = load.transactions + windows.overran
+        return windows.overran / ended if ended else 1.0
+    available_us = load.clients * load.measured_s * 1e6
+    return max(0.0, 1.0 - load.latency.count * load.latency.mean_us / available_us) if available_us > 0 else 1.0
+
+
+def windows_too_short(trials: Sequence[TrialRecord]) -> tuple[Doubt, ...]:
+    """The doubt about a run of which interleaved blocks are left out; none where windows were safe."""
+    lost = lost_blocks(trials)
+    if not lost:
+        return ()
+    worst = max(lost_share(trial.load) for trial in trials if trial.load is not None)
+    return (Doubt(kind=DoubtKind.WINDOWS_TOO_SHORT, share=worst, facts=WorkLost(blocks=len(lost))),)
+
+
+def lost_blocks(trials: Sequence[TrialRecord]) -> frozenset[int]:
+    """The numbers of the interleaved blocks in which an arm lost too much."""
+    return frozenset(
+        trial.spec.block for trial in trials if trial.load is not None and lost_share(trial.load) > LOST_SHARE_MAX
+    )
+
+
+def without_lost_work(trials: Sequence[TrialRecord]) -> tuple[TrialRecord, ...]:
+    """All trials but the interleaved ones of those blocks; what repeated them sequentially stays."""
+    lost = lost_blocks(trials)
+    return tuple(trial for trial in trials if trial.spec.block not in lost or not _is_interleaved(trial))
+
+
+def _is_interleaved(trial: TrialRecord) -> bool:
+    return trial.load is not None and trial.load.windows is not None
