@@ -39,6 +39,9 @@ def test_a_transaction_shorter_than_the_guard_loses_nothing() -> None:
 def test_what_outlasts_its_window_is_lost() -> None:
     # One transaction of 0.6 s for each window of 0.9 s; the second one never ends in it.
     assert lost_share(load(10, 600_000.0, overrun_us=200_000, overran=10)) == pytest.approx(1 / 3)
+    # What began in the guard counts whole: here two of 0.46 s for each window of 0.833 s.
+    assert lost_share(load(22, 455_000.0, overrun_us=200_000, overran=1)) == pytest.approx(0.112, abs=0.001)
+    assert lost_share(load(0, 0.0, overrun_us=8_000, overran=12)) == 1.0, "an arm that counted nothing"
     mixed = load(100, 1_000.0, overrun_us=1_500_000, overran=10)
     assert lost_share(mixed) > 0.9, "long ones that never count are seen by how late they end"
 

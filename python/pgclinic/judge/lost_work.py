@@ -17,15 +17,18 @@ LOST_SHARE_MAX = 0.03
 
 
 def lost_share(load: LoadResult) -> float:
-    """The share of the clients' counted time whose work counted nowhere; 0 where windows were safe.
+    """By how much counted work and counted time differ, as a share of that time; 0 where windows were safe.
 
     Transactions shorter than the guard lose nothing: as many run when counting begins as when it ends. Of longer ones
-    the counted time of all clients is compared with the sum of the counted latencies. With a pace clients also wait
-    for their turn; there it is the share of transactions that ended after their window.
+    the counted time of all clients is compared with the sum of the counted latencies: what outlasts a window counts
+    nowhere, and what began in the guard counts whole, so an arm can gain as well as lose. With a pace clients also
+    wait for their turn; there it is the share of transactions that ended after their window.
     """
     windows = load.windows
     if windows is None:
         return 0.0
+    if load.latency.count == 0:
+        return 1.0
     guard_us = windows.guard_s * 1e6
     overrun_us = windows.overrun_us_sum / windows.overran if windows.overran else 0.0
     # Of a transaction that the end of a window cuts at random half lies behind it.
@@ -35,7 +38,7 @@ def lost_share(load: LoadResult) -> float:
         ended = load.transactions + windows.overran
         return windows.overran / ended if ended else 1.0
     available_us = load.clients * load.measured_s * 1e6
-    return max(0.0, 1.0 - load.latency.count * load.latency.mean_us / available_us) if available_us > 0 else 1.0
+    return abs(1.0 - load.latency.count * load.latency.mean_us / available_us) if available_us > 0 else 1.0
 
 
 def windows_too_short(trials: Sequence[TrialRecord]) -> tuple[Doubt, ...]:

@@ -128,8 +128,8 @@ class RestingServerWorked(Record, tag_field="fact", tag="resting_server_worked")
 
 
 class WorkLost(Record, tag_field="fact", tag="work_lost"):
-    """In ``blocks`` interleaved blocks transactions outlasted their windows: up to the doubt's share of an arm's
-    counted time counted for neither arm. These blocks are no evidence."""
+    """In ``blocks`` interleaved blocks transactions were too long for their windows: counted work and counted time of
+    an arm differ by up to the doubt's share. These blocks are no evidence."""
 
     blocks: int
 

@@ -198,10 +198,10 @@ def _resting_server_worked(facts: RestingServerWorked, share: float) -> FactWord
 
 @words_of.register
 def _work_lost(facts: WorkLost, share: float) -> FactWords:
-    those = "this block is" if facts.blocks == 1 else "these blocks are"
+    those = "this is" if facts.blocks == 1 else "these are"
     return FactWords(
-        f"transactions outlasted the windows of {count(facts.blocks, 'interleaved block')}: up to {percent(share)} of "
-        f"an arm's time counted for neither arm, so {those} no evidence, and all further ones are sequential",
+        f"transactions are too long for the windows of {count(facts.blocks, 'interleaved block')}: counted work and "
+        f"counted time of an arm differ by up to {percent(share)}, so {those} no evidence, and more are sequential",
         "run the blocks sequentially from the start: compare --sequential",
     )
 
