@@ -107,7 +107,7 @@ def test_the_shadows_are_called_where_names_are_looked_up(server: RunningServer)
         "capture twin DSN --observe 2s",
         "capture horizon DSN --for 2s",
         "bench -f script.sql -n -T 2 --observe -d DSN",
-        "bench -i -s 1 -I dtGvp -d DSN",
+        "bench -i -s 1 -d DSN",
         "compare --dsn DSN --existing --script script.sql --a clients=1 --b clients=2 --measure 1s --blocks 4",
         "lab leftovers DSN",
     ),

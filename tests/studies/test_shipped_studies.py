@@ -33,6 +33,10 @@ SECONDS_FOR: dict[str, float] = {
 }
 
 
+#: Where a client has something to say only when it has queried 1,600 tables, however busy the machine is.
+LONG_S = {"memory-contexts": 6.0}
+
+
 def quick(name: str) -> tuple[Study, Profile]:
     study, _ = read_study(name)
     profile = study.profiles["quick"]
@@ -61,7 +65,10 @@ def test_the_full_profile_judges_every_claim(name: str) -> None:
 def test_every_arm_runs_and_has_what_its_claims_need(name: str) -> None:
     study, profile = quick(name)
     study = hurried(fitted(study, 18, profile, memory_bytes=2**36).study)
-    measure_s = {arm: max([1.0, *(SECONDS_FOR.get(one, 1.0) for one in needed_by(study, arm))]) for arm in study.arms}
+    measure_s = {
+        arm: max([LONG_S.get(name, 1.0), *(SECONDS_FOR.get(one, 1.0) for one in needed_by(study, arm))])
+        for arm in study.arms
+    }
     profile = replace(profile, warm_up_s=0.2, measure_s=measure_s, settings={})
     server = choose_server(ServerAsked(version="18"))
     plan = plan_of(study, profile, server=server.spec)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from pgclinic.bench.request import BenchRequest
 from pgclinic.errors import UsageError
-from pgclinic.load.pgbench_tables import PARTITIONED_SINCE
 from pgclinic.pg.session import QueryError, Session
 from pgclinic.pg.sql import query
 
 _UNDEFINED_TABLE = "42P01"
+_PARTITIONED_SINCE = 100_000
 _METHODS = {"r": "range", "h": "hash"}
 
 
@@ -47,7 +47,7 @@ def read_tables(session: Session, request: BenchRequest, database: str, warn: Ca
 
 
 def _partitioning(session: Session) -> tuple[str | None, int]:
-    if session.version_num < PARTITIONED_SINCE:
+    if session.version_num < _PARTITIONED_SINCE:
         return None, 0
     rows = session.rows(query("bench_partitions", session.version_num // 10_000))
     if not rows:

@@ -21,7 +21,6 @@ BLOCK_ROWS = 10_000
 PROGRESS_ROWS = 100_000
 QUIET_S = 5.0
 FREEZE_SINCE = 140_000
-PARTITIONED_SINCE = 100_000
 
 STEP_NAMES = {
     "d": "drop tables",
@@ -152,25 +151,16 @@ def generate_statements(tables: PgbenchTables) -> Iterator[str]:
     scale = tables.scale
     yield "begin"
     yield _TRUNCATE
-    yield (
-        "insert into pgbench_branches(bid,bbalance) "
-        f"select bid, 0 from pg_catalog.generate_series(1, {BRANCHES * scale}) as bid"
-    )
+    yield f"insert into pgbench_branches(bid,bbalance) select bid, 0 from generate_series(1, {BRANCHES * scale}) as bid"
     yield (
         "insert into pgbench_tellers(tid,bid,tbalance) "
-        f"select tid, {_branch_of('tid', TELLERS)}, 0 from pg_catalog.generate_series(1, {TELLERS * scale}) as tid"
+        f"select tid, (tid - 1) / {TELLERS} + 1, 0 from generate_series(1, {TELLERS * scale}) as tid"
     )
     yield (
         "insert into pgbench_accounts(aid,bid,abalance,filler) "
-        f"select aid, {_branch_of('aid', ACCOUNTS)}, 0, '' "
-        f"from pg_catalog.generate_series(1, {ACCOUNTS * scale}) as aid"
+        f"select aid, (aid - 1) / {ACCOUNTS} + 1, 0, '' from generate_series(1, {ACCOUNTS * scale}) as aid"
     )
     yield "commit"
-
-
-def _branch_of(number: str, per_branch: int) -> str:
-    """Operators have their schema: the session has the user's search_path, and the database may be somebody else's."""
-    return f"({number} operator(pg_catalog.-) 1) operator(pg_catalog./) {per_branch} operator(pg_catalog.+) 1"
 
 
 def vacuum_statements() -> Iterator[str]:
@@ -247,7 +237,7 @@ def _generate_here(session: Session, tables: PgbenchTables, listener: InitListen
     _execute(session, ("begin", _TRUNCATE))
     freeze = session.version_num >= FREEZE_SINCE
     for table, rows in (("pgbench_branches", BRANCHES), ("pgbench_tellers", TELLERS), ("pgbench_accounts", ACCOUNTS)):
-        partitioned = table == "pgbench_accounts" and _is_partitioned(session)
+        partitioned = table == "pgbench_accounts" and freeze and _is_partitioned(session)
         statement = f"copy {table} from stdin" + (" with (freeze on)" if freeze and not partitioned else "")
         blocks = row_blocks(table, rows * tables.scale)
         if table == "pgbench_accounts":
@@ -260,8 +250,6 @@ def _generate_here(session: Session, tables: PgbenchTables, listener: InitListen
 
 
 def _is_partitioned(session: Session) -> bool:
-    if session.version_num < PARTITIONED_SINCE:
-        return False
     return session.row(query("bench_partitions", session.version_num // 10_000))[0] is not None
 
 
