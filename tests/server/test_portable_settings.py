@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from fixtures.command import Command
 from fixtures.lab_home import MAJORS, binaries_for
 from pgclinic.lab.cluster import settings_catalog
+from pgclinic.lab.instance import start_server
 from pgclinic.model.twin import Twin
 from pgclinic.pg.portable_settings import TEXTS, portable_settings
 from pgclinic.twin.file import write_twin
@@ -114,6 +116,36 @@ def test_the_settings_of_a_twin_name_no_library(library: Path, command: Command)
     done = command.run("lab", "start", "--twin", "app.twin", "--name", "hostile")
     command.run("lab", "stop", "hostile")
     assert sorted(path.name for path in library.parent.iterdir()) == ["mark.so"], done.stderr
+
+
+def hostile_snapshot(path: Path, library: Path) -> None:
+    """One in which WAL buffers were full, and which says of a library that it is a switch of the planner."""
+    snapshot = json.loads(path.read_text(encoding="utf-8"))
+    switch = next(setting for setting in snapshot["settings"] if setting["name"] == "enable_seqscan")
+    named = {"name": "session_preload_libraries", "value": str(library), "source": "configuration file"}
+    snapshot["settings"].append(switch | named)
+    buffers = next(setting for setting in snapshot["settings"] if setting["name"] == "wal_buffers")
+    buffers.update(value="8", source="configuration file")
+    for wal in snapshot["counters"]["wal"]:
+        wal.update(buffers_full=10**6, bytes=8192 * 10**6)
+    path.write_text(json.dumps(snapshot), encoding="utf-8")
+
+
+def test_the_settings_of_a_snapshot_name_no_library(library: Path, command: Command) -> None:
+    with start_server(binaries_for("18"), settings={}) as running:
+        server = running.server
+        dsn = f"host={server.host} port={server.port} user={server.user} dbname=postgres"
+        taken = command.run("capture", "snapshot", dsn, "-o", "app.json")
+    assert taken.returncode == 0, taken.stderr
+    hostile_snapshot(command.folder / "app.json", library)
+    done = command.run("checkup", "--from", "app.json", "--prove", "--budget", "60s", "--json", timeout=300)
+    assert done.returncode == 0, done.stderr
+    (found,) = [
+        one for one in json.loads(done.stdout)["checkup"]["findings"] if one["pathology"] == "wal-buffers-small"
+    ]
+    (proof,) = found["proofs"]
+    assert "wal-pressure" in proof["on"] and proof["run"]
+    assert sorted(path.name for path in library.parent.iterdir()) == ["mark.so"]
 
 
 @pytest.mark.parametrize("major", MAJORS)

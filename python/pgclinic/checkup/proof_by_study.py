@@ -20,15 +20,18 @@ from pgclinic.experiment.servers import ServerAsked, choose_server
 from pgclinic.judge.comparison import word_for
 from pgclinic.judge.evidence import TPS
 from pgclinic.judge.regions import direction_of
+from pgclinic.lab.cluster import settings_catalog
 from pgclinic.model.finding import Fact, Proof
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Claim, Mechanism, Profile, Question, Study
 from pgclinic.model.verdict import ClaimVerdict, Interval
 from pgclinic.model.verdict_word import CompareWord
+from pgclinic.pg.portable_settings import portable_settings
 from pgclinic.store.machine import read_machine
 from pgclinic.study.duration import BLOCKS_MAX, NO_BUDGET_S
 from pgclinic.study.inheritance import inherited_arm
 from pgclinic.study.read import read_study
+from pgclinic.trial.server import binaries_of
 
 PROFILE = "quick"
 #: A counter that differs by this much has moved.
@@ -51,8 +54,10 @@ def proof_by_study(
         return Proof(treatment=0, word=None, on=on, reason="the budget has no time left for it")
     asked = _asked(study, claim, trials, share_s, request.warm_up_s)
     machine = read_machine()
-    settings, _ = fitting(live_settings(case), case, machine.memory_bytes)
     server = choose_server(ServerAsked(version=str(case.major)), on_stage=listener.on_stage)
+    # A snapshot may be a stranger's file, which says of a library or a command that it is a switch.
+    portable = portable_settings(settings_catalog(binaries_of(server.spec)), live_settings(case))
+    settings, _ = fitting(portable.settings, case, machine.memory_bytes)
     plan = resolve(
         _on_top_of(asked, settings),
         PROFILE,
