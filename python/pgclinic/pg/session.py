@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import struct
@@ -16,6 +17,7 @@ import psycopg
 from msgspec import structs
 from psycopg import generators, pq
 from psycopg.abc import PQGen
+from psycopg.types.json import set_json_loads
 
 from pgclinic.errors import RunFailedError
 from pgclinic.model.server import Server
@@ -80,6 +82,20 @@ def _as_it_is(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _readable(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(_text(value) for value in row)
+
+
+def _readable_json(document: str | bytes) -> Any:
+    """Escapes stand in the values, as a backslash within the document would be its own."""
+    text = document if isinstance(document, str) else document.decode(errors="surrogateescape")
+    return _without_surrogates(json.loads(text))
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(one) for key, one in value.items()}
+    return [_without_surrogates(one) for one in value] if isinstance(value, list) else value
 
 
 def _text(value: Any) -> Any:
@@ -166,6 +182,7 @@ class Session:
     def decode_any_bytes(self) -> None:
         """From now on texts that have no encoding come as text too: what is no UTF-8 is shown as ``\\xe9``."""
         self._readable = _readable
+        set_json_loads(_readable_json, self._connection)
 
     def document(self, sql: str) -> bytes:
         """The only value of the only row as it was sent, such as a large JSON text. Raises QueryError."""
