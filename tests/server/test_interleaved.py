@@ -37,7 +37,7 @@ from pgclinic.trial.run import TrialListener
 TABLE = "create table item (id int primary key);\ninsert into item select generate_series(1, 1000);\n"
 LOOKUP = "\\set id random(1, 1000)\nselect id from item where id = :id;\n"
 # Half a second of work and more, on any machine.
-LONG = "select sum(n) from generate_series(1, 8000000) as n;\n"
+LONG = "select sum(n) from generate_series(1, 3000000) as n;\n"
 
 
 def arm(name: str, position: int, script: str = LOOKUP, fill: str = TABLE, measure_s: float = 2.0) -> TrialSpec:
