@@ -65,7 +65,7 @@ def test_a_sick_server_is_examined_treated_and_examined_again(command: Command) 
         first = command.run("checkup", address, "--observe", "0", "--fail-on", "warning")
         assert first.returncode == 5, first.stdout + first.stderr
         assert re.match(r"(SICK|CRITICAL) ", first.stdout)
-        assert "horizon-held-by-idle-session" in first.stdout
+        assert "an idle transaction holds the xmin horizon" in first.stdout
         assert "(report)" in first.stdout
         run = command.only_run()
         files = {path.name for path in run.iterdir()}
