@@ -1,0 +1,77 @@
+"""What is left of a statement without its comments: all other tokens that PostgreSQL's scanner finds, and no more."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pglast import parser
+
+from pgclinic.pg.comments import without_comments
+from pgclinic.pg.fingerprint import without_constants
+from pgclinic.pg.statement_kind import known_statement
+
+_MARK = "zz_secret"
+_COMMENTS = {"SQL_COMMENT", "C_COMMENT"}
+_PARTS = st.sampled_from(
+    (
+        *("/*", "*/", "--", "\n", "\r", " ", "/", "*", "-", "+", "'", "''", '"', '""', "\\", "\\'", "$", "$$", "$a$"),
+        *(
+            "$1",
+            "E'",
+            "e'",
+            "U&'",
+            "b'",
+            "N'",
+            'U&"',
+            "E",
+            "a",
+            "a$b",
+            "select",
+            "1",
+            ".5",
+            "é",
+            "(",
+            ")",
+            ";",
+            "=",
+            "|",
+        ),
+        *("E'x'\n'y\\'z'", "E'x' -- c\n 'y'", "/* a /* b */ c */", "'--'", '"/*"', "$q$ /* $q$", "*/*c*/", "-- c\n"),
+    )
+)
+_TEXTS = st.lists(_PARTS, max_size=14).map("".join)
+
+
+def _tokens(text: str) -> list[tuple[str, str]] | None:
+    """Kind and text of each token that is no comment; None for what the scanner refuses."""
+    try:
+        found = parser.scan(text)
+    except parser.ParseError:
+        return None
+    return [(one.name, text[one.start : one.end + 1]) for one in found if one.name not in _COMMENTS]
+
+
+def _joined(tokens: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """A string that goes on in other lines is one token, with whatever stood between its parts."""
+    return [(name, "".join(without_comments(text).split())) for name, text in tokens]
+
+
+@given(_TEXTS)
+def test_all_other_tokens_stay_and_no_comment_does(text: str) -> None:
+    tokens = _tokens(text)
+    if tokens is None:
+        return
+    kept = without_comments(text)
+    assert (found := _tokens(kept)) is not None
+    assert _joined(found) == _joined(tokens)
+    assert not any(one.name in _COMMENTS for one in parser.scan(kept))
+    assert without_comments(kept) == kept
+
+
+@given(st.sampled_from(("/* {} */", "-- {}\n", "/* /* x */ {} */", "/*{}", "/*/ {} */", "--{}\r")), st.integers(0, 200))
+def test_no_part_of_a_comment_is_kept_wherever_the_text_is_cut_off(form: str, length: int) -> None:
+    comment = form.format(_MARK)
+    text = f"{comment} select {comment} 'it''s', E'\\'', $a$ ' $a$, \"a b\" {comment} from t where a = 1 {comment}"
+    for change in (without_comments, without_constants, lambda part: known_statement(part).text):
+        assert "secret" not in change(text[:length])
+        assert "zz" not in change(text[:length])
