@@ -11,6 +11,7 @@ report.html     made from the above
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +67,8 @@ def write_checkup(path: Path, checkup: Checkup) -> None:
 
 def add_proof_event(path: Path, event: ProofReached) -> None:
     """Append to the folder's events. Raises DiskFullError, RunFailedError."""
-    with disk_errors(path), (path / _EVENTS).open("ab") as out:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    with disk_errors(path), os.fdopen(os.open(path / _EVENTS, flags, 0o600), "ab") as out:
         out.write(msgspec.json.encode(event) + b"\n")
 
 
