@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pglast import parser
 
-from pgclinic.pg.comments import without_comments
 from pgclinic.pg.fingerprint import without_constants
+from pgclinic.pg.statement_comments import without_comments
 from pgclinic.pg.statement_kind import known_statement
 
 _MARK = "zz_secret"

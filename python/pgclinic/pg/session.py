@@ -290,7 +290,9 @@ class Session:
     def _run(self, sql: str, values: Mapping[str, object] | None = None) -> psycopg.Cursor[tuple[Any, ...]]:
         try:
             # The text comes from our .sql files and from study files; values travel beside it, never inside it.
-            return self._connection.execute(sql, values)
+            # psycopg takes a connection without an encoding for one that has ASCII alone.
+            has_encoding = self._connection.info.encoding != "ascii"
+            return self._connection.execute(sql if has_encoding else sql.encode(), values)
         except psycopg.Error as error:
             raise _translated(error) from error
 
