@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -73,8 +74,15 @@ def checked(access: Access, spec: LoadSpec, observe_s: float, path: Path) -> tup
     write_twin(path, captured, masked_text=masked_text(captured))
     with start_server(binaries_for("18"), settings={"fsync": "off", "autovacuum": "off"}) as empty:
         built = build_twin(Access(empty.server), read_twin(path))
-    found = check_twin(path, binaries_for("18"), CheckRequest(seconds=10.0, clients=CLIENTS), against=access)
+    found = check_twin(path, binaries_for("18"), CheckRequest(seconds=10.0, clients=CLIENTS), against=watching(access))
     return found.fidelity, built
+
+
+def watching(access: Access) -> Access:
+    """The same database by a role that may read all and reach no files: no other is let ask for plans."""
+    with Session(access, statement_timeout_ms=10_000, application_name="bench") as session:
+        session.execute("create role watcher login; grant pg_monitor, pg_read_all_data to watcher")
+    return replace(access, server=msgspec.structs.replace(access.server, user="watcher"))
 
 
 def main() -> None:

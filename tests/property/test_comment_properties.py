@@ -75,3 +75,8 @@ def test_no_part_of_a_comment_is_kept_wherever_the_text_is_cut_off(form: str, le
     for change in (without_comments, without_constants, lambda part: known_statement(part).text):
         assert "secret" not in change(text[:length])
         assert "zz" not in change(text[:length])
+
+
+def test_a_backslash_escapes_in_what_continues_a_string_on_another_line() -> None:
+    text = "select E'x' -- zz\n'y\\'z' /* zz_secret ' */ from t"
+    assert without_comments(text) == "select E'x'\n'y\\'z'  from t"

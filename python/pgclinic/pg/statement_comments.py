@@ -1,48 +1,87 @@
-"""Comments in statements: drivers and applications write users, routes and tickets there. Pure."""
+"""Comments taken out of the texts of statements: applications write whom they work for there, and what they look for.
+
+The rules are those of PostgreSQL's scanner (src/backend/parser/scan.l), with standard_conforming_strings on. It cannot
+be asked itself, as it refuses texts that were cut off, which those of pg_stat_activity may be.
+"""
 
 from __future__ import annotations
 
 import re
 
-_PIECE = re.compile(
-    r"""(?P<line>--[^\n\r]*)
+_LETTER = r"[A-Za-z_\x80-\U0010ffff]"
+_REST_OF_ESCAPED = r"(?:[^'\\]|\\.|'')*(?:'|\\?\Z)"
+_TOKEN = re.compile(
+    rf"""(?P<escaped>[eE]'{_REST_OF_ESCAPED})
+    |(?P<quoted>'[^']*(?:'|\Z)
+        |"[^"]*(?:"|\Z)
+        |\$(?P<tag>(?:{_LETTER}(?:{_LETTER}|[0-9])*)?)\$.*?(?:\$(?P=tag)\$|\Z)
+        |{_LETTER}(?:{_LETTER}|[0-9$])*)
+    |(?P<line>--[^\n\r]*)
     |(?P<block>/\*)
-    |(?P<kept>(?<![\w$])[eE]'(?:[^'\\]|\\.|'')*'
-        |'(?:[^']|'')*'
-        |"(?:[^"]|"")*"
-        |(?<![\w$])\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$)""",
+    |(?P<other>[\s0-9(),;.]+|.)""",
     re.DOTALL | re.VERBOSE,
 )
-_EDGE_OF_BLOCK = re.compile(r"/\*|\*/")
+_ESCAPED_AGAIN = re.compile(rf"'{_REST_OF_ESCAPED}", re.DOTALL)
+_EDGE = re.compile(r"/\*|\*/")
+_END_OF_LINE = re.compile(r"[\n\r]")
+_SPACES = " \t\n\r\f\v"
 
 
 def without_comments(text: str) -> str:
-    """The same statement with a space for each comment; block comments nest, as the server reads them.
+    """The same statement without ``--`` and ``/* */``, nested or cut off; strings and quoted names are as they were.
 
-    What looks like a comment inside a constant or a quoted name stays. Of a text that was cut off inside a comment the
-    rest is gone.
+    Hints of pg_hint_plan are comments too.
     """
-    shown: list[str] = []
+    if "--" not in text and "/*" not in text:
+        return text.strip()
+    kept: list[str] = []
     at = 0
-    while (found := _PIECE.search(text, at)) is not None:
-        shown.append(text[at : found.start()])
-        at = found.end()
-        if found["kept"] is not None:
-            shown.append(found["kept"])
-            continue
-        if found["block"] is not None:
-            at = _end_of_block(text, at)
-        if shown and shown[-1] and not shown[-1][-1].isspace():
-            shown.append(" ")
-    shown.append(text[at:])
-    return "".join(shown).strip()
+    while (match := _TOKEN.match(text, at)) is not None:
+        at = match.end()
+        match match.lastgroup:
+            case "line":
+                pass
+            case "block":
+                at = _end_of_block(text, at)
+                if kept and not kept[-1][-1].isspace():
+                    kept.append(" ")
+            case "escaped":
+                kept.append(match[0])
+                at = _continued(text, at, kept)
+            case _:
+                kept.append(match[0])
+    return "".join(kept).strip()
 
 
 def _end_of_block(text: str, at: int) -> int:
-    """Behind the end of the comment whose beginning ends at ``at``, or of the text."""
+    """Behind the comment whose ``/*`` ends ``at``; the end of a text that was cut off within it."""
     depth = 1
-    for edge in _EDGE_OF_BLOCK.finditer(text, at):
+    while depth and (edge := _EDGE.search(text, at)) is not None:
         depth += 1 if edge[0] == "/*" else -1
-        if depth == 0:
-            return edge.end()
-    return len(text)
+        at = edge.end()
+    return len(text) if depth else at
+
+
+def _continued(text: str, at: int, kept: list[str]) -> int:
+    """Take in what continues an E'' string on later lines, where a backslash still escapes. Gives where that ends."""
+    while (start := _start_of_continuation(text, at)) is not None:
+        again = _ESCAPED_AGAIN.match(text, start)
+        assert again is not None, "it begins with a quote"
+        kept += ("\n", again[0])
+        at = again.end()
+    return at
+
+
+def _start_of_continuation(text: str, at: int) -> int | None:
+    """The quote behind spaces and ``--`` comments with a line break among them."""
+    is_other_line = False
+    while at < len(text):
+        if text[at] in _SPACES:
+            is_other_line = is_other_line or text[at] in "\n\r"
+            at += 1
+        elif text.startswith("--", at):
+            end = _END_OF_LINE.search(text, at)
+            at = len(text) if end is None else end.start()
+        else:
+            return at if is_other_line and text[at] == "'" else None
+    return None
