@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 from xml.etree import ElementTree
 
@@ -308,7 +311,9 @@ def test_a_comparison_that_needs_more_blocks_gets_them(items: Command) -> None:
 
 def test_a_trial_that_stands_still_leaves_the_ratio_of_the_others(items: Command) -> None:
     """b sleeps while a file is there, which is for the whole of block 3."""
-    stop = items.folder / "stop"
+    # The server runs without the rights of the test, whose own folder nobody else may enter.
+    stop = Path(gettempdir()) / f"pgclinic-stop-{os.getpid()}"
+    stop.unlink(missing_ok=True)
     (items.folder / "sleeper.sql").write_text(
         f"\\set id random(1, {ROWS})\n"
         f"select word, pg_sleep(60 * count(size)) from items, pg_stat_file('{stop}', true) as f(size)\n"
@@ -327,7 +332,7 @@ def test_a_trial_that_stands_still_leaves_the_ratio_of_the_others(items: Command
         *quick,
     )
     wait_for(lambda: len(list(items.runs.glob("*/trials/*/record.json"))) >= 4, 180)
-    stop.touch()
+    stop.touch(mode=0o644)
     wait_for(lambda: len(list(items.runs.glob("*/trials/*/record.json"))) >= 6, 180)
     stop.unlink()
     process.communicate(timeout=240)

@@ -76,7 +76,7 @@ def test_a_view_that_grows_with_the_catalog_is_asked_less_often_where_it_takes_l
 
 
 def test_a_lock_leaves_a_gap_and_is_forgotten_when_it_is_gone(server: RunningServer) -> None:
-    view = View("locked", lambda _: "select count(*) as n from busy")
+    view = View("locked", lambda _: "select count(*) as n from public.busy")
     sampler = Sampler(Access(server.server), views=(view, *DEFAULT_VIEWS[:1]), interval_s=0.1)
     with session(server) as owner:
         owner.execute("begin; lock table busy")

@@ -50,7 +50,8 @@ def test_every_rung_has_its_figures_and_its_mechanism(command: Command) -> None:
     for arm in arms.values():
         assert arm["exposure_s"] == pytest.approx(4.0, abs=0.5)
         assert arm["statements_per_s"] > 0
-        assert arm["published_tps"] > 0
+        # One step has its figure in words only.
+        assert (arm["published_tps"] is None) == (arm["arm"] == "cache")
         assert arm["throughput"] >= 0
     assert arms["base"]["tps"] > 10 * arms["planner"]["tps"]
     # Eight terminals are never without a transaction in a closed loop.
