@@ -77,7 +77,8 @@ $(VENV)/.core: $(VENV)/.tools requirements/core.txt
 
 $(VENV)/.built: $(VENV)/.core $(RUST_SOURCES) pyproject.toml
 	$(BIN)/maturin develop --uv --release --locked --quiet
-	cargo build --quiet --release --locked -p pgclinic-load --bin pgclinic-load
+	# Both packages are named so that the libraries are those that the line above has built, with the same features.
+	cargo build --quiet --release --locked -p pgclinic-load -p pgclinic-load-python --features pgclinic-load-python/extension-module --bin pgclinic-load
 	@install -m 755 $(CARGO_TARGET_DIR)/release/pgclinic-load $(BIN)/pgclinic-load
 	@touch $@
 
