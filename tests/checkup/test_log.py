@@ -164,7 +164,54 @@ def replace_prefix(prefix: str) -> LogSettings:
     return LogSettings(log_line_prefix=prefix, log_timezone="UTC")
 
 
+#: Every country has cities of its own, so its name says nothing that the city has not said.
+ADDRESSES = (
+    "create table addresses (id int primary key, city text not null, country text not null)",
+    "insert into addresses select n, 'c' || n % 100, 'k' || n % 100 from generate_series(1, 40000) n",
+)
+EXPLAINED = (
+    "load 'auto_explain'",
+    "set auto_explain.log_min_duration = 0",
+    "set auto_explain.log_analyze = on",
+)
+OF_A_CITY = "select count(*) from addresses where city = 'c7' and country = 'k7'"
+
+
+def fill_addresses(patient: Patient) -> None:
+    """In a session of its own, or its rows are counted behind the ANALYZE."""
+    patient.sql(*ADDRESSES)
+    patient.until("select n_live_tup = 40000 from pg_stat_user_tables where relname = 'addresses'")
+    patient.sql("vacuum analyze addresses")
+
+
+def ask_for_both(sick: Patient) -> None:
+    fill_addresses(sick)
+    sick.sql(*EXPLAINED, *[OF_A_CITY] * 3)
+    read_log(sick)
+
+
+def ask_for_one(near: Patient) -> None:
+    fill_addresses(near)
+    near.sql(*EXPLAINED, *["select count(*) from addresses where city = 'c7' and id > 0"] * 3)
+    read_log(near)
+
+
+def keep_joint_statistics(sick: Patient, found: Finding) -> None:
+    since = log_size(sick)
+    sick.give(found.treatments[0])
+    sick.sql(*EXPLAINED, *[OF_A_CITY] * 3)
+    read_log(sick, since)
+
+
 ILLNESSES = (
+    Illness(
+        pathology="row-estimate-wrong",
+        sicken=ask_for_both,
+        near_miss=ask_for_one,
+        treat=keep_joint_statistics,
+        names=("public.addresses (city, country)", "rows expected 4", "rows that came 400"),
+        majors=("13", "18"),
+    ),
     Illness(
         pathology="server-crashed",
         sicken=kill_a_backend,

@@ -13,8 +13,8 @@ import pytest
 from fixtures.command import Command
 from fixtures.lab_home import binaries_for
 from pgclinic.lab.instance import start_server
+from pgclinic.pg.powers import may_leave_database
 from pgclinic.pg.session import Access, Session
-from pgclinic.twin.author import may_leave_database
 
 SETTINGS = {
     "shared_preload_libraries": "pg_stat_statements",

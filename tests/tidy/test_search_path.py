@@ -29,7 +29,14 @@ USERS_SQL = {
 FOR_USERS_NAMES = ("bench_partitions", "pgbench_scale", "relation_oid", "tpcc_marks")
 #: Who may say what search_path is.
 SETS_IT = (
-    *("pg/connect.py", "pg/session.py", "twin/build.py", "twin/author.py", "experiment/twin_check.py"),
+    *(
+        "pg/connect.py",
+        "pg/session.py",
+        "twin/build.py",
+        "twin/author.py",
+        "experiment/twin_check.py",
+        "capture/plans.py",
+    ),
     # Written for the user to run, on a server that may be somebody else's.
     "report/treatment_text.py",
 )

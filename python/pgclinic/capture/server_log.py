@@ -24,17 +24,20 @@ from pgclinic.model.log import (
     LogFilePosition,
     LogPosition,
     LogSettings,
+    PlanLogged,
     ProcessEnded,
     ServerPhase,
     SlowStatement,
     TemporaryFile,
     VacuumLogged,
 )
+from pgclinic.model.query_plan import PlanNode, PlanSource, QueryPlan
 from pgclinic.model.server_log import LoggedMessage, LoggedSpill, LoggedVacuum, ServerLog
 from pgclinic.pg.fingerprint import without_constants
 from pgclinic.pg.log.events import EventCollector
 from pgclinic.pg.log.follow import FormatName, LogReader, log_format
 from pgclinic.pg.log.form import LogFormat
+from pgclinic.pg.query_plan import nodes_of_json_text, nodes_of_text
 
 #: Of a larger log its end is read: some hours of a busy server, in a second or two.
 READ_BYTES_MAX = 64 * 1024**2
@@ -44,7 +47,9 @@ _PACKED = frozenset({".gz", ".xz", ".bz2", ".zst", ".zip"})
 _FORMATS: dict[str, FormatName] = {".json": "json", ".csv": "csv"}
 #: What is kept apart by text; all beyond these counts under an empty text.
 _TEXTS_MAX = 2_000
-_MESSAGES_KEPT, _SPILLS_KEPT, _CRASHES_KEPT = 50, 10, 5
+_MESSAGES_KEPT, _SPILLS_KEPT, _CRASHES_KEPT, _PLANS_KEPT = 50, 10, 5, 200
+#: Of a statement's text; what was cut off is told apart by its query id.
+_STATEMENT_MAX = 10_000
 _TOO_MANY_CONNECTIONS = "53300"
 _REFUSALS = ("sorry, too many clients", "remaining connection slots are reserved", "too many connections for ")
 _OUT_OF_MEMORY = "53200"
@@ -167,6 +172,28 @@ def _moments(path: Path, offset: int, form: LogFormat) -> list[int]:
     return [one.origin.at_us for one in entries if one is not None and one.origin.at_us is not None]
 
 
+@dataclass
+class _Planned:
+    """The logged plans of one statement."""
+
+    slowest: PlanLogged
+    times: int = 0
+    total_us: int = 0
+
+    def add(self, plan: PlanLogged) -> None:
+        self.times += 1
+        self.total_us += plan.duration_us
+        if plan.duration_us > self.slowest.duration_us:
+            self.slowest = plan
+
+
+def _nodes(plan: PlanLogged) -> tuple[PlanNode, ...]:
+    """None of XML and YAML, which nobody reads by machine where JSON is to be had."""
+    if plan.plan_format == "json":
+        return nodes_of_json_text(plan.plan)
+    return nodes_of_text(plan.plan) if plan.plan_format == "text" else ()
+
+
 class _Counted:
     """Events, counted as they come."""
 
@@ -178,6 +205,7 @@ class _Counted:
         self._messages: Counter[tuple[str, str | None, str]] = Counter()
         self._spills: dict[str, tuple[int, int]] = {}
         self._vacuums: dict[str, LoggedVacuum] = {}
+        self._plans: dict[tuple[int | None, str], _Planned] = {}
         self._crashed: list[str] = []
         self._recovers = False
 
@@ -191,6 +219,8 @@ class _Counted:
                 self._add_error(event)
             case SlowStatement():
                 self._counts["slow_statements"] += 1
+            case PlanLogged():
+                self._add_plan(event)
             case TemporaryFile():
                 self._add_file(event)
             case LockWait():
@@ -228,6 +258,13 @@ class _Counted:
         key = text if text in self._spills or len(self._spills) < _TEXTS_MAX else ""
         files, size = self._spills.get(key, (0, 0))
         self._spills[key] = (files + 1, size + file.size_bytes)
+
+    def _add_plan(self, plan: PlanLogged) -> None:
+        text = without_constants(plan.query_text or "")[:_STATEMENT_MAX]
+        key = (plan.query_id, text)
+        if key not in self._plans and len(self._plans) >= _TEXTS_MAX:
+            return
+        self._plans.setdefault(key, _Planned(slowest=plan)).add(plan)
 
     def _add_checkpoint(self, checkpoint: CheckpointCompleted) -> None:
         self._counts["checkpoints"] += 1
@@ -306,7 +343,23 @@ class _Counted:
             ),
             spills=tuple(LoggedSpill(statement=text, files=files, bytes=size) for text, (files, size) in spills),
             crash_statements=tuple(self._crashed),
+            plans=self._plans_seen(),
         )
+
+    def _plans_seen(self) -> tuple[QueryPlan, ...]:
+        most = sorted(self._plans.items(), key=lambda item: item[1].total_us, reverse=True)[:_PLANS_KEPT]
+        made = (
+            QueryPlan(
+                source=PlanSource.LOG,
+                nodes=_nodes(planned.slowest),
+                query_id=query_id,
+                statement=text or None,
+                times=planned.times,
+                duration_ms=planned.slowest.duration_us / 1000,
+            )
+            for (query_id, text), planned in most
+        )
+        return tuple(plan for plan in made if plan.nodes)
 
 
 def _signal_name(number: int) -> str:

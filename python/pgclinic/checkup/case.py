@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pgclinic.model.host import HostState
+from pgclinic.model.query_plan import QueryPlan
 from pgclinic.model.sample import Row, Sample
 from pgclinic.model.server_log import ServerLog
 from pgclinic.model.snapshot import ColumnSummary, IndexState, SessionState, SettingState, Snapshot, TableState
@@ -17,6 +18,7 @@ from pgclinic.model.snapshot_counters import (
     StatementCounters,
     TableCounters,
 )
+from pgclinic.pg.fingerprint import normalised
 
 SYSTEM_SCHEMAS = frozenset({"pg_catalog", "pg_toast", "information_schema"})
 #: Names that this program gives its own sessions begin so.
@@ -235,6 +237,18 @@ class Case:
         """Of the time of all statements, 0 to 1."""
         whole = sum(self.statement_ms.values())
         return self.statement_ms.get(query_id, 0.0) / whole if whole else 0.0
+
+    @cached_property
+    def plans(self) -> Mapping[int, QueryPlan]:
+        """By query id: the one that the log has, which ran, before one that EXPLAIN made for any parameters."""
+        found = {plan.query_id: plan for plan in self.snapshot.plans if plan.query_id is not None}
+        logged = self.log.plans if self.log is not None else ()
+        by_text = {normalised(text): query_id for query_id, text in self.texts.items()} if logged else {}
+        for plan in reversed(logged):
+            query_id = plan.query_id if plan.query_id in self.texts else by_text.get(normalised(plan.statement or ""))
+            if query_id is not None:
+                found[query_id] = plan
+        return found
 
     def statements_on(self, table: Table) -> Iterator[Statement]:
         """Those whose text has the table's name as a word; a hint, as texts are not resolved."""

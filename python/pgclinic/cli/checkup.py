@@ -33,6 +33,9 @@ def checkup(
         None, "--from", help="A snapshot, or the run folder of a checkup, instead of a server.", metavar="FILE"
     ),
     log: Path | None = typer.Option(None, "--log", help="Also read the server's log.", metavar="FILE"),
+    plans: bool = typer.Option(
+        False, "--plans", help="Also ask for the plans of the statements with the most time, by EXPLAIN."
+    ),
     print_sql: bool = typer.Option(False, "--print-sql", help="Print every statement that is sent, and exit."),
     major: int | None = typer.Option(
         None, "--major", help="With --print-sql and no server: major version of PostgreSQL [18].", min=13, max=18
@@ -77,6 +80,7 @@ def checkup(
         observe=observe,
         observe_is_given=source is not None and source.name == "COMMANDLINE",
         log=log,
+        plans=plans,
         major=major,
         since=since,
         fail_on=fail_on,

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec.structs import replace
+
+from pgclinic.capture.plans import check_role, read_plans
 from pgclinic.capture.server_log import read_server_log
 from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.cli.duration import in_words
@@ -19,6 +22,7 @@ from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.model.host import HostState
 from pgclinic.model.log import LogSettings
 from pgclinic.model.server import Server
+from pgclinic.model.snapshot import Snapshot
 from pgclinic.observe.host import watch_host
 from pgclinic.observe.local_server import visible_postmaster
 from pgclinic.pg.reach import reach_dsn
@@ -45,14 +49,18 @@ class ReadServer:
     access: Access | None = None
 
 
-def read_server(dsn: str, *, observe_s: float, log: Path | None) -> ReadServer:
-    """Read a live server. Raises UsageError, RunFailedError."""
+def read_server(dsn: str, *, observe_s: float, log: Path | None, plans: bool = False) -> ReadServer:
+    """Read a live server; with ``plans`` ask it how it would run its statements. Raises UsageError, RunFailedError."""
     access = _once_free(lambda: reach_dsn(dsn))
+    if plans:
+        _once_free(lambda: check_role(access))
     host = _Machine(_postmaster(access), observe_s or _HOST_S)
     with _Progress(observe_s) as progress:
         snapshot = _once_free(
             lambda: take_snapshot(access, observe_s=observe_s, on_second=progress.second, on_part=progress.part)
         )
+        if plans:
+            snapshot = _with_plans(access, snapshot, progress)
     named = {one.name: one.value for one in snapshot.settings}
     settings = LogSettings(
         log_line_prefix=named.get("log_line_prefix", "%m [%p] "), log_timezone=named.get("log_timezone")
@@ -63,6 +71,11 @@ def read_server(dsn: str, *, observe_s: float, log: Path | None) -> ReadServer:
         log=read_server_log(log, settings) if log is not None else None,
     )
     return ReadServer(examined, place_words(access.server), access)
+
+
+def _with_plans(access: Access, snapshot: Snapshot, progress: _Progress) -> Snapshot:
+    found, gap = _once_free(lambda: read_plans(access, snapshot, progress.plan))
+    return replace(snapshot, plans=found, gaps=(*snapshot.gaps, *((gap,) if gap is not None else ())))
 
 
 def _once_free(call: Callable[[], T]) -> T:
@@ -141,6 +154,10 @@ class _Progress:
         if self._terminal and self._observe_s > _QUIET_S:
             left_s = max(self._observe_s - at_s, 0.0)
             self._line.draw(f"  observing the server, {in_words(left_s)} left")
+
+    def plan(self, number: int, of: int) -> None:
+        """So many statements are planned."""
+        self.part(f"plans, {number} of {of}")
 
     def part(self, name: str) -> None:
         """This part of its state is read now."""

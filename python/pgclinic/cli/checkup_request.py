@@ -27,6 +27,7 @@ class CheckupRequest:
     observe: str = "5s"
     observe_is_given: bool = False
     log: Path | None = None
+    plans: bool = False
     major: int | None = None
     since: Path | None = None
     fail_on: str | None = None
@@ -68,6 +69,8 @@ def check_request(request: CheckupRequest) -> Checked:
         raise UsageError("--log needs a server", hint="the run folder of a checkup has what its log said")
     if request.log is not None and not request.log.exists():
         raise UsageError(f"--log: there is no file {request.log}")
+    if request.plans and request.snapshot is not None:
+        raise UsageError("--plans needs a server", hint="the run folder of a checkup has the plans that it asked for")
     if request.budget is not None and not request.prove:
         raise UsageError("--budget needs --prove")
     if request.prove and request.runs is None:

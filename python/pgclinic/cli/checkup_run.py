@@ -77,7 +77,7 @@ def run_checkup(checked: Checked) -> int:
         read = _stored(request.snapshot)
     else:
         assert request.dsn is not None
-        read = read_server(request.dsn, observe_s=checked.observe_s, log=request.log)
+        read = read_server(request.dsn, observe_s=checked.observe_s, log=request.log, plans=request.plans)
     examined = read.examined
     case = Case(examined.snapshot, host=examined.host, log=examined.log)
     outcome = _kept(checked, read, case, examine(case, server=read.place), began_s)

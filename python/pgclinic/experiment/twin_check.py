@@ -20,10 +20,11 @@ from pgclinic.model.record import Record
 from pgclinic.model.twin import Twin, TwinWorkload
 from pgclinic.pg.load_target import target_of
 from pgclinic.pg.portable_settings import portable_settings
+from pgclinic.pg.powers import may_leave_database
 from pgclinic.pg.session import Access, Session
 from pgclinic.pg.sql import query
 from pgclinic.trial.server import template_of
-from pgclinic.twin.author import AUTHOR, Administrator, may_leave_database
+from pgclinic.twin.author import AUTHOR, Administrator
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.fidelity import PlanComparison, fidelity
 from pgclinic.twin.file import read_twin

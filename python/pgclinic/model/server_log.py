@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pgclinic.model.query_plan import QueryPlan
 from pgclinic.model.record import Record
 
 
@@ -40,7 +41,7 @@ class ServerLog(Record):
     ``bytes_read`` is less than ``bytes_all`` where only the end of a large log was read. ``not_understood`` are entries
     in another language, and pieces that another log_line_prefix wrote. ``checkpoint_apart_s`` is the mean time between
     the starts of checkpoints. ``killed_by_signal`` counts processes by the name of the signal, ``crash_statements``
-    are those that they ran.
+    are those that they ran. ``plans`` are those of auto_explain, the statements with the most time in them first.
     """
 
     path: str
@@ -69,3 +70,4 @@ class ServerLog(Record):
     bytes_all: int = 0
     spills: tuple[LoggedSpill, ...] = ()
     crash_statements: tuple[str, ...] = ()
+    plans: tuple[QueryPlan, ...] = ()

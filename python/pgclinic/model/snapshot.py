@@ -7,6 +7,7 @@ their ``oid``, as names may change between two queries.
 
 from __future__ import annotations
 
+from pgclinic.model.query_plan import QueryPlan
 from pgclinic.model.record import Record
 from pgclinic.model.sample import Samples
 from pgclinic.model.snapshot_counters import Counters
@@ -476,7 +477,7 @@ class Snapshot(Record):
 
     ``counters`` are cumulative. With an observation ``counters_before`` are those at its start and ``samples`` what
     sessions did meanwhile; without one the samples are a burst of about a second. ``query_s`` is how long each query
-    took, by part. ``wal_files``, ``wal_receiver``, ``lock_table`` and ``notify_queue`` have one element or none.
+    took, by part. ``plans`` are there if they were asked for. ``wal_files``, ``wal_receiver``, ``lock_table`` and ``notify_queue`` have one element or none.
     """
 
     pgclinic: str
@@ -518,4 +519,5 @@ class Snapshot(Record):
     samples: Samples = Samples()
     gaps: tuple[Gap, ...] = ()
     query_s: dict[str, float] = {}
+    plans: tuple[QueryPlan, ...] = ()
     format: int = 1

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pgclinic.errors import UsageError
 from pgclinic.pg.extension_schemas import extension_schemas
 from pgclinic.pg.identifiers import identifier, literal
+from pgclinic.pg.powers import may_leave_database
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.sql import query
 
@@ -102,13 +103,6 @@ class Administrator:
 def is_own(access: Access) -> bool:
     """Whether the server is the lab's, where the role can be made."""
     return access.server.source != "attached"
-
-
-def may_leave_database(access: Access) -> bool:
-    """Whether the user of ``access`` could reach programs or files of the server, and so could what he runs."""
-    with Session(access, statement_timeout_ms=_EXTENSION_TIMEOUT_MS, application_name="pgclinic") as session:
-        (may,) = session.row(query("may_leave_database", access.major))
-    return bool(may)
 
 
 def refuse_powerful(access: Access) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.index_candidates import IndexCandidate, index_candidates
 from pgclinic.checkup.index_upkeep import create_index
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
+from pgclinic.checkup.planned_scans import WastefulScan, scans_of, wasteful_scans
 from pgclinic.checkup.searched_tables import SearchedTable, searched_tables, statement_costs
 from pgclinic.checkup.table_access import (
     FRACTION_MAX,
@@ -19,8 +21,9 @@ from pgclinic.checkup.table_access import (
     table_evidence,
     usable_indexes,
 )
-from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost
+from pgclinic.checkup.workload import Work, severity_of, statement_evidence, time_claim, time_cost
 from pgclinic.model.finding import Area, Confidence, Fact, Role, Treatment, Unit
+from pgclinic.model.query_plan import PlanSource
 from pgclinic.pg.identifiers import identifier
 
 #: Fewer calls since the statistics were reset are somebody's question, and not what an application does.
@@ -30,38 +33,75 @@ _COLUMNS_MAX = 3
 _CANDIDATES_NAMED = 3
 
 
+@dataclass(frozen=True)
+class _Lead:
+    """A statement that misses an index on ``columns``; ``scan`` is what its plan shows of it, where that is known."""
+
+    work: Work
+    table: Table
+    columns: tuple[str, ...]
+    scan: WastefulScan | None
+
+
 def _detect(case: Case) -> Iterator[Seen]:
-    found: dict[tuple[int, tuple[str, ...]], list[Access]] = {}
-    joined = _Joined(case)
-    for access in accesses(case):
-        columns = _columns(case, access, joined)
-        if columns:
-            found.setdefault((access.table.state.oid, columns), []).append(access)
+    found: dict[tuple[int, tuple[str, ...]], list[_Lead]] = {}
+    for lead in _leads(case):
+        found.setdefault((lead.table.state.oid, lead.columns), []).append(lead)
     candidates = index_candidates(case) if found else ()
-    for (_, columns), those in found.items():
-        table = those[0].table
-        works = tuple({one.work.query_id: one.work for one in those}.values())
+    for (_, columns), leads in found.items():
+        table = leads[0].table
+        works = tuple({lead.work.query_id: lead.work for lead in leads}.values())
         yield Seen(
             subject=f"{table.name} ({', '.join(columns)})",
             severity=severity_of(case, works),
-            confidence=Confidence.LIKELY,
+            confidence=Confidence.CERTAIN if all(_was_seen(lead) for lead in leads) else Confidence.LIKELY,
             evidence=(
                 table_evidence(table, Fact(name="pages", value=pages_of(case, table), unit=Unit.BUFFERS)),
                 *(
                     statement_evidence(
                         case,
-                        one,
-                        Fact(name="buffers each call", value=one.buffers_per_call, unit=Unit.BUFFERS),
-                        Fact(name="rows each call", value=one.rows_per_call, unit=Unit.ROWS),
+                        lead.work,
+                        Fact(name="buffers each call", value=lead.work.buffers_per_call, unit=Unit.BUFFERS),
+                        Fact(name="rows each call", value=lead.work.rows_per_call, unit=Unit.ROWS),
+                        *(lead.scan.facts() if lead.scan is not None else ()),
                     )
-                    for one in works
+                    for lead in {lead.work.query_id: lead for lead in leads}.values()
                 ),
             ),
             tables=(table.name,),
             cost=time_cost(case, works),
             claim=time_claim(works),
-            treatments=_treatments(candidates, table, columns, {one.query_id for one in works}),
+            treatments=_treatments(candidates, table, columns, {work.query_id for work in works}),
         )
+
+
+def _was_seen(lead: _Lead) -> bool:
+    return lead.scan is not None and lead.scan.counted
+
+
+def _leads(case: Case) -> Iterator[_Lead]:
+    """By texts and counters, unless a plan in the log knows better; then by plans of texts that say nothing."""
+    scans = {(scan.work.query_id, scan.table.state.oid): scan for scan in wasteful_scans(case)}
+    joined, known = _Joined(case), set()
+    for access in accesses(case):
+        key = (access.work.query_id, access.table.state.oid)
+        columns = _columns(case, access, joined)
+        if columns and not _took_an_index(case, access):
+            known.add(key)
+            yield _Lead(access.work, access.table, columns, scans.get(key))
+    for key, scan in scans.items():
+        if key in known or _calls_since_reset(case, scan.work.query_id) < CALLS_MIN:
+            continue
+        if not any(usable_indexes(scan.table, column) for column in scan.columns):
+            yield _Lead(scan.work, scan.table, scan.columns[:_COLUMNS_MAX], scan)
+
+
+def _took_an_index(case: Case, access: Access) -> bool:
+    """Whether the slowest call in the log ran without reading the whole table."""
+    plan = case.plans.get(access.work.query_id)
+    if plan is None or plan.source is not PlanSource.LOG:
+        return False
+    return not any(scans_of(plan, access.table))
 
 
 def _treatments(

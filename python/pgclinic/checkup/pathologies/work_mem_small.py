@@ -103,7 +103,13 @@ def _spills(case: Case) -> Iterator[_Spill]:
             continue
         written = one.temporary_written * case.snapshot.server.block_bytes / one.calls
         work_mem = min(_work_mem_of(case, user) for user in one.users)
-        yield _Spill(one, written, min(written, _file_bytes(case)), work_mem)
+        yield _Spill(one, written, _largest_node_bytes(case, one) or min(written, _file_bytes(case)), work_mem)
+
+
+def _largest_node_bytes(case: Case, work: Work) -> float:
+    """What the largest sort or hash of its plan wrote when it ran; 0 where no log has its plan."""
+    plan = case.plans.get(work.query_id)
+    return float(max((node.disk_bytes or 0 for node in plan.nodes), default=0)) if plan is not None else 0.0
 
 
 def _is_small(case: Case, one: _Spill) -> bool:

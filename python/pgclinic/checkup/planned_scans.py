@@ -1,0 +1,152 @@
+"""Plans that read a whole table and throw most of it away, by a filter or by a join, and by which columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pgclinic.checkup.case import Case, Table
+from pgclinic.checkup.table_access import FRACTION_MAX, PAGES_MIN, fraction_equal, pages_of
+from pgclinic.checkup.workload import Work, workload
+from pgclinic.model.finding import Fact, Unit
+from pgclinic.model.query_plan import PlanNode, PlanSource, QueryPlan
+from pgclinic.pg.identifiers import identifier
+from pgclinic.pg.statement_shape import Comparison, statement_shape
+
+_SCANS = ("Seq Scan", "Parallel Seq Scan")
+#: Between a scan and the join that it is an input of: they pass on what they get.
+_PASSING = ("Hash", "Parallel Hash", "Sort", "Incremental Sort", "Materialize", "Gather", "Gather Merge", "Memoize")
+_EQUAL = frozenset({"=", "in", "any"})
+
+
+@dataclass(frozen=True)
+class WastefulScan:
+    """``columns`` would find the rows that are kept, those that find the fewest first; ``kept`` is their part of all.
+
+    ``counted`` is whether the rows were counted when the statement ran, and not what the planner expects.
+    """
+
+    work: Work
+    table: Table
+    node: PlanNode
+    columns: tuple[str, ...]
+    kept: float
+    counted: bool
+
+    def facts(self) -> tuple[Fact, ...]:
+        words = f"{self.node.kind} on {self.table.name}"
+        if self.node.condition is not None:
+            words += f", filter {self.node.condition}"
+        seen = "in the log" if self.counted else "by the planner's estimate"
+        return (
+            Fact(name="plan", value=words),
+            Fact(name=f"part of the table's rows that is wanted, {seen}", value=self.kept, unit=Unit.SHARE),
+        )
+
+
+def scans_of(plan: QueryPlan, table: Table) -> Iterator[int]:
+    """Where this plan reads the whole table."""
+    for at, node in enumerate(plan.nodes):
+        if node.kind in _SCANS and node.relation == table.state.name and node.loops != 0:
+            yield at
+
+
+def wasteful_scans(case: Case) -> Iterator[WastefulScan]:
+    """Of the statements with the most time, as far as their plans are known."""
+    for work in workload(case):
+        plan = case.plans.get(work.query_id)
+        if plan is None:
+            continue
+        for name in dict.fromkeys(node.relation for node in plan.nodes if node.kind in _SCANS and node.relation):
+            # A plan in text names no schema, so a name must mean one table.
+            tables = case.tables_named.get(name, ())
+            if len(tables) == 1 and pages_of(case, tables[0]) >= PAGES_MIN:
+                yield from _of_table(case, work, plan, tables[0])
+
+
+def _of_table(case: Case, work: Work, plan: QueryPlan, table: Table) -> Iterator[WastefulScan]:
+    for at in scans_of(plan, table):
+        node = plan.nodes[at]
+        kept, columns = _by_filter(case, table, node)
+        if not columns:
+            kept, columns = _by_join(case, table, plan.nodes, at)
+        if columns and kept <= FRACTION_MAX:
+            yield WastefulScan(
+                work, table, node, columns, kept, plan.source is PlanSource.LOG and node.rows is not None
+            )
+
+
+def _by_filter(case: Case, table: Table, node: PlanNode) -> tuple[float, tuple[str, ...]]:
+    """Which part of the rows is kept, and the columns that are compared for equality with values."""
+    if node.condition is None:
+        return 1.0, ()
+    compared = [one for one in _comparisons(node.condition, (node,)) if one.other == "value"]
+    columns = tuple(dict.fromkeys(one.column for one in compared if one.wrapped is None and one.operator in _EQUAL))
+    return _kept(table, node), _most_selective(case, table, columns)
+
+
+def _kept(table: Table, node: PlanNode) -> float:
+    if node.rows is not None and node.rows_removed is not None and node.rows + node.rows_removed > 0:
+        return node.rows / (node.rows + node.rows_removed)
+    return node.rows_planned / max(table.live, 1.0)
+
+
+def compared_columns(condition: str, node: PlanNode) -> tuple[str, ...]:
+    """The columns of the table that this node reads, each compared with values by whatever operator."""
+    compared = _comparisons(condition, (node,))
+    return tuple(
+        dict.fromkeys(one.column for one in compared if one.wrapped in (None, "cast") and one.other == "value")
+    )
+
+
+def _by_join(case: Case, table: Table, nodes: Sequence[PlanNode], at: int) -> tuple[float, tuple[str, ...]]:
+    """The same where all rows go into a join, and few come out of it."""
+    join = _join_above(nodes, at)
+    if join is None or join.condition is None:
+        return 1.0, ()
+    others = [node for node in nodes if node.alias is not None]
+    compared = [
+        one
+        for one in _comparisons(join.condition, others)
+        if one.other == "column" and any(mention.alias == nodes[at].alias for mention in one.mentions)
+    ]
+    columns = tuple(dict.fromkeys(one.column for one in compared if one.wrapped is None and one.operator == "="))
+    scan = nodes[at]
+    read = (scan.rows or 0.0) * (scan.loops or 1.0) if scan.rows is not None else scan.rows_planned
+    came = (join.rows or 0.0) * (join.loops or 1.0) if join.rows is not None else join.rows_planned
+    selective = tuple(column for column in columns if _finds_few(case, table, column))
+    return came / max(read, 1.0), selective[:1]
+
+
+def _join_above(nodes: Sequence[PlanNode], at: int) -> PlanNode | None:
+    """The join that the node at this place is an input of."""
+    depth = nodes[at].depth
+    for node in reversed(nodes[:at]):
+        if node.depth >= depth:
+            continue
+        if node.kind.endswith("Join") or node.kind == "Nested Loop":
+            return node
+        if node.kind not in _PASSING:
+            return None
+        depth = node.depth
+    return None
+
+
+def _finds_few(case: Case, table: Table, column: str) -> bool:
+    fraction = fraction_equal(case, table, column)
+    return fraction is not None and fraction <= FRACTION_MAX
+
+
+def _comparisons(condition: str, nodes: Sequence[PlanNode]) -> tuple[Comparison, ...]:
+    """A condition of a plan is parsed as that of a statement on the same tables."""
+    sources = dict.fromkeys(
+        f"{identifier(node.relation)} as {identifier(node.alias)}" for node in nodes if node.relation and node.alias
+    )
+    shape = statement_shape(f"select 1 from {', '.join(sources)} where {condition.replace('?', '$1')}")
+    return shape.top.comparisons if shape is not None else ()
+
+
+def _most_selective(case: Case, table: Table, columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns in the order of how few rows one value of each finds; those of which nothing is known come last."""
+    fractions = {column: fraction_equal(case, table, column) for column in columns}
+    return tuple(sorted(columns, key=lambda column: 1.0 if fractions[column] is None else fractions[column] or 0.0))
