@@ -19,8 +19,8 @@ class PlanNode(Record):
 
     ``rows_planned`` is what the planner expected of each of ``loops``; ``rows`` is what came of each on average,
     ``rows_removed`` what the conditions of this node threw away, both None where nothing was counted.
-    ``condition`` are the filter, the join filter or the condition of a join, ``lookup`` that of an index; their constants
-    are question marks. ``disk_bytes`` is what a sort or a hash wrote to temporary files.
+    ``condition`` are the filter, the join filter or the condition of a join, ``lookup`` that of an index; constants in
+    them are question marks. ``disk_bytes`` is what a sort or a hash wrote to temporary files.
     """
 
     depth: int

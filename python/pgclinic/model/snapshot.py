@@ -477,7 +477,8 @@ class Snapshot(Record):
 
     ``counters`` are cumulative. With an observation ``counters_before`` are those at its start and ``samples`` what
     sessions did meanwhile; without one the samples are a burst of about a second. ``query_s`` is how long each query
-    took, by part. ``plans`` are there if they were asked for. ``wal_files``, ``wal_receiver``, ``lock_table`` and ``notify_queue`` have one element or none.
+    took, by part. ``plans`` are there if they were asked for. ``wal_files``, ``wal_receiver``, ``lock_table`` and
+    ``notify_queue`` have one element or none.
     """
 
     pgclinic: str

@@ -18,7 +18,8 @@ _NODE = re.compile(
 )
 _NAME = r'(?:"(?:[^"]|"")+"|[^\s".]+)'
 _TITLE = re.compile(
-    rf"^(?P<kind>.*?)(?: using (?P<index>{_NAME}))?(?: on (?P<relation>{_NAME}(?:\.{_NAME})?)(?: (?P<alias>{_NAME}))?)?$"
+    rf"^(?P<kind>.*?)(?: using (?P<index>{_NAME}))?"
+    rf"(?: on (?P<relation>{_NAME}(?:\.{_NAME})?)(?: (?P<alias>{_NAME}))?)?$"
 )
 _PROPERTY = re.compile(r"^ *(?P<name>[A-Z][A-Za-z- ]*?): (?P<value>.*)$")
 _CONDITIONS = ("Filter", "Join Filter", "Hash Cond", "Merge Cond")
