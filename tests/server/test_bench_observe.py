@@ -7,7 +7,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -107,6 +109,29 @@ def test_counters_doubts_and_activity_are_in_the_json(server: RunningServer, bus
     assert observed.cpu is not None and observed.cpu.server_s and observed.cpu.observer_s > 0
     assert DoubtKind.SERVER_NOT_VISIBLE not in {doubt.kind for doubt in observed.doubts}
     assert result_of(server, "-n", "-f", str(busy), "-t", "5").observed is None
+
+
+@pytest.mark.parametrize("name", ["", "batch"])
+def test_what_other_clients_wait_for_is_not_the_loads(server: RunningServer, busy: Path, name: str) -> None:
+    """Three sessions wait for a lock all the time. Under a name of the user's own they cannot be told apart."""
+    with ExitStack() as stack:
+        holder, *waiters = (stack.enter_context(connect(server.server, users_search_path=True)) for _ in range(4))
+        holder.execute("select pg_advisory_lock(7)")
+        threads = [
+            threading.Thread(target=waiter.execute, args=("select pg_advisory_lock_shared(7)",)) for waiter in waiters
+        ]
+        for thread in threads:
+            thread.start()
+        stack.callback(lambda: [thread.join(30) for thread in threads])
+        stack.callback(holder.execute, "select pg_advisory_unlock(7)")
+        words = ("-n", "-f", str(busy), "-T", "2", "-c", "2")
+        done = cli("bench", "--json", "--observe", *words, **where(server), **({"PGAPPNAME": name} if name else {}))
+        assert done.returncode == 0, done.stderr
+    observed = msgspec.json.decode(done.stdout, type=BenchResult).observed
+    assert observed is not None and observed.activity is not None
+    waiting = observed.counters[Counter.LOCK_WAIT_SHARE.value]
+    assert waiting == 0.0 if not name else waiting > 0.3
+    assert ("locks" in observed.activity.waits) is bool(name)
 
 
 def test_a_role_without_rights_observes_what_it_may_see(server: RunningServer, busy: Path) -> None:

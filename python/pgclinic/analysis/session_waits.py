@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from pgclinic.model.trial import TrialRecord
-from pgclinic.observe.deltas import waits_of
+from pgclinic.observe.deltas import waits_of, without_other_clients
 
 _OF_LOAD = ("client backend", "parallel worker")
 
@@ -17,5 +17,6 @@ def session_waits(trial: TrialRecord) -> dict[str, float]:
     taken = [one for one in trial.samples.of("activity") if 0 <= one.at_s <= trial.load.span_s]
     sums: Counter[str] = Counter()
     for sample in taken:
-        sums.update(waits_of(row for row in sample.rows if row.get("backend_type") in _OF_LOAD))
+        rows = without_other_clients(sample.rows)
+        sums.update(waits_of(row for row in rows if row.get("backend_type") in _OF_LOAD))
     return {wait: total / len(taken) for wait, total in sums.items()}

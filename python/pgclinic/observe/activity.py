@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.study import Counter
+from pgclinic.observe.deltas import without_other_clients
 from pgclinic.observe.horizon_law import tps_kept_after_an_hour
 
 _CLIENT = "client backend"
@@ -31,7 +32,8 @@ def _inside(taken: tuple[Sample, ...], measured_s: float) -> list[Sample]:
 
 
 def _active(sample: Sample) -> list[Row]:
-    return [row for row in sample.rows if row.get("state") == "active" and row.get("backend_type") == _CLIENT]
+    rows = without_other_clients(sample.rows)
+    return [row for row in rows if row.get("state") == "active" and row.get("backend_type") == _CLIENT]
 
 
 def _backends(row: Row) -> int:

@@ -19,6 +19,8 @@ from pgclinic.model.sample import (
     numbers,
 )
 
+_CLIENTS = frozenset({"client backend", "parallel worker"})
+
 
 class Rate(str, Enum):
     """What can be said by the second. Bytes in bytes, the rest in numbers of what the name says."""
@@ -150,15 +152,25 @@ def miss_rate(before: Sample, after: Sample) -> float | None:
 def backends_by_wait_event(samples: Samples) -> dict[str, Series]:
     """How many backends waited for what, by ``type:event``, with ``running`` for those that did not wait.
 
-    Idle sessions are left out; an idle transaction counts as ``idle in transaction``.
+    Clients other than the load and idle sessions are left out; an idle transaction counts as ``idle in transaction``.
     """
     taken = samples.of("activity")
-    counts = [waits_of(sample.rows) for sample in taken]
+    counts = [waits_of(without_other_clients(sample.rows)) for sample in taken]
     names = sorted({name for count in counts for name in count})
     return {
         name: tuple(Point(at_s=one.at_s, value=count.get(name, 0.0)) for one, count in zip(taken, counts, strict=True))
         for name in names
     }
+
+
+def without_other_clients(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows of one sample of the activity without clients other than the load: the server may be somebody's.
+
+    All stay where none is known to be the load's: in samples of earlier versions, and under a name of the user's own.
+    """
+    own = tuple(rows)
+    is_known = any(row.get("of_load") for row in own)
+    return (row for row in own if not is_known or row.get("of_load") or row.get("backend_type") not in _CLIENTS)
 
 
 def waits_of(rows: Iterable[Row]) -> dict[str, float]:

@@ -16,7 +16,7 @@ from pgclinic.model.record import Record
 from pgclinic.model.sample import Samples, StatementGrowth
 from pgclinic.model.statement import FingerprintMethod, StatementSeen, StatementsSeen, StatementWait
 from pgclinic.model.trial_events import TrialEvents
-from pgclinic.observe.deltas import CUT_OFF_ROWS, top_statements, waits_of
+from pgclinic.observe.deltas import CUT_OFF_ROWS, top_statements, waits_of, without_other_clients
 from pgclinic.observe.statement_plans import PlansFound, plans_of
 from pgclinic.observe.views import DEFAULT_VIEWS
 from pgclinic.pg.fingerprint import fingerprint, fingerprint_method
@@ -201,7 +201,7 @@ def _waits(samples: Samples, measured_s: float | None) -> dict[int, tuple[Statem
     sums: dict[int, Counter[str]] = defaultdict(Counter)
     for sample in taken:
         by_id = defaultdict(list)
-        for row in sample.rows:
+        for row in without_other_clients(sample.rows):
             query_id = row.get("query_id")
             if isinstance(query_id, int):
                 by_id[query_id].append(row)
