@@ -27,8 +27,8 @@ demo: build
 
 test: lint rust-test test-tools
 	$(BIN)/python -m pytest -m alone
-	# The long ones first, so that no worker is left with them at the end.
-	$(BIN)/python -m pytest $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(wildcard tests/*)) -m "not alone" --numprocesses 3 --dist loadfile --durations 20 --durations-min 5
+	# The long ones first, and a worker that has nothing left takes from another, so that none is alone at the end.
+	$(BIN)/python -m pytest $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(wildcard tests/*)) -m "not alone" --numprocesses 4 --dist worksteal --durations 20 --durations-min 5
 
 lint: rust-lint python-lint
 

@@ -239,6 +239,7 @@ def test_indexes_that_nobody_reads_cost_what_updates_write(tmp_path: Path) -> No
     assert wal.value < 0.7
 
 
+@pytest.mark.drawn(0.2)
 def test_a_held_horizon_is_proven_by_its_study(tmp_path: Path) -> None:
     with patient("18", {}) as sick:
         case = Case(take_snapshot(sick.access))

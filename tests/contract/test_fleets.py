@@ -101,6 +101,7 @@ def test_a_block_gives_a_record_for_each_trial_in_its_order(fleet: Fleet) -> Non
     assert not running()
 
 
+@pytest.mark.drawn(0.2)
 def test_a_trial_that_goes_wrong_is_a_failed_record(fleet: Fleet) -> None:
     block = block_of(1, "set:huge_pages=on")
     made = fleet.run(block, BlockListener())
@@ -109,6 +110,7 @@ def test_a_trial_that_goes_wrong_is_a_failed_record(fleet: Fleet) -> None:
     assert next(one.failure for one in made.trials if one.spec.arm == "b")
 
 
+@pytest.mark.drawn(0.2)
 def test_what_the_listener_raises_stops_the_block(fleet: Fleet) -> None:
     class EnoughError(Exception):
         pass
@@ -121,6 +123,7 @@ def test_what_the_listener_raises_stops_the_block(fleet: Fleet) -> None:
     assert not running()
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.usefixtures("hosts")
 def test_a_block_whose_host_is_lost_runs_on_the_other(cluster: Cluster, hosts: list[Any]) -> None:
     fleet, events, records = RayFleet("ray://auto", {}), [], []
@@ -160,6 +163,7 @@ def _read(path: Path) -> bytes:
         return b") 0 0"
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.usefixtures("hosts")
 def test_blocks_run_beside_each_other_and_make_one_verdict(tmp_path: Path) -> None:
     study = study_of("set:work_mem=8MB")
@@ -177,6 +181,7 @@ def test_blocks_run_beside_each_other_and_make_one_verdict(tmp_path: Path) -> No
     assert {one.host for one in stored.trials} != {None}
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.usefixtures("hosts")
 def test_a_study_runs_on_the_cluster_by_its_command(command: Command) -> None:
     done = command.run(
@@ -187,6 +192,7 @@ def test_a_study_runs_on_the_cluster_by_its_command(command: Command) -> None:
     assert all(record["host"] for record in command.records())
 
 
+@pytest.mark.drawn(0.2)
 def test_what_is_no_cluster_is_one_clear_error(cluster: Cluster, command: Command) -> None:
     for address, words in (("here", "is not a Ray cluster"), ("ray://auto", "has the resource pg_host")):
         done = command.run("study", "run", command.study(free_s=1, held_s=1), "--fleet", address, timeout=120)

@@ -92,6 +92,7 @@ def test_the_quickstart_tells_how_much_the_demo_does(run: StoredRun) -> None:
     assert f"runs/{run.path.name}" in text
 
 
+@pytest.mark.drawn(0.2)
 @needs_chromium()
 def test_the_program_makes_the_same_texts_again_and_a_picture(tmp_path: Path) -> None:
     texts = ("README.md", "docs/quickstart.md", "docs/evidence/README.md")

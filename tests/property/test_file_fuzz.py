@@ -14,6 +14,7 @@ from pgclinic.lab.home import HOME_VARIABLE
 CASES = 120
 
 
+@pytest.mark.drawn(0.2)
 def test_no_file_ends_in_another_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HOME_VARIABLE, os.environ.get(HOME_VARIABLE, ""))
     # Not a folder of pytest's: the account that runs servers has to get there.

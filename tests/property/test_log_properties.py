@@ -110,6 +110,7 @@ ESCAPES = st.lists(st.sampled_from("aubdrhLpPtmniecslvxQ"), unique=True, min_siz
 WIDTHS = st.sampled_from(("", "", "5", "-5", "20", "-20"))
 
 
+@pytest.mark.drawn(0.2)
 @EXAMPLES
 @given(values=VALUES, escapes=ESCAPES, draw=st.data(), message=st.text(st.characters(codec="utf-8"), max_size=40))
 def test_any_prefix_reads_back_what_it_wrote(

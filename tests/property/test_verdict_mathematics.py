@@ -75,6 +75,7 @@ calibrations = st.builds(
 )
 
 
+@pytest.mark.drawn(0.2)
 def test_the_examples_reach_both_sides() -> None:
     evident = st.tuples(values, effects).map(lambda drawn: log_e_value(drawn[0], ((drawn[1], drawn[1]),)))
     assert_reached(evident, lambda evidence: evidence > math.log(20), (True, False))

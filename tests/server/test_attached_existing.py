@@ -73,6 +73,7 @@ def state(running: RunningServer) -> list[list[tuple[Any, ...]]]:
     ]
 
 
+@pytest.mark.drawn(0.2)
 def test_two_queries_on_the_users_tables_are_compared_and_resumed(running: RunningServer, items: Command) -> None:
     before = state(running)
     arms = ("--a", "script=small.sql", "--a", "set:work_mem=64kB", "--b", "script=large.sql", "--b", "set:work_mem=9MB")

@@ -72,6 +72,7 @@ def by_password(running: RunningServer) -> str:
     return f"host=127.0.0.1 port={server.port} user={server.user} dbname=postgres password={SECRET}"
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.usefixtures("fresh_home")
 def test_after_kill_9_the_database_is_listed_and_resuming_drops_it(
     running: RunningServer, items: Command, monkeypatch: pytest.MonkeyPatch
@@ -117,6 +118,7 @@ def _records() -> list[Path]:
     return list((lab_home() / "databases").glob("*"))
 
 
+@pytest.mark.drawn(0.2)
 def test_an_interrupted_run_says_what_resuming_it_needs(running: RunningServer, items: Command) -> None:
     process = items.start("compare", "--dsn", by_password(running), *ARMS, *QUICK, "--json")
     wait_for(lambda: list(items.runs.glob("*/trials/1/record.json")))
@@ -177,6 +179,7 @@ def test_a_database_that_could_not_be_dropped_is_dropped_by_the_next_trial(runni
     assert recorded() == ()
 
 
+@pytest.mark.drawn(0.2)
 def test_a_role_that_may_not_create_databases_is_refused_before_the_first_trial(
     running: RunningServer, items: Command
 ) -> None:

@@ -48,6 +48,7 @@ def rows(running: RunningServer, query: str) -> list[tuple[object, ...]]:
         return session.rows(query)
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_the_last_statements_run_ends_them(
     running: RunningServer, tmp_path: Path, number: signal.Signals
@@ -70,6 +71,7 @@ def test_a_signal_while_the_last_statements_run_ends_them(
     assert rows(running, query) == [(0,)]
 
 
+@pytest.mark.drawn(0.2)
 def test_what_happens_is_said_when_it_happens(running: RunningServer, tmp_path: Path) -> None:
     script = tmp_path / "notice.sql"
     script.write_text("do $$ begin raise notice 'early'; end $$;\nselect pg_sleep(120);\n", encoding="utf-8")

@@ -76,6 +76,7 @@ def labels(stdout: str) -> list[str]:
     return [match[1] for line in stdout.splitlines() if (match := re.match(r"  ([a-z]+) {2,}\S", line))]
 
 
+@pytest.mark.drawn(0.2)
 def test_what_is_observed_stands_below_pgbenchs_unchanged_summary(server: RunningServer) -> None:
     plain = cli("bench", "-S", "-T", "2", "-c", "2", **where(server))
     seen = cli("bench", "-S", "-T", "2", "-c", "2", "--observe", **where(server))
@@ -144,6 +145,7 @@ def test_a_role_without_rights_observes_what_it_may_see(server: RunningServer, b
     assert "statements" in observed.missing
 
 
+@pytest.mark.drawn(0.2)
 def test_the_run_folder_has_a_trial_in_the_form_of_a_studys(server: RunningServer, busy: Path, tmp_path: Path) -> None:
     runs, file = tmp_path / "runs", tmp_path / "why.html"
     words = ["-n", "-f", str(busy), "-T", "2", "--runs", str(runs), "--report", str(file)]
@@ -204,6 +206,7 @@ def test_a_report_without_a_name_gets_one_and_never_replaces_a_file(server: Runn
     assert made.name in done.stderr
 
 
+@pytest.mark.drawn(0.2)
 def test_a_run_until_stable_that_became_stable_is_no_short_one(server: RunningServer, tmp_path: Path) -> None:
     script = tmp_path / "even.sql"
     script.write_text("\\sleep 10 ms\nselect 1;\n", encoding="utf-8")
@@ -213,6 +216,7 @@ def test_a_run_until_stable_that_became_stable_is_no_short_one(server: RunningSe
     assert DoubtKind.SHORT_TRIAL not in {doubt.kind for doubt in result.observed.doubts}
 
 
+@pytest.mark.drawn(0.2)
 def test_of_a_search_the_load_at_the_rate_that_was_found_is_observed(server: RunningServer, tmp_path: Path) -> None:
     script = tmp_path / "ten.sql"
     script.write_text("\\sleep 10 ms\nselect 1;\n", encoding="utf-8")
@@ -222,6 +226,7 @@ def test_of_a_search_the_load_at_the_rate_that_was_found_is_observed(server: Run
     assert result.observed is not None and result.observed.activity is not None
 
 
+@pytest.mark.drawn(0.2)
 def test_a_server_of_the_lab_shows_its_log_and_its_settings(tmp_path: Path) -> None:
     done = cli(
         "bench", "--lab", "-N", "-T", "2", "--json", "--observe", "--set", "log_checkpoints=on",

@@ -89,6 +89,7 @@ def test_open_loop_tells_what_was_not_served(server: RunningServer, tmp_path: Pa
     assert result.load.latency.max_us > 1_000_000
 
 
+@pytest.mark.drawn(0.2)
 def test_find_rate_ends_with_a_rate_that_was_confirmed(server: RunningServer, tmp_path: Path) -> None:
     # A server that is arithmetic: one client, 10 ms a transaction, so a little under 100 TPS at most.
     script = tmp_path / "ten.sql"
@@ -117,6 +118,7 @@ def test_a_target_that_no_rate_keeps_is_a_failure(server: RunningServer, tmp_pat
     assert result.rate_search.rate_tps is None
 
 
+@pytest.mark.drawn(0.2)
 def test_until_stable_ends_early(server: RunningServer, tmp_path: Path) -> None:
     script = tmp_path / "even.sql"
     script.write_text("\\sleep 10 ms\n", encoding="utf-8")
@@ -143,6 +145,7 @@ def test_a_lab_server_is_started_filled_and_gone() -> None:
     assert not Path(result.host).exists()
 
 
+@pytest.mark.drawn(0.2)
 def test_ctrl_c_shows_what_was_measured(server: RunningServer) -> None:
     words = [sys.executable, "-c", "from pgclinic.cli.main import main; main()", "bench", "-S", "-T", "60", "-P", "1"]
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE_ROOT), **where(server)}

@@ -58,6 +58,7 @@ def result_of(running: RunningServer, *words: str, code: int = 0, database: str 
     return msgspec.json.decode(done.stdout, type=BenchResult)
 
 
+@pytest.mark.drawn(0.2)
 def test_every_fate_of_a_transaction_adds_up(server: RunningServer, tmp_path: Path) -> None:
     seconds = tmp_path / "seconds.jsonl"
     result = result_of(
@@ -120,6 +121,7 @@ def test_open_loop_and_thresholds_work_as_for_scripts(server: RunningServer) -> 
     assert [threshold.crossed for threshold in result.thresholds] == [True]
 
 
+@pytest.mark.drawn(0.2)
 def test_the_highest_rate_is_found_for_tpcc_too(server: RunningServer) -> None:
     result = result_of(server, "-T", "1", "-c", "2", "--isolation", "read-committed", "--find-rate", "p50<60s", code=0)
     assert result.rate_search is not None and result.rate_search.rate_tps is not None
@@ -135,6 +137,7 @@ def test_what_is_blocked_is_told_and_the_run_ends_on_time(server: RunningServer)
     assert "Payment" in done.stdout.split("still running")[1].splitlines()[0]
 
 
+@pytest.mark.drawn(0.2)
 def test_broken_data_end_with_code_2_and_the_key(server: RunningServer) -> None:
     with session(server, "postgres") as connection:
         connection.execute("create database broken template shop")
@@ -185,6 +188,7 @@ def test_tables_of_somebody_else_are_left_alone(server: RunningServer) -> None:
         assert connection.execute("select mine from stock").fetchall() == [(7,)]
 
 
+@pytest.mark.drawn(0.2)
 def test_a_lab_server_is_filled_once_run_and_checked() -> None:
     done = cli("bench", "--tpcc", "--lab", "-T", "2", "-c", "4", "--json")
     assert done.returncode == 0, done.stderr

@@ -61,6 +61,7 @@ def mode_of(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
+@pytest.mark.drawn(0.2)
 def test_comments_and_names_of_applications_stay_on_the_server(server: RunningServer, command: Command) -> None:
     with session_of(server, "postgres", "SECRET_HOLDER") as holder:
         holder.execute("begin isolation level repeatable read")
@@ -88,6 +89,7 @@ def test_a_recording_of_the_horizon_is_its_owners(server: RunningServer, command
     assert mode_of(command.folder / "horizon.json") == 0o600
 
 
+@pytest.mark.drawn(0.2)
 def test_names_that_are_no_utf_8_are_captured(server: RunningServer, command: Command) -> None:
     with session_of(server, "postgres") as client:
         client.execute("create database bytes encoding 'SQL_ASCII' template template0 lc_collate 'C' lc_ctype 'C'")

@@ -44,6 +44,7 @@ def shop_18(home: Path) -> Iterator[RunningServer]:
         yield running
 
 
+@pytest.mark.drawn(0.2)
 def test_the_schema_is_made_again_as_it_was(shop: RunningServer) -> None:
     twin = captured(shop, DATABASE)
     assert twin.gaps == ()

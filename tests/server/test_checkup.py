@@ -95,6 +95,7 @@ def test_a_sick_server_is_examined_treated_and_examined_again(command: Command) 
         assert len(list(command.runs.iterdir())) == 1
 
 
+@pytest.mark.drawn(0.2)
 def test_a_healthy_server_gets_a_clean_bill(command: Command) -> None:
     with patient("18", {}) as server:
         metrics = command.folder / "pgclinic.prom"
@@ -246,6 +247,7 @@ def test_what_is_printed_is_what_is_sent(command: Command, major: str) -> None:
     assert sent == {flat(in_schemas(row["sql"], schemas)) for row in rows if row["part"] != WITHOUT_ENCODING}
 
 
+@pytest.mark.drawn(0.2)
 def test_an_interrupted_checkup_leaves_neither_a_session_nor_a_run(command: Command) -> None:
     with patient("18", {}) as server:
         process = command.start("checkup", dsn(server.access), "--observe", "60s")

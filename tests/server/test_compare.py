@@ -98,6 +98,7 @@ def test_settings_that_differ_are_told_apart_and_all_of_it_is_kept(items: Comman
     assert "out.xml already exists" in refused.stderr
 
 
+@pytest.mark.drawn(0.2)
 def test_arms_that_are_the_same_are_never_told_apart(items: Command) -> None:
     # An always-valid interval: with the fewest blocks that bound it, it all but never leaves out the truth.
     code, seen, said = compare(
@@ -114,6 +115,7 @@ def test_arms_that_are_the_same_are_never_told_apart(items: Command) -> None:
     assert (seen["causes"], seen["activity"]["a_sessions"]) == ([], 2)
 
 
+@pytest.mark.drawn(0.2)
 def test_two_versions_with_a_held_horizon_each(items: Command) -> None:
     _, seen, said = compare(
         items,
@@ -132,6 +134,7 @@ def test_two_versions_with_a_held_horizon_each(items: Command) -> None:
     assert "a: PostgreSQL 13." in said
 
 
+@pytest.mark.drawn(0.2)
 def test_two_scripts(items: Command) -> None:
     (items.folder / "scan.sql").write_text("select count(*) from items where word like 'a%';\n")
     _, seen, _ = compare(
@@ -141,6 +144,7 @@ def test_two_scripts(items: Command) -> None:
     assert {record["load"]["scripts"][0]["name"] for record in items.records()} == {"find.sql", "scan.sql"}
 
 
+@pytest.mark.drawn(0.2)
 def test_two_schemas_as_arm_files_with_a_function(items: Command) -> None:
     slow = (
         "create function word_of(wanted int) returns text language plpgsql as $$\nbegin\n"
@@ -158,6 +162,7 @@ def test_two_schemas_as_arm_files_with_a_function(items: Command) -> None:
     assert {record["settings"]["jit"] for record in items.records()} == {"off"}
 
 
+@pytest.mark.drawn(0.2)
 def test_pgbench_tables_and_its_own_script_are_what_is_run_unless_told_otherwise(command: Command) -> None:
     _, seen, _ = compare(command, "--b", "set:synchronous_commit=off", "-s", "2", *QUICK)
     for record in command.records():
@@ -184,6 +189,7 @@ def attached() -> Iterator[tuple[RunningServer, RunningServer]]:
         )
 
 
+@pytest.mark.drawn(0.2)
 def test_two_servers_by_address_get_a_database_each_and_keep_nothing(
     items: Command, attached: tuple[RunningServer, RunningServer]
 ) -> None:
@@ -241,6 +247,7 @@ def test_a_version_that_does_not_exist_is_refused_before_any_other_is_downloaded
     assert not command.runs.exists()
 
 
+@pytest.mark.drawn(0.2)
 def test_an_interrupt_keeps_what_was_finished_and_the_rest_can_be_run_later(items: Command) -> None:
     process = items.start(
         "compare", "--b", "set:work_mem=8MB", "--schema", "schema.sql", "--script", "find.sql", *QUICK
@@ -276,6 +283,7 @@ def test_an_interrupt_keeps_what_was_finished_and_the_rest_can_be_run_later(item
     assert len(json.loads((run / "run.json").read_text())["resumed_epoch_us"]) == 1
 
 
+@pytest.mark.drawn(0.2)
 def test_a_comparison_that_needs_more_blocks_gets_them(items: Command) -> None:
     words = ("--b", "set:work_mem=8MB", "--schema", "schema.sql", "--script", "find.sql", *QUICK)
     _, seen, _ = compare(items, *words)
@@ -309,6 +317,7 @@ def test_a_comparison_that_needs_more_blocks_gets_them(items: Command) -> None:
     ]
 
 
+@pytest.mark.drawn(0.2)
 def test_a_trial_that_stands_still_leaves_the_ratio_of_the_others(items: Command) -> None:
     """b sleeps while a file is there, which is for the whole of block 3."""
     # The server runs without the rights of the test, whose own folder nobody else may enter.

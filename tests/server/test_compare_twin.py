@@ -85,6 +85,7 @@ def test_what_does_not_go_together_is_refused(twin: Path, command: Command, word
     assert not list(command.runs.glob("*"))
 
 
+@pytest.mark.drawn(0.2)
 def test_an_index_is_judged_on_pgbench_tables_too(command: Command) -> None:
     change = "index:create index on pgbench_accounts (abalance)"
     ran = command.run("compare", "--b", change, "--script", "builtin:select-only", *QUICK)
@@ -93,6 +94,7 @@ def test_an_index_is_judged_on_pgbench_tables_too(command: Command) -> None:
     assert plan["arms"]["b"]["dataset"]["statements"].endswith("(abalance);")
 
 
+@pytest.mark.drawn(0.2)
 def test_bench_runs_the_workload_of_a_twin(twin: Path, command: Command) -> None:
     ran = command.run("bench", "--twin", str(twin), "-T", "2", "--json")
     assert ran.returncode == 0, ran.stderr

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.alone
+#: It is built anew for it, which takes a minute.
+pytestmark = [pytest.mark.alone, pytest.mark.drawn(0.25)]
 
 ROOT = Path(__file__).parents[2]
 

@@ -68,6 +68,7 @@ def test_a_hold_is_recorded_with_its_kind_and_length(every_binaries: Binaries, h
     assert oldest < 10 if holder is Holder.LOGICAL_SLOT else oldest == longest.age_transactions
 
 
+@pytest.mark.drawn(0.2)
 def test_what_holds_nothing_here_is_not_recorded(binaries: Binaries) -> None:
     """A session of another database, and a VACUUM."""
     with start_server(binaries, settings=SETTINGS) as running:
@@ -105,6 +106,7 @@ def test_a_role_without_rights_records_the_age(binaries: Binaries) -> None:
     assert '"kind":"session"' in shown.stdout
 
 
+@pytest.mark.drawn(0.2)
 def test_the_command_keeps_what_it_has_when_it_is_interrupted(
     binaries: Binaries, command: Command, tmp_path: Path
 ) -> None:

@@ -67,6 +67,7 @@ def turns_of(record: TrialRecord) -> list[tuple[float, float, str]]:
     return [(began_s + one.at_s, began_s + one.at_s + one.counted_s, record.spec.arm) for one in load.windows.each]
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.usefixtures("fresh_home")
 def test_arms_take_turns_and_count_for_the_same_time() -> None:
     stages: list[str] = []
@@ -235,6 +236,7 @@ def compared(command: Command, seconds: tuple[float, float], *words: str) -> dic
     return found
 
 
+@pytest.mark.drawn(0.2)
 def test_transactions_as_long_as_their_windows_do_not_bias_the_ratio(command: Command) -> None:
     """0.9 s against 1.2 s: in windows of a second most of the one and all of the other would count for nothing."""
     found = compared(command, (0.9, 1.2), "--measure", "6s", "--blocks", "4")
@@ -244,6 +246,7 @@ def test_transactions_as_long_as_their_windows_do_not_bias_the_ratio(command: Co
     assert found["interval"]["blocks"] == 4
 
 
+@pytest.mark.drawn(0.2)
 def test_short_transactions_keep_their_windows(command: Command) -> None:
     found = compared(command, (0.005, 0.005), "--measure", "2s", "--blocks", "4")
     assert "windows_too_short" not in [doubt["kind"] for doubt in found["doubts"]]

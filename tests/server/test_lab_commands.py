@@ -32,6 +32,7 @@ def shown(*words: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.drawn(0.2)
 def test_a_server_outlives_its_command_until_it_is_stopped(home: Path) -> None:
     started = cli("lab", "start", "--version", "13", "--name", SERVER, "--set", "work_mem=64kB")
     assert started.returncode == 0, started.stderr
@@ -52,12 +53,14 @@ def test_a_server_outlives_its_command_until_it_is_stopped(home: Path) -> None:
     assert shown("lab", "list") == []
 
 
+@pytest.mark.drawn(0.2)
 def test_logs_follow_the_logging_collector(home: Path) -> None:
     cli("lab", "start", "--name", SERVER, "--set", "logging_collector=on", "--set", "log_statement=all")
     cli("lab", "psql", SERVER, "--", "-c", "select 'find me'")
     assert "find me" in cli("lab", "logs", SERVER).stdout
 
 
+@pytest.mark.drawn(0.2)
 def test_with_several_servers_a_name_is_needed(home: Path) -> None:
     for name in ("one", "two"):
         shown("lab", "start", "--name", name)
@@ -70,6 +73,7 @@ def test_with_several_servers_a_name_is_needed(home: Path) -> None:
     assert shown("lab", "stop", "--all") == {"stopped": ["one", "two"]}
 
 
+@pytest.mark.drawn(0.2)
 def test_a_server_that_died_is_cleaned_up_with_its_reason(home: Path) -> None:
     pid = shown("lab", "start", "--name", SERVER)["pid"]
     assert pid > 1
@@ -83,6 +87,7 @@ def test_a_server_that_died_is_cleaned_up_with_its_reason(home: Path) -> None:
     assert f"removed the server {SERVER} (the server had died" in done.stderr
 
 
+@pytest.mark.drawn(0.2)
 def test_a_hanging_server_is_listed_as_such_and_can_be_stopped(home: Path) -> None:
     shown("lab", "start", "--name", SERVER)
     data_dir = home / "instances" / SERVER / "data"
@@ -129,6 +134,7 @@ def test_a_refusing_server_is_exit_code_2(home: Path) -> None:
     assert "the setting to blame: min_wal_size = '16MB'" in done.stderr
 
 
+@pytest.mark.drawn(0.2)
 def test_nothing_to_stop_list_or_prune(home: Path) -> None:
     assert cli("lab", "list").stdout == "no servers\n"
     assert cli("lab", "list", "--templates").stdout == "no templates\n"

@@ -128,6 +128,7 @@ def test_the_memory_of_another_backend_is_read_from_the_log(binaries: Binaries) 
         assert sum(line.used_bytes for line in dump.contexts) == dump.used_bytes
 
 
+@pytest.mark.drawn(0.2)
 def test_a_user_reads_the_events_of_a_server(fresh_home: Path) -> None:
     try:
         cli("lab", "start", "--name", "s1", "--set", "logging_collector=on", "--set", "log_destination=csvlog")

@@ -52,6 +52,7 @@ def entry_of(log: Path, settings: LogSettings, position: LogPosition, message: s
     raise AssertionError(f"not read with {settings.log_line_prefix!r}")
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.parametrize("major", sorted(ESCAPES))
 def test_prefixes_of_all_kinds(major: str) -> None:
     with start_server(binaries_for(major), settings={}) as running, session(running) as setting:

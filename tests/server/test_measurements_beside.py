@@ -36,6 +36,7 @@ def test_measurements_of_the_lab_take_turns() -> None:
     assert waited == []
 
 
+@pytest.mark.drawn(0.2)
 def test_a_study_and_a_bench_of_the_lab_wait_for_another_ones_trial_and_say_so(command: Command) -> None:
     study = command.start("study", "run", command.study(free_s=1, held_s=1, blocks=2))
     # The template takes a while; whoever waits does so at the first trial.

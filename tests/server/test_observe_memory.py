@@ -164,6 +164,7 @@ def test_a_log_that_cannot_be_read_is_a_clear_error(settings: dict[str, str], re
             reader.of(patient.info.backend_pid, limit_s=0.3)
 
 
+@pytest.mark.drawn(0.2)
 def test_the_command_shows_a_process_once_and_over_time(tmp_path: Path) -> None:
     with server("18", {}) as (running, patient):
         pid = str(patient.info.backend_pid)

@@ -67,6 +67,7 @@ def hostile(library: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.parametrize("verb", ("assay", "search"))
 def test_what_a_file_names_is_left_out_and_said(verb: str, library: Path, command: Command) -> None:
     conf = command.folder / "postgresql.conf"
@@ -131,6 +132,7 @@ def hostile_snapshot(path: Path, library: Path) -> None:
     path.write_text(json.dumps(snapshot), encoding="utf-8")
 
 
+@pytest.mark.drawn(0.2)
 def test_the_settings_of_a_snapshot_name_no_library(library: Path, command: Command) -> None:
     with start_server(binaries_for("18"), settings={}) as running:
         server = running.server

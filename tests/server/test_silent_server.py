@@ -34,6 +34,7 @@ def words(verb: str, dsn: str, folder: Path) -> list[str]:
     }[verb]
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.parametrize("verb", ["bench", "compare", "study", "leftovers", "snapshot", "horizon"])
 @pytest.mark.parametrize("kind", ["mute", "silent"])
 def test_a_silent_server_ends_every_verb(kind: str, verb: str, tmp_path: Path) -> None:
@@ -48,6 +49,7 @@ def test_a_silent_server_ends_every_verb(kind: str, verb: str, tmp_path: Path) -
     assert "secretword" not in done.stdout + done.stderr
 
 
+@pytest.mark.drawn(0.2)
 def test_a_server_that_goes_silent_under_a_load_ends_the_run(tmp_path: Path) -> None:
     script = tmp_path / "one.sql"
     script.write_text("select 1;\n\\sleep 10 ms\n")

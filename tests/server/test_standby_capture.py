@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
+
 from fixtures.standby import standby_of
 from pgclinic.capture.horizon import HorizonRecorder
 from pgclinic.capture.snapshot import take_snapshot
@@ -19,6 +21,7 @@ def asking(access: Access) -> Session:
     return Session(access, statement_timeout_ms=30_000, application_name="test", users_search_path=True)
 
 
+@pytest.mark.drawn(0.2)
 def test_a_standby_and_what_it_holds_on_its_primary(binaries: Binaries) -> None:
     with start_server(binaries, settings=SETTINGS) as running, asking(primary := Access(running.server)) as session:
         session.execute("create extension pg_stat_statements")

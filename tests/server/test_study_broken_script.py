@@ -39,6 +39,7 @@ def test_a_statement_that_cannot_be_parsed_is_refused_before_any_trial(
     assert not command.runs.exists()
 
 
+@pytest.mark.drawn(0.2)
 def test_a_load_that_only_fails_stops_after_its_first_trial(command: Command) -> None:
     # What the server says only when it runs it.
     done = command.run("study", "run", study_with(command, "select 1;\nselect 1 / (:b_id - :b_id);"))
@@ -49,6 +50,7 @@ def test_a_load_that_only_fails_stops_after_its_first_trial(command: Command) ->
     assert len(command.records()) == 1
 
 
+@pytest.mark.drawn(0.2)
 def test_a_missing_privilege_stops_a_comparison_at_the_broken_arm(command: Command) -> None:
     (command.folder / "good.sql").write_text("select 1;\n")
     (command.folder / "bad.sql").write_text("set role pg_monitor;\nselect count(*) from secret;\n")
@@ -74,6 +76,7 @@ def test_shell_commands_need_leave(command: Command, verb: str) -> None:
     assert not command.runs.exists()
 
 
+@pytest.mark.drawn(0.2)
 def test_allowed_shell_commands_never_run_as_root(command: Command) -> None:
     # The error that ends the run after one trial says who ran the command.
     file = study_with(command, "\\setshell who id -u\nselect ('run by ' || :who)::int;")

@@ -29,6 +29,7 @@ def measuring(command: Command, process: subprocess.Popen[str], after_trials: in
     return int(wait_for(lambda: postmaster_below(process.pid)))
 
 
+@pytest.mark.drawn(0.2)
 def test_a_killed_server_fails_its_trial_and_the_study_goes_on(command: Command) -> None:
     process = command.start("study", "run", command.study(free_s=4, held_s=4), "--json")
     os.kill(measuring(command, process), signal.SIGKILL)
@@ -76,6 +77,7 @@ def burn(until: float) -> None:
         pass
 
 
+@pytest.mark.drawn(0.2)
 def test_a_starved_machine_raises_a_doubt(command: Command) -> None:
     end = time.monotonic() + 60
     burners = [multiprocessing.Process(target=burn, args=(end,)) for _ in range(2 * (os.cpu_count() or 1))]

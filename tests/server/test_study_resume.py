@@ -87,6 +87,7 @@ def test_a_run_that_was_cut_off_is_finished_in_its_own_order(command: Command, n
     assert (run / "report.html").is_file()
 
 
+@pytest.mark.drawn(0.2)
 def test_a_finished_run_has_nothing_left_to_run(command: Command) -> None:
     first = command.run("study", "run", command.study(free_s=1, held_s=1), "--json", timeout=180)
     again = resumed(command, command.only_run(), code=first.returncode)
@@ -105,6 +106,7 @@ def small_runs(command: Command) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(command.runs)], check=True)
 
 
+@pytest.mark.drawn(0.2)
 def test_a_disk_that_was_full_costs_no_finished_trial(command: Command, small_runs: Path) -> None:
     process = command.start("study", "run", command.study(free_s=2, held_s=2))
     wait_for(lambda: finished(command), 90)
@@ -120,6 +122,7 @@ def test_a_disk_that_was_full_costs_no_finished_trial(command: Command, small_ru
     assert resumed(command, command.only_run())["verdict"]["trials_done"] == 4
 
 
+@pytest.mark.drawn(0.2)
 def test_another_machine_is_refused_or_leaves_a_doubt(command: Command) -> None:
     run = cut_off(command, signal.SIGINT)
     info = json.loads((run / "run.json").read_text())
@@ -137,6 +140,7 @@ def test_another_machine_is_refused_or_leaves_a_doubt(command: Command) -> None:
     assert json.loads(judged.stdout)["verdict"] == answer["verdict"]
 
 
+@pytest.mark.drawn(0.2)
 def test_what_cannot_be_resumed_is_refused_in_words(command: Command) -> None:
     run = cut_off(command, signal.SIGINT)
     kept = len(finished(command))
@@ -160,6 +164,7 @@ def test_what_cannot_be_resumed_is_refused_in_words(command: Command) -> None:
     assert len(finished(command)) == kept
 
 
+@pytest.mark.drawn(0.2)
 def test_a_run_that_is_still_written_is_left_alone(command: Command) -> None:
     process = command.start("study", "run", command.study(free_s=4, held_s=4))
     wait_for(lambda: finished(command), 90)
@@ -170,6 +175,7 @@ def test_a_run_that_is_still_written_is_left_alone(command: Command) -> None:
     process.communicate(timeout=30)
 
 
+@pytest.mark.drawn(0.2)
 def test_a_calibration_that_refuses_ends_the_study_before_its_first_block(command: Command) -> None:
     file = Path(command.study(free_s=1, held_s=1))
     file.write_text(file.read_text().replace("[profiles.quick]", "[profiles.quick]\ncalibration_s = 6", 1))
@@ -192,6 +198,7 @@ def test_a_calibration_that_refuses_ends_the_study_before_its_first_block(comman
     assert json.loads(judged.stdout)["verdict"] == verdict
 
 
+@pytest.mark.drawn(0.2)
 def test_a_study_that_needs_more_blocks_prints_the_command_and_it_works(command: Command) -> None:
     first = command.run("study", "run", command.study(free_s=1, held_s=1), timeout=180)
     run = command.only_run()

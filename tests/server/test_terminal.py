@@ -38,6 +38,7 @@ def terminal() -> Iterator[Terminal]:
     subprocess.run(["tmux", "-L", made.name, "kill-server"], capture_output=True, check=False, timeout=10)
 
 
+@pytest.mark.drawn(0.2)
 def test_a_run_shows_one_live_line_and_then_the_verdict(command: Command, terminal: Terminal) -> None:
     order = shlex.join([str(PGCLINIC), "study", "run", command.study(held_s=5), "--seed", "7"])
     terminal.tmux("send-keys", "-t", terminal.name, f"clear; cd {shlex.quote(str(command.folder))}; {order}", "Enter")
@@ -54,6 +55,7 @@ def test_a_run_shows_one_live_line_and_then_the_verdict(command: Command, termin
     assert not re.search(r"block \d of 2\s+(free|held).*TPS.*left", final), "the live line was not cleared"
 
 
+@pytest.mark.drawn(0.2)
 def test_ctrl_c_on_the_keyboard_ends_it(command: Command, terminal: Terminal) -> None:
     order = shlex.join([str(PGCLINIC), "study", "run", command.study(), "--seed", "7"])
     line = f"clear; cd {shlex.quote(str(command.folder))}; {order}; echo code $?"

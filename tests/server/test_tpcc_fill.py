@@ -144,6 +144,7 @@ def test_the_keys_are_there_and_valid(filled: Access) -> None:
     )
 
 
+@pytest.mark.drawn(0.2)
 def test_the_data_depend_on_the_seed_alone(home: Path, binaries: Binaries) -> None:
     everything = "select md5(string_agg(md5(x::text), '' order by x.ctid)) from {} as x"
 
@@ -340,6 +341,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.drawn(0.2)
 def test_every_condition_notices_what_breaks_it(filled: Access) -> None:
     assert set().union(*(numbers for _, numbers, _ in BROKEN)) == set(ALL_NUMBERS)
     with Session(filled, statement_timeout_ms=60_000, application_name="test", users_search_path=True) as session:

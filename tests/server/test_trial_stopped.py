@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from fixtures.lab_home import PYTHON_PATH
 
 TRIAL = """
@@ -22,6 +24,7 @@ print(record.outcome.value, record.failure, [doubt.kind.value for doubt in recor
 """
 
 
+@pytest.mark.drawn(0.2)
 def test_a_trial_that_was_stopped_has_failed() -> None:
     path = os.pathsep.join([os.path.dirname(os.path.dirname(__file__)), PYTHON_PATH])  # noqa: PTH120
     child = subprocess.Popen(

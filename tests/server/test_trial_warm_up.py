@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from fixtures.statements import SETTINGS, trial_spec
@@ -14,6 +15,7 @@ from pgclinic.trial.run import TrialListener, run_trial
 LONGEST_S = 30.0
 
 
+@pytest.mark.drawn(0.2)
 def test_a_warm_up_ends_when_the_server_has_come_to_rest() -> None:
     spec = trial_spec("18", SETTINGS, Condition())
     spec = replace(spec, load=replace(spec.load, warm_up_s=LONGEST_S, measure_s=2.0), warm_up_ends=WarmUpEnd.STEADY)

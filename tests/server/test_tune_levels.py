@@ -46,6 +46,7 @@ def test_the_names_of_the_prior_exist() -> None:
 _ELSEWHERE = {"force_parallel_mode", "debug_parallel_query"}
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.parametrize("major", ["18", *drawn_majors("levels", MAJORS[1:])])
 def test_what_the_prior_advises_starts(major: str) -> None:
     binaries = binaries_for(major)
@@ -57,6 +58,7 @@ def test_what_the_prior_advises_starts(major: str) -> None:
     assert failed.keys() <= {"debug_io_direct"}, failed
 
 
+@pytest.mark.drawn(0.2)
 def test_an_extreme_that_does_not_start_is_moved_until_it_does() -> None:
     """A pool of eight terabytes is a valid value of no machine."""
     binaries = binaries_for("18")

@@ -66,6 +66,7 @@ def dsn_by(access: Access, role: str) -> str:
     return f"host={access.server.host} port={access.server.port} user={role} dbname={access.server.database}"
 
 
+@pytest.mark.drawn(0.2)
 def test_plans_are_those_of_the_originals_settings(original: Access, tmp_path: Path) -> None:
     command, dsn = Command(tmp_path), dsn_by(original, "watcher")
     captured = command.run("capture", "twin", dsn, "-o", "a.twin")

@@ -259,6 +259,7 @@ def test_check_names_what_it_left_out(file: Path, command: Command) -> None:
     assert "COPY is not a statement that a capture writes" in ran.stdout
 
 
+@pytest.mark.drawn(0.2)
 def test_bench_and_compare_stay_in_the_database(file: Path, command: Command) -> None:
     ran = command.run("bench", "--twin", str(file), "-T", "1", "--json", timeout=300)
     assert ran.returncode == 0, ran.stderr

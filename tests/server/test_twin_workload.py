@@ -142,6 +142,7 @@ def per_statement(workload: TwinWorkload) -> float:
     return commits / sum(one.calls for one in by_text(workload).values())
 
 
+@pytest.mark.drawn(0.2)
 def test_tpcc_runs_again_with_its_transactions() -> None:
     with server("18") as access:
         fill_tpcc(access, 1, seed=3)
@@ -167,6 +168,7 @@ def test_tpcc_runs_again_with_its_transactions() -> None:
         assert found.transactions >= 4
 
 
+@pytest.mark.drawn(0.2)
 def test_the_shop_runs_again_on_its_own_rows() -> None:
     """Every kind of statement: look-ups, ranges, documents, arrays, searches, inserts, transactions."""
     with shop_server("18", SHOP_SETTINGS | {"fsync": "off"}) as running:

@@ -71,6 +71,7 @@ def test_every_rung_has_its_figures_and_its_mechanism(command: Command) -> None:
     assert "BenchBase" in page
 
 
+@pytest.mark.drawn(0.2)
 def test_a_rung_that_refuses_and_a_server_that_is_killed_do_not_end_the_ladder(command: Command) -> None:
     extra = '[arms.refused]\nabout = "no such pages"\nbuilds_on = "base"\nsettings = { huge_pages = "on" }\n'
     extra += "published_tps = 5000\n"

@@ -46,6 +46,7 @@ def test_a_study_runs_from_file_to_report(command: Command, version: str) -> Non
     assert all(second["tps"] > 0 for second in seconds)
 
 
+@pytest.mark.drawn(0.2)
 def test_a_run_is_judged_again_without_a_server(command: Command) -> None:
     first = command.run("study", "run", command.study(free_s=2, held_s=2), "--seed", "7", "--json")
     folder = command.only_run()
@@ -64,12 +65,14 @@ def test_a_run_is_judged_again_without_a_server(command: Command) -> None:
     assert "\x1b" not in in_words.stdout
 
 
+@pytest.mark.drawn(0.2)
 def test_settings_reach_the_server_and_the_record(command: Command) -> None:
     done = command.run("study", "run", command.study(free_s=2, held_s=2), "--set", "work_mem=7MB", "--json")
     assert done.returncode == 4, done.stderr
     assert all(record["settings"] == {"work_mem": "7MB"} for record in command.records())
 
 
+@pytest.mark.drawn(0.2)
 def test_an_existing_server_is_left_as_it_was(command: Command) -> None:
     started = command.run("lab", "start", "--name", "patient-of-test", "--json")
     assert started.returncode == 0, started.stderr
@@ -88,6 +91,7 @@ def test_an_existing_server_is_left_as_it_was(command: Command) -> None:
         assert command.run("lab", "stop", "patient-of-test").returncode == 0
 
 
+@pytest.mark.drawn(0.2)
 def test_two_commands_never_measure_at_the_same_time(command: Command) -> None:
     file = command.study(free_s=1, held_s=1)
     both = [command.start("study", "run", file, "--seed", seed, "--json") for seed in ("1", "2")]

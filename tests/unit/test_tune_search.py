@@ -36,6 +36,7 @@ def reached(hidden: Surrogate, seed: int, trials: int) -> float:
     return (hidden.base_decades - found) / hidden.optimum()
 
 
+@pytest.mark.drawn(0.2)
 @pytest.mark.parametrize("settings", [60])
 def test_a_hundred_trials_find_most_of_the_optimum(settings: int) -> None:
     parts = [reached(surrogate(seed, settings), seed, 100) for seed in range(1, 10)]
