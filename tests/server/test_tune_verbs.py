@@ -107,7 +107,7 @@ def test_a_number_with_which_transactions_fail_is_moved_until_they_work(command:
         "--warm-up",
         "0",
         "--budget",
-        "40s",
+        "80s",
         "--json",
     )
     done = command.run("search", "--worst", *words, timeout=240)
