@@ -13,7 +13,7 @@ from fixtures.planned import judge
 from fixtures.records import histogram
 from pgclinic.analysis.activity import compare_activity
 from pgclinic.analysis.causes import find_causes
-from pgclinic.analysis.clear_difference import differs_clearly
+from pgclinic.analysis.clear_difference import Values, clear_differences
 from pgclinic.analysis.plan_nodes import nodes_of, only_in
 from pgclinic.analysis.wait_groups import group_of
 from pgclinic.judge.comparison import compare
@@ -122,14 +122,33 @@ def planned(trials: Sequence[TrialRecord], plans: tuple[str, str], ms: Pair) -> 
 def test_a_difference_is_clear_beyond_what_blocks_differ_by(
     a: Sequence[float], b: Sequence[float], clear: bool
 ) -> None:
-    assert differs_clearly(a, b) is clear
-    assert differs_clearly(b, a) is clear
+    assert clear_differences([(a, b)]) == (clear,)
+    assert clear_differences([(b, a)]) == (clear,)
 
 
-def test_noise_is_hardly_ever_clear() -> None:
+def _figures(draw: random.Random, statements: int, blocks: int, *, faster: float = 1.0) -> list[Values]:
+    """Lists of equal figures at 10 % noise, the first of them that much larger in the second arm."""
+    arms = [[[draw.lognormvariate(0, 0.1) for _ in range(blocks)] for _ in range(statements)] for _ in range(2)]
+    arms[1][0] = [value * faster for value in arms[1][0]]
+    return list(zip(*arms, strict=True))
+
+
+def test_of_thirty_equal_statements_none_is_called_slower() -> None:
     draw = random.Random(7)
-    noise = [[draw.lognormvariate(0, 0.3) for _ in range(8)] for _ in range(600)]
-    assert sum(differs_clearly(values[:4], values[4:]) for values in noise) <= 12
+    assert sum(any(clear_differences(_figures(draw, 30, 5))) for _ in range(200)) <= 12
+
+
+def test_one_of_thirty_that_takes_half_again_as_long_is_found_in_five_blocks() -> None:
+    draw = random.Random(7)
+    found = [clear_differences(_figures(draw, 30, 5, faster=1.5)) for _ in range(40)]
+    assert sum(one[0] for one in found) >= 32
+    assert sum(any(one[1:]) for one in found) <= 5
+
+
+def test_a_figure_that_some_blocks_lack_never_differs_and_spoils_no_other() -> None:
+    equal, other = (1.0, 1.1, 0.9, 1.0), (2.0, 2.1, 1.9, 2.0)
+    assert clear_differences([(equal, other), (equal[:2], other[:2])]) == (True, False)
+    assert clear_differences([]) == ()
 
 
 def test_plans_that_take_the_time_lead() -> None:

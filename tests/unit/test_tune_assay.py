@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures.surrogate import SimulatedServer, arm, drive
-from pgclinic.model.tuning import Assay, AssayWord, InteractionKind
-from pgclinic.tune.assay import assay
+from pgclinic.model.tuning import Assay, AssayWord, InteractionKind, SuspicionReason
+from pgclinic.tune.ask import Strategy
+from pgclinic.tune.assay import assay, word_of
+from pgclinic.tune.attribute import Attribution, Step
 from pgclinic.tune.difference import Difference
 from pgclinic.tune.ledger import Ledger, Limits
 
@@ -21,9 +23,15 @@ Decades = Callable[[Mapping[str, str]], float | None]
 
 
 def assayed(
-    decades: Decades, names: list[str], *, seed: int = 1, deviation: float = 0.05, budget_s: float = 1500.0
+    decades: Decades,
+    names: list[str],
+    *,
+    seed: int = 1,
+    deviation: float = 0.05,
+    budget_s: float = 1500.0,
+    heavy: bool = False,
 ) -> Assay:
-    server = SimulatedServer(lambda chosen, _: decades(chosen), seed=seed, deviation=deviation)
+    server = SimulatedServer(lambda chosen, _: decades(chosen), seed=seed, deviation=deviation, heavy=heavy)
     difference = Difference.between({}, dict.fromkeys(names, "on"))
     found, _ = drive(
         lambda: assay(difference, Ledger(arm(), Limits(budget_s=budget_s, measure_s=3.0)), seed=seed), server, seed=seed
@@ -46,7 +54,9 @@ def test_six_carriers_among_thirty_two_are_named(seed: int) -> None:
     assert found.word is AssayWord.SLOWER
     assert len({one.setting for one in found.carriers} & effects.keys()) >= 5
     assert len({one.setting for one in found.carriers} - effects.keys()) <= 1
-    assert set(found.bystanders) == set(names) - {one.setting for one in found.carriers}
+    lists = [[one.setting for one in found.carriers], [one.setting for one in found.suspected], found.bystanders]
+    assert sorted(name for one in lists for name in one) == sorted(names)
+    assert found.untried == ()
     assert found.spent_s <= 1600.0
     for one in found.carriers:
         if one.setting in effects:
@@ -136,6 +146,94 @@ def test_the_waterfall_goes_from_the_base_to_the_complete_configuration() -> Non
 def test_a_budget_that_is_too_short_says_what_was_not_tried() -> None:
     found = assayed(additive({"s1": -0.5}), [f"s{number}" for number in range(40)], budget_s=120.0)
     assert not found.is_complete
+    assert found.carriers == ()
+    assert len(found.untried) > 10
+    assert not {*found.untried} & {*found.bystanders, *(one.setting for one in found.suspected)}
+
+
+def test_a_carrier_without_time_for_orders_of_its_own_is_suspected() -> None:
+    """The screens of twelve settings take 28 trials, and then the budget is over."""
+    found = assayed(additive({"s1": -0.5}), [f"s{number}" for number in range(12)], budget_s=200.0)
+    assert found.carriers == ()
+    assert [(one.setting, one.reason) for one in found.suspected] == [("s1", SuspicionReason.NO_TIME)]
+    assert found.suspected[0].factor == pytest.approx(10**-0.5, rel=0.3)
+    assert "s1" not in found.bystanders
+
+
+def test_what_fails_with_one_setting_is_not_called_without_effect() -> None:
+    found = assayed(lambda chosen: None if chosen.keys() == {"broken"} else 3.5, ["broken", "other"])
+    assert [(one.setting, one.reason) for one in found.suspected] == [("broken", SuspicionReason.NOT_MEASURED)]
+    assert found.bystanders == ("other",)
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_of_forty_settings_without_effect_none_is_named(heavy: bool) -> None:
+    names = [f"s{number}" for number in range(40)]
+    runs = [assayed(additive({}), names, seed=seed, heavy=heavy) for seed in range(8)]
+    assert sum(bool(run.carriers) for run in runs) <= 2
+    assert all(run.word not in (AssayWord.FASTER, AssayWord.SLOWER) for run in runs)
+    # Three standard errors of a ratio of two trials at 5 % noise, and more where tails are heavy.
+    assert all(run.resolution is not None and run.resolution > 1.15 for run in runs)
+
+
+@pytest.mark.parametrize(("errors", "is_named"), [(1.5, False), (2.3, False), (2.9, True)])
+def test_the_orders_of_one_setting_name_it_by_students_t(errors: float, is_named: bool) -> None:
+    made = walked({"s0": errors})
+    assert made.is_named("s0") is is_named
+    assert (made.effects(["s0"], 1.0) != []) is is_named
+
+
+def test_settings_that_were_chosen_share_one_error() -> None:
+    """2.9 standard errors name one of one, and not one of eight."""
+    several = {f"s{number}": 0.0 for number in range(1, 8)}
+    assert not walked({"s0": 2.9, **several}).is_named("s0")
+    assert walked({"s0": 3.8, **several}).is_named("s0")
+
+
+def walked(errors: Mapping[str, float]) -> Attribution:
+    """Orders of these settings after a screen of equal trials; then each lies so many standard errors above none."""
+    names = [f"s{number}" for number in range(20)]
+    made: list[Attribution] = []
+
+    def strategy() -> Strategy[int]:
+        ledger = Ledger(arm(), Limits(budget_s=3000.0, measure_s=3.0))
+        attribution = Attribution(Difference.between({}, dict.fromkeys(names, "on")), ledger, seed=1)
+        made.append(attribution)
+        yield from attribution.screen()
+        yield from attribution.walk(list(errors))
+        return 0
+
+    drive(strategy, SimulatedServer(lambda *_: 3.5, deviation=0.05))
+    attribution = made[-1]
+    for name, distance in errors.items():
+        orders = len(attribution.seen.marginals[name])
+        size = distance * attribution.deviation * math.sqrt(2.0 / orders)
+        attribution.seen.marginals[name] = [Step(size, 0.0)] * orders
+    return attribution
+
+
+def test_a_screen_chooses_from_two_and_a_half_standard_errors_on() -> None:
+    made = walked({"s0": 0.0})
+    error = made.deviation * math.sqrt(2.0)
+    made.seen.last.clear()
+    made.seen.alone.clear()
+    made.seen.alone.update({"s1": [Step(2.0 * error, 0.0)], "s2": [Step(-2.6 * error, 0.0)], "s3": [Step(0.0, 0.0)]})
+    assert made.survivors == ["s2"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (1.06, 1.2, AssayWord.FASTER),
+        (1.01, 1.2, AssayWord.INCONCLUSIVE),
+        (0.8, 0.94, AssayWord.SLOWER),
+        (0.8, 0.97, AssayWord.INCONCLUSIVE),
+        (0.97, 1.03, AssayWord.NO_DIFFERENCE),
+        (0.5, 2.0, AssayWord.INCONCLUSIVE),
+    ],
+)
+def test_faster_and_slower_lie_beyond_the_margin(low: float, high: float, word: AssayWord) -> None:
+    assert word_of(math.log(low), math.log(high)) is word
 
 
 def test_a_setting_of_the_base_that_the_other_lacks_goes_back_to_its_default() -> None:

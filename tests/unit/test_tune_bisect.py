@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+
+import pytest
 
 from fixtures.surrogate import SimulatedServer, arm, drive
 from pgclinic.model.trial import Counted, ServerSpec
 from pgclinic.model.tuning import ArmAsked, Bisect, BisectWord
 from pgclinic.tune.bisect import Bisection, first_places
-from pgclinic.tune.ledger import Ledger, Limits
+from pgclinic.tune.ledger import Ledger, Limits, interval_of
 
 MAJORS = ["13.23", "14.20", "15.15", "16.11", "17.7", "18.1"]
 MINORS = ["13.23", *(f"14.{minor}" for minor in range(21)), *(f"15.{minor}" for minor in range(16))]
@@ -92,6 +96,34 @@ def test_equal_releases_are_not_called_different() -> None:
 def test_one_error_is_shared_by_all_comparisons() -> None:
     assert bisected(MAJORS, {}).comparisons == 5
     assert bisected(MINORS, {"14.0": 0.2}).comparisons > 5
+
+
+def test_what_only_a_comparison_alone_would_show_is_no_change() -> None:
+    """Five blocks whose interval leaves out no difference at 5 %, and not at a fifth of that."""
+    steps = [0.0, 0.1, -0.1, 0.05, -0.05]
+    shift = next(
+        size / 1000 for size in range(1, 2000) if interval_of([size / 1000 + step for step in steps], 0.05)[1] > 0.02
+    )
+    values = [shift + step for step in steps]
+    assert interval_of(values, 0.05 / 5)[1] < -0.02
+    trials: Counter[str] = Counter()
+
+    def decades(_: Mapping[str, str], server: ServerSpec) -> float:
+        name = server.version or ""
+        trials[name] += 1
+        return 6.0 + (values[trials[name] - 1] / math.log(10) if name != MAJORS[0] else 0.0)
+
+    arms = [ArmAsked(name=name, settings={}, server=ServerSpec(version=name)) for name in MAJORS]
+    majors = [int(name.partition(".")[0]) for name in MAJORS]
+    found, _ = drive(
+        lambda: Bisection(arms, majors, Ledger(arm(), Limits(budget_s=100.0, measure_s=3.0))).run(),
+        SimulatedServer(decades, deviation=0.0),
+    )
+    assert found is not None
+    assert found.comparisons == 5
+    assert [one.against_first.low for one in found.releases[1:]] == [pytest.approx(math.exp(0.02), abs=0.01)] * 5
+    assert where(found) == []
+    assert (MAJORS[0], MAJORS[1]) in found.undecided
 
 
 def test_long_lists_begin_with_the_last_of_each_major() -> None:

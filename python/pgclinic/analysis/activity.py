@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pgclinic.analysis.clear_difference import differs_clearly
+from pgclinic.analysis.clear_difference import clear_differences
 from pgclinic.analysis.session_waits import session_waits
 from pgclinic.analysis.statement_times import StatementTime, statement_times
 from pgclinic.analysis.wait_groups import grouped
@@ -55,42 +55,38 @@ def _share(part: float, whole: float) -> float | None:
 
 def _work(blocks: Sequence[Block]) -> list[WorkCompared]:
     seen = [(work_of(a), work_of(b)) for a, b in blocks]
-    found = []
-    for work in Work:
-        if not all(work in a and work in b for a, b in seen):
-            continue
-        a, b = [one[work] for one, _ in seen], [one[work] for _, one in seen]
-        found.append(
-            WorkCompared(
-                work=work,
-                a=mean(a),
-                b=mean(b),
-                a_per_s=mean([value * _tps(trial) for value, (trial, _) in zip(a, blocks, strict=True)]),
-                b_per_s=mean([value * _tps(trial) for value, (_, trial) in zip(b, blocks, strict=True)]),
-                clear=differs_clearly(a, b),
-            )
+    in_all = [work for work in Work if all(work in a and work in b for a, b in seen)]
+    figures = [([one[work] for one, _ in seen], [one[work] for _, one in seen]) for work in in_all]
+    return [
+        WorkCompared(
+            work=work,
+            a=mean(a),
+            b=mean(b),
+            a_per_s=mean([value * _tps(trial) for value, (trial, _) in zip(a, blocks, strict=True)]),
+            b_per_s=mean([value * _tps(trial) for value, (_, trial) in zip(b, blocks, strict=True)]),
+            clear=clear,
         )
-    return found
+        for work, (a, b), clear in zip(in_all, figures, clear_differences(figures), strict=True)
+    ]
 
 
 def _waits(blocks: Sequence[Block], named: Callable[[Mapping[str, float]], Mapping[str, float]]) -> list[WaitCompared]:
     """By session time per transaction: what takes as much of twice the time is twice the wait."""
     seen = [(named(session_waits(a)), named(session_waits(b))) for a, b in blocks]
     more_us = _more_us(blocks)
-    found = []
-    for wait in sorted({name for pair in seen for one in pair for name in one}):
-        a, b = [one.get(wait, 0.0) for one, _ in seen], [one.get(wait, 0.0) for _, one in seen]
-        a_us = [_us(value, trial) for value, (trial, _) in zip(a, blocks, strict=True)]
-        b_us = [_us(value, trial) for value, (_, trial) in zip(b, blocks, strict=True)]
-        found.append(
-            WaitCompared(
-                wait=wait,
-                a=mean(a),
-                b=mean(b),
-                clear=differs_clearly(a_us, b_us),
-                explains=_share(mean(b_us) - mean(a_us), more_us),
-            )
+    waits = sorted({name for pair in seen for one in pair for name in one})
+    sessions = [([one.get(wait, 0.0) for one, _ in seen], [one.get(wait, 0.0) for _, one in seen]) for wait in waits]
+    figures = [
+        (
+            [_us(value, trial) for value, (trial, _) in zip(a, blocks, strict=True)],
+            [_us(value, trial) for value, (_, trial) in zip(b, blocks, strict=True)],
         )
+        for a, b in sessions
+    ]
+    found = [
+        WaitCompared(wait=wait, a=mean(a), b=mean(b), clear=clear, explains=_share(mean(b_us) - mean(a_us), more_us))
+        for wait, (a, b), (a_us, b_us), clear in zip(waits, sessions, figures, clear_differences(figures), strict=True)
+    ]
     return sorted(found, key=lambda one: one.a + one.b, reverse=True)[:_WAITS_MAX]
 
 
@@ -103,25 +99,29 @@ def _us(sessions: float, trial: TrialRecord) -> float:
 def _statements(blocks: Sequence[Block]) -> list[StatementCompared]:
     seen = [(statement_times(a), statement_times(b)) for a, b in blocks]
     more_us = _more_us(blocks)
-    found = []
-    for key in dict.fromkeys(key for pair in seen for one in pair for key in one):
-        a, b = [one.get(key) for one, _ in seen], [one.get(key) for _, one in seen]
-        found.append(_statement(a, b, more_us))
+    keys = dict.fromkeys(key for pair in seen for one in pair for key in one)
+    sides = [([one.get(key) for one, _ in seen], [one.get(key) for _, one in seen]) for key in keys]
+    differ = clear_differences([(_known_us(a), _known_us(b)) for a, b in sides])
+    found = [_statement(a, b, more_us, clear=clear) for (a, b), clear in zip(sides, differ, strict=True)]
     return sorted(found, key=lambda one: (one.a_us or 0.0) + (one.b_us or 0.0), reverse=True)[:_STATEMENTS_MAX]
 
 
+def _known_us(seen: Sequence[StatementTime | None]) -> list[float]:
+    return [one.us for one in seen if one is not None]
+
+
 def _statement(
-    a: Sequence[StatementTime | None], b: Sequence[StatementTime | None], more_us: float
+    a: Sequence[StatementTime | None], b: Sequence[StatementTime | None], more_us: float, *, clear: bool
 ) -> StatementCompared:
     text = next(one.text for one in (*a, *b) if one is not None)
-    a_us, b_us = [one.us for one in a if one is not None], [one.us for one in b if one is not None]
+    a_us, b_us = _known_us(a), _known_us(b)
     both = len(a_us) == len(a) and len(b_us) == len(b)
     a_plans, b_plans = _plans(a), _plans(b)
     return StatementCompared(
         text=text,
         a_us=mean(a_us) if a_us else None,
         b_us=mean(b_us) if b_us else None,
-        clear=both and differs_clearly(a_us, b_us),
+        clear=both and clear,
         a_plan=_commonest(a_plans),
         b_plan=_commonest(b_plans),
         # One that is seen in both arms may come with the parameters.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pgclinic.analysis.clear_difference import differs_clearly
+from pgclinic.analysis.clear_difference import clear_differences
 from pgclinic.analysis.statement_times import statement_times
 from pgclinic.model.trial import TrialRecord
 from pgclinic.stats.summary import mean
@@ -14,11 +14,11 @@ def changed_us(blocks: Sequence[tuple[TrialRecord, TrialRecord]]) -> dict[str, f
     """By fingerprint, of the statements that clearly differ: how much longer they take for each transaction in the
     second arm, in microseconds; below 0 for less long."""
     seen = [(statement_times(a), statement_times(b)) for a, b in blocks]
-    found: dict[str, float] = {}
-    for key in dict.fromkeys(key for pair in seen for one in pair for key in one):
-        if not all(key in a and key in b for a, b in seen):
-            continue
-        first, second = [a[key].us for a, _ in seen], [b[key].us for _, b in seen]
-        if differs_clearly(first, second):
-            found[key] = mean(second) - mean(first)
-    return found
+    in_all = [key for key in seen[0][0] if all(key in a and key in b for a, b in seen)] if seen else []
+    figures = [([a[key].us for a, _ in seen], [b[key].us for _, b in seen]) for key in in_all]
+    differ = clear_differences(figures)
+    return {
+        key: mean(second) - mean(first)
+        for key, (first, second), differs in zip(in_all, figures, differ, strict=True)
+        if differs
+    }

@@ -132,6 +132,30 @@ class SettingEffect(Record):
     last: float | None = None
 
 
+class SuspicionReason(str, Enum):
+    """Why a setting that seemed to do something is not named as a carrier.
+
+    ``no_time``: the budget had no room for orders of its own. ``not_confirmed``: its own orders leave it open.
+    ``not_measured``: configurations with or without it gave no measurement.
+    """
+
+    NO_TIME = "no_time"
+    NOT_CONFIRMED = "not_confirmed"
+    NOT_MEASURED = "not_measured"
+
+
+class Suspected(Record):
+    """A setting that may be a carrier. ``factor`` is the ratio that it was chosen for, which is too large on average.
+
+    None was not measured.
+    """
+
+    setting: str
+    value: str
+    reason: SuspicionReason
+    factor: float | None = None
+
+
 class InteractionKind(str, Enum):
     """``synergy``: together they do more than both alone. ``masking``: one hides what the other does."""
 
@@ -170,7 +194,9 @@ class Assay(Record, tag="assay", tag_field="kind"):
     ``whole`` is the effect of all of them by ``blocks`` blocks, ``smallest`` the smallest set found that keeps 95 % of
     its logarithm, ``smallest_effect`` what that set does in the same blocks and ``keeps`` its part of the logarithm.
     ``resolution`` is the smallest factor of a single setting that these trials could find. ``unexplained`` is the part
-    of the logarithm that no carrier explains. ``refusal`` says why the complete configuration gave no measurement.
+    of the logarithm that no carrier explains. Of the settings that are no ``carriers``, ``suspected`` seemed to do
+    something, ``bystanders`` were tried without an effect that these trials could find, and for ``untried`` the budget
+    had no room. ``refusal`` says why the complete configuration gave no measurement.
     """
 
     word: AssayWord
@@ -179,6 +205,8 @@ class Assay(Record, tag="assay", tag_field="kind"):
     whole: Effect | None
     carriers: tuple[SettingEffect, ...] = ()
     bystanders: tuple[str, ...] = ()
+    suspected: tuple[Suspected, ...] = ()
+    untried: tuple[str, ...] = ()
     interactions: tuple[Interaction, ...] = ()
     smallest: tuple[str, ...] = ()
     smallest_effect: Effect | None = None

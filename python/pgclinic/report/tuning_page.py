@@ -26,6 +26,7 @@ from pgclinic.report.tuning_text import (
     search_headline,
     search_trust,
     setting_rows,
+    suspected_words,
 )
 from pgclinic.report.words.figures import number, ratio, times
 
@@ -91,8 +92,11 @@ def _assay(info: RunInfo, plan: ExperimentPlan, found: Assay) -> TuningView:
             f"The smallest set found is {', '.join(found.smallest)}: {kept_words(found.keeps)} of the effect, "
             f"{effect_words(found.smallest_effect)}."
         )
+    notes += [f"Suspected, and not named as a carrier: {suspected_words(suspect)}." for suspect in found.suspected]
     if found.bystanders:
         notes.append(f"Without an effect that these trials could find: {', '.join(found.bystanders)}.")
+    if found.untried:
+        notes.append(f"Not tried, because the budget was over: {', '.join(found.untried)}.")
     facts = (
         *_facts(info, plan),
         ("Base", f"{number(found.base_per_s)} {found.counted.value} per second"),

@@ -19,6 +19,8 @@ from pgclinic.model.tuning import (
     InteractionKind,
     Search,
     SettingEffect,
+    Suspected,
+    SuspicionReason,
 )
 from pgclinic.report.progress import clock
 from pgclinic.report.quantities import ratio_words, slower, slower_range
@@ -64,10 +66,17 @@ def assay_lines(found: Assay) -> Iterator[str]:
         yield from _indented(setting_rows(found.carriers))
     for one in found.interactions:
         yield f"  depends    {interaction_words(one)}"
-    if found.smallest and found.keeps is not None and len(found.smallest) < len(found.carriers) + len(found.bystanders):
+    others = len(found.bystanders) + len(found.suspected) + len(found.untried)
+    if found.smallest and found.keeps is not None and len(found.smallest) < len(found.carriers) + others:
         effect = f", {effect_words(found.smallest_effect)}" if found.smallest_effect is not None else ""
         yield f"  smallest   {', '.join(found.smallest)}: {kept_words(found.keeps)} of the effect{effect}"
-    yield f"  bystanders {bystander_words(found)}"
+    for suspect in found.suspected[:_NAMED]:
+        yield f"  suspected  {suspected_words(suspect)}"
+    if len(found.suspected) > _NAMED:
+        yield f"  suspected  {count(len(found.suspected) - _NAMED, 'other')}"
+    yield f"  bystanders {names_words(found.bystanders)}"
+    if found.untried:
+        yield f"  untried    {names_words(found.untried)}: the budget was over"
     yield f"  trust      {assay_trust(found)}"
     if not found.is_complete:
         yield "  doubt      the budget was over before each setting was tried alone and last"
@@ -133,12 +142,25 @@ def interaction_words(one: Interaction) -> str:
     return f"{first} and {second} do the same work: {expected}"
 
 
-def bystander_words(found: Assay) -> str:
-    if not found.bystanders:
+def suspected_words(suspect: Suspected) -> str:
+    """work_mem = 64: 1.4x slower in the screening, its own orders neither confirm nor exclude it."""
+    screened = f"{slower(suspect.factor)} in the screening, " if suspect.factor is not None else ""
+    return f"{suspect.setting} = {suspect.value}: {screened}{_SUSPICIONS[suspect.reason]}"
+
+
+_SUSPICIONS = {
+    SuspicionReason.NO_TIME: "the budget had no room for orders of its own",
+    SuspicionReason.NOT_CONFIRMED: "its own orders neither confirm nor exclude it",
+    SuspicionReason.NOT_MEASURED: "configurations with or without it gave no measurement",
+}
+
+
+def names_words(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    if not names:
         return "none"
-    named = ", ".join(found.bystanders[:_NAMED])
-    more = len(found.bystanders) - _NAMED
-    return named + (f" and {count(more, 'other')}" if more > 0 else "")
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {count(more, 'other')}" if more > 0 else "")
 
 
 def assay_trust(found: Assay) -> str:

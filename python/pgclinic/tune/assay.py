@@ -6,7 +6,7 @@ import math
 from collections.abc import Generator, Sequence
 
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.tuning import Assay, AssayWord, Effect, Interaction, SettingEffect, WaterfallStep
+from pgclinic.model.tuning import Assay, AssayWord, Effect, Interaction, SettingEffect, Suspected, WaterfallStep
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.summary import mean
 from pgclinic.tune.ask import Ask, Strategy
@@ -42,7 +42,7 @@ def assay(difference: Difference, ledger: Ledger, *, seed: int) -> Strategy[Assa
     survivors = attribution.survivors
     yield from attribution.find_missing(survivors)
     yield from attribution.walk(survivors)
-    interactions = yield from attribution.pairs(survivors)
+    interactions = yield from attribution.pairs(attribution.named(survivors))
     whole = mean(log_ratios(ledger.blocks, CHANGED, BASE))
     effects = attribution.effects(survivors, whole)
     ranked = [one.setting for one in effects if (one.factor > 1) == (whole > 0)]
@@ -52,7 +52,7 @@ def assay(difference: Difference, ledger: Ledger, *, seed: int) -> Strategy[Assa
             difference, ledger, ranked, keeps=KEEPS, reserve_s=3 * BLOCKS_MIN * ledger.trial_s(_confirm_s(ledger))
         )
     confirmed = yield from _confirmed(difference, ledger, smallest)
-    return _answer(attribution, effects, interactions, smallest, confirmed)
+    return _answer(attribution, survivors, effects, interactions, smallest, confirmed)
 
 
 def _ends(difference: Difference, ledger: Ledger) -> Generator[Ask, tuple[TrialRecord, ...], Block]:
@@ -83,12 +83,13 @@ def _confirm_s(ledger: Ledger) -> float:
 
 
 def _word(blocks: Sequence[Block]) -> AssayWord:
-    centre, low, high = interval_of(log_ratios(blocks, CHANGED, BASE))
-    return word_of(low, high, centre)
+    _, low, high = interval_of(log_ratios(blocks, CHANGED, BASE))
+    return word_of(low, high)
 
 
 def _answer(
     attribution: Attribution,
+    survivors: Sequence[str],
     effects: Sequence[SettingEffect],
     interactions: tuple[Interaction, ...],
     smallest: tuple[str, ...],
@@ -99,7 +100,8 @@ def _answer(
     centre = mean(values) if values else 0.0
     of_smallest = log_ratios(blocks, SMALLEST, BASE) or (values if smallest else [])
     carriers = tuple(_with_share(one, centre) for one in effects)
-    named = {one.setting for one in carriers}
+    suspected = _suspected(attribution, survivors)
+    known = {carrier.setting for carrier in carriers} | {suspect.setting for suspect in suspected}
     base_rate = _rate(blocks, BASE)
     seen = attribution.seen
     untested = [name for name in difference.names if name not in seen.alone or name not in seen.last]
@@ -110,7 +112,9 @@ def _answer(
         changed_per_s=_rate(blocks, CHANGED),
         whole=effect_of(values) if values else None,
         carriers=carriers,
-        bystanders=tuple(name for name in difference.names if name not in named),
+        bystanders=tuple(name for name in difference.names if name in seen.screened - known),
+        suspected=suspected,
+        untried=tuple(name for name in difference.names if name not in seen.screened | known),
         interactions=interactions,
         smallest=smallest,
         smallest_effect=effect_of(of_smallest) if smallest and of_smallest else None,
@@ -122,6 +126,21 @@ def _answer(
         trials=ledger.trials,
         spent_s=ledger.spent_s,
         is_complete=not set(untested) - seen.failed,
+    )
+
+
+def _suspected(attribution: Attribution, survivors: Sequence[str]) -> tuple[Suspected, ...]:
+    seen, difference = attribution.seen, attribution.difference
+    candidates = (*survivors, *(name for name in difference.names if name in seen.failed and name not in survivors))
+    return tuple(
+        Suspected(
+            setting=name,
+            value=difference.changed[name] or "default",
+            reason=reason,
+            factor=math.exp(seen.strongest(name)) if name in seen.screened else None,
+        )
+        for name in candidates
+        if (reason := attribution.suspicion(name)) is not None
     )
 
 
@@ -139,13 +158,13 @@ def _with_share(one: SettingEffect, whole: float) -> SettingEffect:
     )
 
 
-def word_of(low: float, high: float, centre: float) -> AssayWord:
-    """From the limits of the logarithm of the whole effect."""
-    if low >= -NULL_EFFECT and high <= NULL_EFFECT:
-        return AssayWord.NO_DIFFERENCE
-    if low <= 0.0 <= high:
-        return AssayWord.INCONCLUSIVE
-    return AssayWord.SLOWER if centre < 0 else AssayWord.FASTER
+def word_of(low: float, high: float) -> AssayWord:
+    """From the limits of the logarithm of the whole effect; *faster* and *slower* lie beyond the margin, as compare's."""
+    if low > NULL_EFFECT:
+        return AssayWord.FASTER
+    if high < -NULL_EFFECT:
+        return AssayWord.SLOWER
+    return AssayWord.NO_DIFFERENCE if low >= -NULL_EFFECT and high <= NULL_EFFECT else AssayWord.INCONCLUSIVE
 
 
 def effect_of(values: Sequence[float], alpha: float = 0.05) -> Effect:

@@ -1,8 +1,11 @@
 """Which of the settings that differ carry the difference: alone, last, Shapley values, the smallest set that does it.
 
-Every setting is added to the base and taken out of the complete configuration. Those that do something either way are
-added in several orders, each followed by its reverse: the mean ratio that a setting makes over orders is its Shapley
-value, and the values of all add up to the whole. Alone and last differ where settings interact.
+Every setting is added to the base and taken out of the complete configuration. Those that seem to do something either
+way are added in several orders, each followed by its reverse: the mean ratio that a setting makes over orders is its
+Shapley value, and the values of all add up to the whole. Alone and last differ where settings interact.
+
+Of forty settings without any effect some seem to have one, because they were chosen from forty. So a setting is named
+by its orders alone, which ran after it was chosen, and all that were chosen share one error (Bonferroni).
 """
 
 from __future__ import annotations
@@ -14,9 +17,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.tuning import Interaction, InteractionKind, SettingEffect
-from pgclinic.stats.student_t import t_interval
-from pgclinic.stats.summary import mean
+from pgclinic.model.tuning import Interaction, InteractionKind, SettingEffect, SuspicionReason
+from pgclinic.stats.student_t import quantile, t_interval
+from pgclinic.stats.summary import mean, standard_deviation
 from pgclinic.tune.ask import Ask
 from pgclinic.tune.difference import BASE, CHANGED, Difference
 from pgclinic.tune.ledger import Block, Ledger
@@ -26,15 +29,16 @@ TOGETHER = 6
 #: An effect counts from so many standard errors on. It goes into the orders from FOUND on, and is screened again from
 #: DOUBTFUL on.
 SURE, FOUND, DOUBTFUL = 3.0, 2.5, 1.6
-#: Of forty settings without any effect one is found now and then, because it was chosen from forty. Below CERTAIN the
-#: orders, which chose nothing, have to show it again.
-CERTAIN = 5.0
+#: Of a run in which no setting does anything: how often any of them is named.
+ERROR = 0.05
 #: How often what is doubtful is screened.
 SCREENS_MAX = 4
 #: No setting below this ratio is called a carrier.
 CARRIER_MIN = math.log(1.05)
-#: Orders and their reverses.
-PATHS, PATHS_MIN = 6, 2
+#: Orders and their reverses; as many as the weakest that was found needs to be named with POWER_ERRORS to spare. What
+#: the screens show of one that they chose is too large, and SHRUNK of it is expected.
+PATHS, PATHS_MIN, PATHS_MAX = 6, 2, 12
+POWER_ERRORS, SHRUNK = 1.28, 0.8
 #: The settings found so far explain too little where they keep less of the logarithm than this.
 ENOUGH = 0.8
 _MISSING_MAX = 6
@@ -42,6 +46,8 @@ _PAIRS_MAX = 6
 #: Of the budget, where the complete configuration is slow: for taking each setting out of it, and for the orders.
 LAST_SHARE, WALK_SHARE = 0.3, 0.25
 SMALLEST_SHARE = 0.15
+#: Pairs of orders that differ by so many times the error of trials do so for another reason: settings interact.
+UNUSUAL = 1.8
 #: A path is one block: longer ones would last so long that its ends no longer belong together.
 PATH_SETTINGS_MAX = 14
 
@@ -70,6 +76,11 @@ class Seen:
     #: Configurations that could not be measured say that the setting matters, and not by how much.
     failed: set[str] = field(default_factory=set)
 
+    @property
+    def screened(self) -> set[str]:
+        """Those that were tried alone or last."""
+        return self.alone.keys() | self.last.keys()
+
     def strongest(self, name: str) -> float:
         """The larger of both, with its sign."""
         both = [mean_log(values) for values in (self.alone.get(name, []), self.last.get(name, [])) if values]
@@ -86,6 +97,8 @@ class Attribution:
         self._draw = random.Random(f"{seed} attribution")
         #: Kept free for what comes after the attribution.
         self._reserve_s = reserve_s
+        #: Those that the orders were for, which share the error.
+        self._chosen: tuple[str, ...] = ()
 
     # What each setting does by itself
 
@@ -149,9 +162,7 @@ class Attribution:
         return max(CARRIER_MIN, SURE * math.sqrt(2.0) * self.deviation)
 
     def _is(self, name: str, errors: float) -> bool:
-        """Whether either of the two, or both together, are so many standard errors away from none; an only one is."""
-        if len(self.difference.names) == 1:
-            return True
+        """Whether either of the two, or both together, are so many standard errors away from none."""
         alone, last = self.seen.alone.get(name, []), self.seen.last.get(name, [])
         for values in (alone, last, alone + last):
             if values and abs(mean_log(values)) >= max(CARRIER_MIN, errors * self._error(values)):
@@ -165,7 +176,9 @@ class Attribution:
 
     @property
     def survivors(self) -> list[str]:
-        """Those that do something, the strongest first."""
+        """Those that seem to do something, the strongest first; where only one setting differs, that one."""
+        if len(self.difference.names) == 1:
+            return list(self.difference.names)
         unknown = self.seen.failed - self.seen.alone.keys() - self.seen.last.keys()
         found = [name for name in self.difference.names if self._is(name, FOUND) or name in unknown]
         return sorted(found, key=lambda name: -abs(self.seen.strongest(name)))
@@ -217,21 +230,29 @@ class Attribution:
     # What each of them does on average over orders
 
     def walk(self, survivors: Sequence[str]) -> Asking:
-        """Paths from the base to all survivors, each followed by its reverse."""
-        chosen = list(survivors[:PATH_SETTINGS_MAX])
-        if len(chosen) < 2:
-            return
-        for pair in range(PATHS // 2):
-            order = list(chosen)
-            self._draw.shuffle(order)
-            for path in (order, order[::-1]):
-                reserve_s = 0.0 if pair * 2 < PATHS_MIN else self._reserve_s
-                wanted_s = self.ledger.measure_s_of(CHANGED)
-                trials = len(path) + 1
-                measure_s = self.ledger.affordable_s(wanted_s, share=WALK_SHARE, trials=PATHS * trials)
-                if not self.ledger.has_room_for(trials, measure_s=measure_s, reserve_s=reserve_s):
-                    return
-                yield from self._path(path, measure_s)
+        """Paths from the base to all survivors, each followed by its reverse. These alone name a setting."""
+        self._chosen = tuple(survivors)
+        paths = self._paths_wanted()
+        for first in range(0, len(survivors), PATH_SETTINGS_MAX):
+            chosen = list(survivors[first : first + PATH_SETTINGS_MAX])
+            for pair in range(paths // 2):
+                self._draw.shuffle(chosen)
+                for path in (tuple(chosen), tuple(reversed(chosen))):
+                    reserve_s = 0.0 if pair * 2 < PATHS_MIN else self._reserve_s
+                    trials = len(path) + 1
+                    measure_s = self.ledger.affordable_s(
+                        self.ledger.measure_s_of(CHANGED), share=WALK_SHARE, trials=paths * trials
+                    )
+                    if not self.ledger.has_room_for(trials, measure_s=measure_s, reserve_s=reserve_s):
+                        return
+                    yield from self._path(path, measure_s)
+
+    def _paths_wanted(self) -> int:
+        """Fixed before the first order, so that the orders are looked at once."""
+        weakest = min((abs(self.seen.strongest(name)) for name in self._chosen), default=0.0)
+        distance = max(CARRIER_MIN, SHRUNK * weakest)
+        needed = 2.0 * (self.deviation * (self._errors_asked + POWER_ERRORS) / distance) ** 2
+        return min(max(PATHS, 2 * math.ceil(needed / 2.0)), PATHS_MAX)
 
     def _path(self, order: Sequence[str], measure_s: float) -> Asking:
         arms = {BASE: dict(self.difference.base)}
@@ -287,6 +308,10 @@ class Attribution:
 
     # The answer
 
+    def named(self, survivors: Sequence[str]) -> list[str]:
+        """Those of them that are carriers."""
+        return [name for name in survivors if self.is_named(name)]
+
     def effects(self, survivors: Sequence[str], whole: float) -> list[SettingEffect]:
         """Of those that are carriers, the largest share first. ``whole`` is the logarithm of the whole effect."""
         made = [self._effect(name, whole) for name in survivors]
@@ -294,12 +319,10 @@ class Attribution:
         return sorted(carriers, key=lambda one: -abs(math.log(one.factor)))
 
     def _effect(self, name: str, whole: float) -> SettingEffect | None:
-        values = self.seen.marginals.get(name) or self.seen.alone.get(name, []) + self.seen.last.get(name, [])
-        if not values:
+        values = self.seen.marginals.get(name, [])
+        if not self.is_named(name):
             return None
         centre, (low, high) = mean_log(values), self._limits(values)
-        if abs(centre) < CARRIER_MIN or not self._is_sure(name, centre):
-            return None
         alone, last = self.seen.alone.get(name), self.seen.last.get(name)
         return SettingEffect(
             setting=name,
@@ -312,20 +335,50 @@ class Attribution:
             last=math.exp(mean_log(last)) if last else None,
         )
 
-    def _is_sure(self, name: str, centre: float) -> bool:
-        """Where settings hide each other some orders show nothing: what counts is whether any way shows it for sure."""
+    def is_named(self, name: str) -> bool:
+        """Whether its orders alone show an effect, at the error that all that were chosen share.
+
+        The error of their mean is from all trials of the run, not from how much they differ: where settings hide each
+        other, some orders show all of it and others none.
+        """
         orders = self.seen.marginals.get(name, [])
         if not orders:
-            return self._is(name, SURE)
-        return self._is(name, CERTAIN) or abs(centre) >= SURE * self._error(orders)
+            return False
+        return abs(mean_log(orders)) >= max(CARRIER_MIN, self._errors_asked * self._error(orders))
+
+    @property
+    def _errors_asked(self) -> float:
+        """By Bonferroni over all that were chosen; Student's, because the deviation is from few trials."""
+        alpha = ERROR / max(len(self._chosen), 1)
+        return quantile(1.0 - alpha / 2.0, self._freedom)
+
+    @property
+    def _freedom(self) -> int:
+        return max(self.ledger.measured(BASE) + self.ledger.measured(CHANGED) - 2, 1)
+
+    def suspicion(self, name: str) -> SuspicionReason | None:
+        """Why a setting is neither a carrier nor without an effect that these trials could find."""
+        if self.is_named(name):
+            return None
+        if name in self.seen.failed:
+            return SuspicionReason.NOT_MEASURED
+        if name not in self._chosen:
+            return None
+        orders = self.seen.marginals.get(name, [])
+        if not orders:
+            return SuspicionReason.NO_TIME
+        return SuspicionReason.NOT_CONFIRMED if abs(mean_log(orders)) >= CARRIER_MIN else None
 
     def _limits(self, values: Sequence[Step]) -> tuple[float, float]:
-        """From how much it differs from order to order; few values cannot say that they are surer than all others."""
-        error, centre = self._error(values), mean_log(values)
+        """From the error of trials, and wider where it differs more from order to order than trials do."""
+        half, centre = quantile(0.975, self._freedom) * self._error(values), mean_log(values)
         # An order and its reverse make one value: what one of them hides the other shows.
         pairs = [mean_log(values[at : at + 2]) for at in range(0, len(values), 2)]
-        low, high = t_interval(pairs) if len(pairs) > 2 and len(values) % 2 == 0 else (centre, centre)
-        return min(low, centre - 1.96 * error), max(high, centre + 1.96 * error)
+        if len(pairs) > 2 and len(values) % 2 == 0:
+            low, high = t_interval(pairs)
+            if standard_deviation(pairs) / math.sqrt(len(pairs)) > UNUSUAL * self._error(values):
+                return min(low, centre - half), max(high, centre + half)
+        return centre - half, centre + half
 
 
 def smallest_set(

@@ -128,6 +128,10 @@ class Ledger:
         logs = [block.rates[name].log for block in self.blocks if name in block.rates and block.is_measured(name)]
         return self.measure_s(mean(logs)) if logs else self.limits.measure_s
 
+    def measured(self, name: str) -> int:
+        """How many trials of this configuration gave a measurement."""
+        return sum(name in block.rates and block.is_measured(name) for block in self.blocks)
+
     def deviation(self, *names: str, typical: bool = False) -> float:
         """From trial to trial, from all that these arms gave; see ``deviation_of``."""
         groups = [[block.rates[name] for block in self.blocks if name in block.rates] for name in names]
