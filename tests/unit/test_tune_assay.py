@@ -152,8 +152,8 @@ def test_a_budget_that_is_too_short_says_what_was_not_tried() -> None:
 
 
 def test_a_carrier_without_time_for_orders_of_its_own_is_suspected() -> None:
-    """The screens of twelve settings take 28 trials, and then the budget is over."""
-    found = assayed(additive({"s1": -0.5}), [f"s{number}" for number in range(12)], budget_s=200.0)
+    """The opening and the screen of twelve settings take 20 trials, and then the budget is over."""
+    found = assayed(additive({"s1": -0.5}), [f"s{number}" for number in range(12)], budget_s=100.0)
     assert found.carriers == ()
     assert [(one.setting, one.reason) for one in found.suspected] == [("s1", SuspicionReason.NO_TIME)]
     assert found.suspected[0].factor == pytest.approx(10**-0.5, rel=0.3)
@@ -161,9 +161,27 @@ def test_a_carrier_without_time_for_orders_of_its_own_is_suspected() -> None:
 
 
 def test_what_fails_with_one_setting_is_not_called_without_effect() -> None:
-    found = assayed(lambda chosen: None if chosen.keys() == {"broken"} else 3.5, ["broken", "other"])
+    found = assayed(lambda chosen: None if chosen.keys() == {"broken"} else 3.5, ["broken", "other", "third"])
     assert [(one.setting, one.reason) for one in found.suspected] == [("broken", SuspicionReason.NOT_MEASURED)]
-    assert found.bystanders == ("other",)
+    assert found.bystanders == ("other", "third")
+
+
+def test_few_trials_name_a_carrier_that_is_huge() -> None:
+    """Four settings, 14 trials: three blocks of the whole, each setting alone, an order and its reverse."""
+    for seed in range(20):
+        found = assayed(additive({"s1": -2.2}), ["s0", "s1", "s2", "s3"], seed=seed, budget_s=75.0)
+        assert found.word is AssayWord.SLOWER
+        assert [one.setting for one in found.carriers] == ["s1"], (seed, found)
+        assert found.smallest == ("s1",)
+        assert found.spent_s <= 75.0
+
+
+@given(st.integers(0, 2**32), st.integers(1, 30), st.floats(30.0, 600.0))
+@settings(max_examples=30)
+def test_a_budget_is_kept(seed: int, count: int, budget_s: float) -> None:
+    """Each trial takes as long as the one before, so nothing is late by surprise; the first block tells how long."""
+    found = assayed(additive({"s0": -0.4}), [f"s{number}" for number in range(count)], seed=seed, budget_s=budget_s)
+    assert found.spent_s <= max(budget_s, 10.0) + 1e-9
 
 
 @pytest.mark.parametrize("heavy", [False, True])

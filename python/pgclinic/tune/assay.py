@@ -8,9 +8,10 @@ from collections.abc import Generator, Sequence
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.tuning import Assay, AssayWord, Effect, Interaction, SettingEffect, Suspected, WaterfallStep
 from pgclinic.stats.claimed_region import NULL_EFFECT
+from pgclinic.stats.student_t import t_interval
 from pgclinic.stats.summary import mean
 from pgclinic.tune.ask import Ask, Strategy
-from pgclinic.tune.attribute import Attribution, smallest_set
+from pgclinic.tune.attribute import TOGETHER, Attribution, smallest_set
 from pgclinic.tune.difference import BASE, CHANGED, Difference
 from pgclinic.tune.ledger import BLOCKS_MIN, Block, Ledger, interval_of, log_ratios
 from pgclinic.tune.rate import counted_by, reason_of
@@ -24,20 +25,20 @@ _CONFIRM_SHARE = 0.25
 SMALLEST = "smallest"
 #: Kept free for the smallest set and its blocks: so many trials, and no more than this share of the budget.
 _RESERVED_TRIALS, _RESERVED_SHARE = 15, 0.4
+#: For two orders of two settings: the least that names one.
+_WALK_TRIALS = 6
 OTHERS = "all others"
 
 
 def assay(difference: Difference, ledger: Ledger, *, seed: int) -> Strategy[Assay]:
     """Measure the whole, each part of it, the smallest set; then all three against each other in fresh blocks."""
-    opening: list[Block] = []
-    for _ in range(_OPENING):
+    opening: list[Block] = [(yield from _ends(difference, ledger))]
+    while len(opening) < _OPENING and ledger.has_room_for(2):
         opening.append((yield from _ends(difference, ledger)))
     if not log_ratios(opening, CHANGED, BASE):
         return _refused(opening, ledger)
     ledger.count(counted_by(record for block in opening for record in block.records.values()))
-    trials = 3 * BLOCKS_MIN + min(_RESERVED_TRIALS, 3 * len(difference.names))
-    reserve_s = min(trials * ledger.trial_s(_confirm_s(ledger)), _RESERVED_SHARE * ledger.limits.budget_s)
-    attribution = Attribution(difference, ledger, seed=seed, reserve_s=reserve_s)
+    attribution = Attribution(difference, ledger, seed=seed, reserve_s=_reserve_s(difference, ledger))
     yield from attribution.screen()
     survivors = attribution.survivors
     yield from attribution.find_missing(survivors)
@@ -51,8 +52,17 @@ def assay(difference: Difference, ledger: Ledger, *, seed: int) -> Strategy[Assa
         smallest = yield from smallest_set(
             difference, ledger, ranked, keeps=KEEPS, reserve_s=3 * BLOCKS_MIN * ledger.trial_s(_confirm_s(ledger))
         )
-    confirmed = yield from _confirmed(difference, ledger, smallest)
-    return _answer(attribution, survivors, effects, interactions, smallest, confirmed)
+    confirmed = yield from _confirmed(difference, ledger, opening, smallest)
+    return _answer(attribution, survivors, effects, interactions, smallest, (*opening, *confirmed))
+
+
+def _reserve_s(difference: Difference, ledger: Ledger) -> float:
+    """For the smallest set and the last blocks. Single settings come first: where there is little time, all of it."""
+    trial_s, settings = ledger.trial_s(_confirm_s(ledger)), len(difference.names)
+    wanted = 3 * (BLOCKS_MIN - _OPENING) + min(_RESERVED_TRIALS, 3 * settings)
+    screens = 2 * (settings + math.ceil(settings / TOGETHER)) + _WALK_TRIALS
+    left_s = max(0.0, ledger.left_s - screens * ledger.trial_s())
+    return min(wanted * trial_s, _RESERVED_SHARE * ledger.limits.budget_s, left_s)
 
 
 def _ends(difference: Difference, ledger: Ledger) -> Generator[Ask, tuple[TrialRecord, ...], Block]:
@@ -61,19 +71,18 @@ def _ends(difference: Difference, ledger: Ledger) -> Generator[Ask, tuple[TrialR
 
 
 def _confirmed(
-    difference: Difference, ledger: Ledger, smallest: Sequence[str]
+    difference: Difference, ledger: Ledger, opening: Sequence[Block], smallest: Sequence[str]
 ) -> Generator[Ask, tuple[TrialRecord, ...], list[Block]]:
-    """Fresh blocks: what was chosen for being large is not judged by what it was chosen for."""
+    """Fresh blocks: what was chosen for being large is not judged by what it was chosen for. The whole was not chosen,
+    so the opening counts for it."""
     arms = {BASE: dict(difference.base), CHANGED: difference.complete}
     if smallest and len(smallest) < len(difference.names):
         arms[SMALLEST] = difference.settings(smallest)
     blocks: list[Block] = []
     measure_s = _confirm_s(ledger)
-    while len(blocks) < _BLOCKS_MAX and (
-        len(blocks) < BLOCKS_MIN or ledger.has_room_for(len(arms), measure_s=measure_s)
-    ):
+    while len(blocks) < _BLOCKS_MAX and ledger.has_room_for(len(arms), measure_s=measure_s):
         blocks.append((yield from ledger.block(arms, measure_s=measure_s)))
-        if len(blocks) >= _BLOCKS_USUAL and _word(blocks) is not AssayWord.INCONCLUSIVE:
+        if len(blocks) >= _BLOCKS_USUAL and _word((*opening, *blocks)) is not AssayWord.INCONCLUSIVE:
             break
     return blocks
 
@@ -83,8 +92,15 @@ def _confirm_s(ledger: Ledger) -> float:
 
 
 def _word(blocks: Sequence[Block]) -> AssayWord:
-    _, low, high = interval_of(log_ratios(blocks, CHANGED, BASE))
-    return word_of(low, high)
+    return word_of(*_limits(log_ratios(blocks, CHANGED, BASE)))
+
+
+def _limits(values: Sequence[float]) -> tuple[float, float]:
+    """Of their mean. So few blocks end by the budget and not by what they gave, so Student's t is valid for them."""
+    if 1 < len(values) < _BLOCKS_USUAL:
+        return t_interval(values)
+    _, low, high = interval_of(values)
+    return low, high
 
 
 def _answer(
@@ -110,14 +126,14 @@ def _answer(
         counted=ledger.counted,
         base_per_s=base_rate,
         changed_per_s=_rate(blocks, CHANGED),
-        whole=effect_of(values) if values else None,
+        whole=_effect(centre, *_limits(values)) if values else None,
         carriers=carriers,
         bystanders=tuple(name for name in difference.names if name in seen.screened - known),
         suspected=suspected,
         untried=tuple(name for name in difference.names if name not in seen.screened | known),
         interactions=interactions,
         smallest=smallest,
-        smallest_effect=effect_of(of_smallest) if smallest and of_smallest else None,
+        smallest_effect=_effect(mean(of_smallest), *_limits(of_smallest)) if smallest and of_smallest else None,
         keeps=mean(of_smallest) / centre if smallest and of_smallest and centre else None,
         waterfall=waterfall(carriers, base_rate, centre),
         unexplained=1.0 - math.fsum(one.share for one in carriers) if abs(centre) > NULL_EFFECT else None,
@@ -159,7 +175,7 @@ def _with_share(one: SettingEffect, whole: float) -> SettingEffect:
 
 
 def word_of(low: float, high: float) -> AssayWord:
-    """From the limits of the logarithm of the whole effect; *faster* and *slower* lie beyond the margin, as compare's."""
+    """From the limits of the logarithm of the whole effect; *faster* and *slower* lie beyond compare's margin."""
     if low > NULL_EFFECT:
         return AssayWord.FASTER
     if high < -NULL_EFFECT:
@@ -169,7 +185,10 @@ def word_of(low: float, high: float) -> AssayWord:
 
 def effect_of(values: Sequence[float], alpha: float = 0.05) -> Effect:
     """The mean ratio of blocks with its confidence sequence."""
-    centre, low, high = interval_of(values, alpha)
+    return _effect(*interval_of(values, alpha))
+
+
+def _effect(centre: float, low: float, high: float) -> Effect:
     return Effect(
         ratio=math.exp(centre),
         low=math.exp(low) if math.isfinite(low) else None,

@@ -97,8 +97,12 @@ class Attribution:
         self._draw = random.Random(f"{seed} attribution")
         #: Kept free for what comes after the attribution.
         self._reserve_s = reserve_s
-        #: Those that the orders were for, which share the error.
+        #: Those that seemed to do something.
+        self._suspected: tuple[str, ...] = ()
+        #: Those of them that the orders were for, which share the error.
         self._chosen: tuple[str, ...] = ()
+        #: By the orders and by what was known when they ended.
+        self._named: frozenset[str] | None = None
 
     # What each setting does by itself
 
@@ -231,10 +235,11 @@ class Attribution:
 
     def walk(self, survivors: Sequence[str]) -> Asking:
         """Paths from the base to all survivors, each followed by its reverse. These alone name a setting."""
-        self._chosen = tuple(survivors)
+        self._suspected = tuple(survivors)
+        self._chosen = tuple(survivors[: self._walkable(len(survivors))])
         paths = self._paths_wanted()
-        for first in range(0, len(survivors), PATH_SETTINGS_MAX):
-            chosen = list(survivors[first : first + PATH_SETTINGS_MAX])
+        for first in range(0, len(self._chosen), PATH_SETTINGS_MAX):
+            chosen = list(self._chosen[first : first + PATH_SETTINGS_MAX])
             for pair in range(paths // 2):
                 self._draw.shuffle(chosen)
                 for path in (tuple(chosen), tuple(reversed(chosen))):
@@ -246,6 +251,12 @@ class Attribution:
                     if not self.ledger.has_room_for(trials, measure_s=measure_s, reserve_s=reserve_s):
                         return
                     yield from self._path(path, measure_s)
+
+    def _walkable(self, count: int) -> int:
+        """So many settings, the strongest ones, have room for an order and its reverse; one at least is tried."""
+        while count > 1 and not self.ledger.has_room_for(PATHS_MIN * (count + math.ceil(count / PATH_SETTINGS_MAX))):
+            count -= 1
+        return count
 
     def _paths_wanted(self) -> int:
         """Fixed before the first order, so that the orders are looked at once."""
@@ -338,8 +349,15 @@ class Attribution:
     def is_named(self, name: str) -> bool:
         """Whether its orders alone show an effect, at the error that all that were chosen share.
 
-        The error of their mean is from all trials of the run, not from how much they differ: where settings hide each
-        other, some orders show all of it and others none.
+        Trials that follow do not change it.
+        """
+        if self._named is None:
+            self._named = frozenset(chosen for chosen in self._chosen if self._is_shown(chosen))
+        return name in self._named
+
+    def _is_shown(self, name: str) -> bool:
+        """The error of the orders' mean is from all trials of the run, not from how much they differ: where settings
+        hide each other, some orders show all of it and others none.
         """
         orders = self.seen.marginals.get(name, [])
         if not orders:
@@ -362,7 +380,7 @@ class Attribution:
             return None
         if name in self.seen.failed:
             return SuspicionReason.NOT_MEASURED
-        if name not in self._chosen:
+        if name not in self._suspected:
             return None
         orders = self.seen.marginals.get(name, [])
         if not orders:
