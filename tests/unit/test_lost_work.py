@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from msgspec.structs import replace
 
 from fixtures.records import global_counters, histogram, load_result, trial
-from pgclinic.judge.lost_work import lost_blocks, lost_share, windows_too_short, without_lost_work
+from pgclinic.experiment.window_length import window_length
+from pgclinic.judge.lost_work import lost_runs, lost_share, windows_too_short, without_lost_work
 from pgclinic.model.doubt import DoubtKind, WorkLost
 from pgclinic.model.load import LoadResult, WindowsResult
 from pgclinic.model.trial import TrialRecord
+from pgclinic.trial.window_plan import GUARD_S, WINDOW_S, plan_windows
 
 
 def load(count: int, mean_us: float, overrun_us: int = 0, overran: int = 0) -> LoadResult:
@@ -51,9 +55,52 @@ def test_a_block_is_dropped_above_three_per_cent_alone(count: int, is_lost: bool
     # 44 x 0.2 s are 97.8 % of 9 s, 43 are 95.6 %.
     records = [in_block(1, 1, "held", load(count, 200_000.0)), in_block(2, 1, "free", load(45, 200_000.0))]
     again = in_block(3, 1, "held", replace(load(15, 600_000.0), windows=None))
-    assert lost_blocks(records) == (frozenset({1}) if is_lost else frozenset())
+    assert lost_runs(records) == ((tuple(records),) if is_lost else ())
     kept = without_lost_work([*records, again])
     assert kept == ((again,) if is_lost else (*records, again)), "both arms go, the sequential repetition stays"
+
+
+def test_what_ran_again_in_longer_windows_stays() -> None:
+    lost = [in_block(1, 1, "held", load(10, 600_000.0)), in_block(2, 1, "free", load(45, 200_000.0))]
+    longer = [in_block(3, 1, "free", load(45, 200_000.0)), in_block(4, 1, "held", load(15, 600_000.0))]
+    assert lost_runs([*lost, *longer]) == (tuple(lost),)
+    assert without_lost_work([*lost, *longer]) == tuple(longer)
+
+
+def p90(result: LoadResult, us: int) -> LoadResult:
+    return replace(result, latency=replace(result.latency, p90_us=us))
+
+
+def test_windows_follow_the_slowest_tenth() -> None:
+    def length(*results: LoadResult) -> float | None:
+        records = [in_block(number, 1 + number // 2, "held", result) for number, result in enumerate(results)]
+        return window_length(records, usual_s=1.0, longest_s=5.0)
+
+    slow, fast = replace(load(45, 200_000.0), windows=None), replace(load(100, 1_000.0), windows=None)
+    assert length() == 1.0
+    assert length(p90(fast, 2_000), p90(fast, 40_000)) == 1.0
+    assert length(p90(fast, 2_000), p90(slow, 220_000)) == pytest.approx(20 * 0.22 + GUARD_S)
+    assert length(p90(slow, 300_000)) == 1.0, "no window is long enough, and nothing was lost so far"
+    lost = p90(load(43, 200_000.0), 210_000)
+    assert length(lost) == pytest.approx(20 * 0.21 + GUARD_S), "a block was lost, and longer windows fit"
+    assert length(p90(load(43, 200_000.0), 260_000)) is None, "a block was lost, and they do not fit"
+    assert length(load(0, 0.0)) is None, "an arm that ended nothing is as slow as anything"
+    assert length(lost, p90(fast, 2_000), lost) is None, "longer windows lost work as well"
+
+
+def test_the_guard_takes_away_that_all_clients_begin_together() -> None:
+    """A closed loop from a standing start: what is under way as counting begins makes up for what its end cuts off."""
+    draw = random.Random(3)
+    counted, seconds = 0.0, 0.0
+    for _ in range(4_000):
+        latency_s = draw.uniform(0.04, 0.08)
+        (window,) = plan_windows(("a", "b"), warm_up_s=0.0, measure_s=1.0, window_s=WINDOW_S, guard_s=GUARD_S, seed=1)[
+            :1
+        ]
+        ends = [latency_s * number for number in range(1, 60)]
+        counted += latency_s * sum(window.counts_from_s <= end <= window.end_s for end in ends)
+        seconds += window.end_s - window.counts_from_s
+    assert counted / seconds == pytest.approx(1.0, abs=0.01)
 
 
 def test_what_was_dropped_is_a_doubt_about_the_run() -> None:

@@ -8,15 +8,16 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from pgclinic.experiment.budget import Budget
+from pgclinic.experiment.window_length import window_length
 from pgclinic.judge.doubts.stalled_trials import block_to_repeat
-from pgclinic.judge.lost_work import lost_blocks, without_lost_work
+from pgclinic.judge.lost_work import without_lost_work
 from pgclinic.judge.verdict import decided, judge
 from pgclinic.model.block import BlockMode, BlockSpec
 from pgclinic.model.doubt import Doubt
 from pgclinic.model.plan import ArmSpec, ExperimentPlan
 from pgclinic.model.trial import TrialOutcome, TrialRecord, TrialSpec
 from pgclinic.model.verdict import Verdict
-from pgclinic.stats.block_order import block_order, load_seed
+from pgclinic.stats.block_order import block_order, blocks_in_cycle, load_seed
 from pgclinic.trial.window_plan import GUARD_S, WINDOW_S
 
 # An arm that failed in this many blocks one after the other will not succeed in the next.
@@ -93,7 +94,7 @@ class CounterbalancedPlan:
         block = self._block(
             number,
             tuple(replace(spec, number=self._number + at) for at, spec in enumerate(trials, start=1)),
-            interleaved=self._takes_turns(records),
+            window_s=self._window(records),
         )
         self._number = max(spec.number for spec in block.trials)
         return block
@@ -101,7 +102,7 @@ class CounterbalancedPlan:
     def _next(self, records: Sequence[TrialRecord], running: Collection[int]) -> tuple[BlockSpec | None, bool]:
         """The first block that lacks a trial and is not running, with what it lacks, and whether it lacks all."""
         usable = without_lost_work(records)
-        interleaved = self._takes_turns(records)
+        window_s = self._window(records)
         have = {(one.spec.block, one.spec.arm) for one in usable if one.spec.number not in self._cut_short}
         for number in range(1, self._plan.profile.blocks_max + 1):
             if number in running:
@@ -110,20 +111,26 @@ class CounterbalancedPlan:
             missing = [spec for spec in trials if (number, spec.arm) not in have]
             if missing:
                 # Arms that take turns run together or not at all.
-                wanted = trials if interleaved else missing
+                wanted = trials if window_s is not None else missing
                 # No number is ever used twice, not even that of a trial that was cut off.
                 numbered = tuple(replace(spec, number=self._number + at) for at, spec in enumerate(wanted, start=1))
-                return self._block(number, numbered, interleaved=interleaved), len(missing) == len(trials)
+                return self._block(number, numbered, window_s=window_s), len(missing) == len(trials)
         return None, False
 
-    def _takes_turns(self, records: Sequence[TrialRecord]) -> bool:
-        """Once work was lost the windows are too short for this load: all further blocks are sequential."""
-        return self._plan.profile.interleaved and not lost_blocks(records)
+    def _window(self, records: Sequence[TrialRecord]) -> float | None:
+        """How long an arm has the load at a time; None where the blocks are sequential."""
+        if not self._plan.profile.interleaved:
+            return None
+        measure_s = min(arm.load.measure_s or 0.0 for arm in self._plan.arms.values())
+        return window_length(
+            records,
+            usual_s=self._window_s if self._window_s is not None else WINDOW_S,
+            longest_s=measure_s / blocks_in_cycle(len(self._plan.arms)),
+        )
 
-    def _block(self, number: int, trials: tuple[TrialSpec, ...], *, interleaved: bool) -> BlockSpec:
-        if not interleaved:
+    def _block(self, number: int, trials: tuple[TrialSpec, ...], *, window_s: float | None) -> BlockSpec:
+        if window_s is None:
             return BlockSpec(number=number, trials=trials)
-        window_s = self._window_s if self._window_s is not None else WINDOW_S
         return BlockSpec(number=number, trials=trials, mode=BlockMode.INTERLEAVED, window_s=window_s, guard_s=GUARD_S)
 
     def _may_stop(self, finished: int, records: Sequence[TrialRecord]) -> bool:

@@ -43,24 +43,39 @@ def lost_share(load: LoadResult) -> float:
 
 def windows_too_short(trials: Sequence[TrialRecord]) -> tuple[Doubt, ...]:
     """The doubt about a run of which interleaved blocks are left out; none where windows were safe."""
-    lost = lost_blocks(trials)
+    lost = lost_runs(trials)
     if not lost:
         return ()
-    worst = max(lost_share(trial.load) for trial in trials if trial.load is not None)
+    worst = max(lost_share(trial.load) for run in lost for trial in run if trial.load is not None)
     return (Doubt(kind=DoubtKind.WINDOWS_TOO_SHORT, share=worst, facts=WorkLost(blocks=len(lost))),)
 
 
-def lost_blocks(trials: Sequence[TrialRecord]) -> frozenset[int]:
-    """The numbers of the interleaved blocks in which an arm lost too much."""
-    return frozenset(
-        trial.spec.block for trial in trials if trial.load is not None and lost_share(trial.load) > LOST_SHARE_MAX
-    )
+def lost_runs(trials: Sequence[TrialRecord]) -> tuple[tuple[TrialRecord, ...], ...]:
+    """The interleaved runs of blocks in which an arm lost too much, in their order; a block may have run again."""
+    return tuple(run for run in _interleaved_runs(trials) if any(_has_lost(trial) for trial in run))
 
 
 def without_lost_work(trials: Sequence[TrialRecord]) -> tuple[TrialRecord, ...]:
-    """All trials but the interleaved ones of those blocks; what repeated them sequentially stays."""
-    lost = lost_blocks(trials)
-    return tuple(trial for trial in trials if trial.spec.block not in lost or not _is_interleaved(trial))
+    """All trials but those of these runs; what repeated them, in longer windows or sequentially, stays."""
+    lost = {trial.spec.number for run in lost_runs(trials) for trial in run}
+    return tuple(trial for trial in trials if trial.spec.number not in lost)
+
+
+def _interleaved_runs(trials: Sequence[TrialRecord]) -> list[tuple[TrialRecord, ...]]:
+    """Trials of one block that took turns with each other: each arm once."""
+    by_block: dict[int, list[list[TrialRecord]]] = {}
+    for trial in sorted(trials, key=lambda trial: trial.spec.number):
+        if not _is_interleaved(trial):
+            continue
+        runs = by_block.setdefault(trial.spec.block, [[]])
+        if any(other.spec.arm == trial.spec.arm for other in runs[-1]):
+            runs.append([])
+        runs[-1].append(trial)
+    return [tuple(run) for runs in by_block.values() for run in runs]
+
+
+def _has_lost(trial: TrialRecord) -> bool:
+    return trial.load is not None and lost_share(trial.load) > LOST_SHARE_MAX
 
 
 def _is_interleaved(trial: TrialRecord) -> bool:
