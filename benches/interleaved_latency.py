@@ -3,9 +3,9 @@
 
     python benches/interleaved_latency.py --json docs/evidence/interleaved-latency.json
 
-Every cell is `pgclinic compare --interleaved` of two scripts that sleep, so that the truth is known: equal arms, arms of
-which b takes a third longer (0.75x), and mixtures of which a tenth is ten times as long. The same in sequential blocks
-stands beside cells whose windows are safe, for the width.
+Every cell is `pgclinic compare --interleaved` of two scripts that sleep, so that the truth is known: equal arms, arms
+of which b takes a third longer (0.75x), and mixtures of which a tenth is ten times as long. The same in sequential
+blocks stands beside cells whose windows are safe, for the width.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ def row(cell: Cell) -> str:
     mark = {True: "", False: " **wrong**", None: ""}[cell.is_right]
     kind = "mixed" if cell.mixed else "even"
     doubts = ", ".join(cell.doubts) or "none"
-    return f"| {cell.latency_s:g} s | {kind} | {cell.truth:.3f} | {cell.asked} | {shown}{mark} | {cell.blocks} | {doubts} |"
+    cells = (f"{cell.latency_s:g} s", kind, f"{cell.truth:.3f}", cell.asked, shown + mark, cell.blocks, doubts)
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
