@@ -164,7 +164,7 @@ def names_words(names: Sequence[str]) -> str:
 
 
 def assay_trust(found: Assay) -> str:
-    parts = [f"{count(found.blocks, 'fresh block')} for the whole", f"{count(found.trials, 'trial')} in all"]
+    parts = [f"{count(found.blocks, 'block')} for the whole", f"{count(found.trials, 'trial')} in all"]
     if found.resolution is not None:
         parts.append(f"single settings from {times(found.resolution)} on were found")
     return ", ".join([*parts, clock(found.spent_s)])
