@@ -189,7 +189,7 @@ def _fraction_returned(access: Access) -> float | None:
 
 PATHOLOGY = Pathology(
     name="missing-index",
-    title="a statement reads a whole table to find few rows",
+    title="missing index, full scans of the table",
     area=Area.SCHEMA,
     role=Role.CAUSE,
     mechanism="No index begins with a column by which the statement looks for rows, so each call reads every row of "
