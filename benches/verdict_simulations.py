@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from fixtures.noise_kinds import KINDS, counts_wrong, wrong
+from fixtures.noise_kinds import KINDS, counts_wrong, wrong, wrong_after_slow
 from fixtures.procedure import blocks_beyond_the_null_zone, blocks_to_tell_apart, ground_for, median_blocks, run_study
 from fixtures.series import MACHINES, Noise, log_ratios, log_tps, randomised_blocks
+from fixtures.wave_noise import factor_after, wave_shares
 from pgclinic.model.study import Condition
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.stats import confidence_sequence
@@ -53,13 +54,14 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="Write the tables into docs/concepts/error-rates.md.")
     options = parser.parse_args()
     tables = {}
+    noises: list[Row] = []
     for name, section in SECTIONS.items():
         rows = list(section(options.studies, np.random.default_rng(options.seed)))
         tables[name] = markdown(rows)
         print(f"{name}\n\n{tables[name]}\n", flush=True)
-        if name == "kinds":
-            tables["exceptions"] = exceptions(rows)
-            print(tables["exceptions"], flush=True)
+        noises.extend(rows if name in NOISES else ())
+    tables["exceptions"] = exceptions(noises)
+    print(tables["exceptions"], flush=True)
     tables["program"] = f"`benches/verdict_simulations.py --studies {options.studies} --seed {options.seed} --write`"
     if options.write:
         PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), tables), encoding="utf-8")
@@ -108,6 +110,10 @@ def on_each(make: Callable[[Noise], NDArray[np.float64]]) -> Iterator[tuple[str,
 WRONG_WORD = ": a wrong word"
 #: How the interval is made, after how many blocks, and whether their number was fixed.
 INTERVALS = (("t, 4 blocks", 4, True), ("t, 5 blocks", 5, True), ("after every block", 30, False))
+#: Waves of the machine's speed: from the mean to the top, as a log ratio, and the periods in trials.
+HEIGHTS = (0.1, 0.3)
+PERIODS = (2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0)
+HALF_SPEED = "one arm at half speed in a tenth of its trials"
 #: Events of both arms in all blocks together.
 COUNTED = ((20, 20), (10, 2000))
 
@@ -171,6 +177,9 @@ def kinds_of_noise(studies: int, rng: np.random.Generator) -> Iterator[Row]:
             rows = drawn(rng, some, blocks)
             yield f"{kind}{WRONG_WORD}", column, share(wrong(rows, fixed=fixed, margin=NULL_EFFECT))
             yield f"{kind}: the interval excludes the truth", column, share(wrong(rows, fixed=fixed, margin=0.0))
+    for column, blocks, fixed in INTERVALS:
+        seen = wrong_after_slow(rng, some, blocks, 0.1, fixed=fixed)
+        yield f"{HALF_SPEED}, one was seen{WRONG_WORD}", column, share(seen)
     for totals, variation in ((totals, cv) for totals in COUNTED for cv in (0.0, 0.3, 0.6, 1.0)):
         what = f"counts of {totals[0]} and {totals[1]:,} in all, varying by {variation:g}"
         for column, blocks, fixed in INTERVALS:
@@ -189,6 +198,41 @@ def kinds_of_noise(studies: int, rng: np.random.Generator) -> Iterator[Row]:
                 yield f"{what}{count}", column, share(seen)
 
 
+def waves(studies: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Equal arms on the shared machine with a wave on top, in orders as runs draw them."""
+    for height in HEIGHTS:
+        rows = []
+        for period in PERIODS:
+            name = f"wave of {height * 100:.0f} % with the period of {period:g} trials"
+            for column, blocks, fixed in INTERVALS:
+                some = max(10, studies // 2) if fixed else max(10, studies // 5)
+                seed = int(rng.integers(2**32))
+                for allowing, count in ((True, WRONG_WORD), (False, f"{WRONG_WORD}, by the blocks alone")):
+                    wrong, doubted = wave_shares(
+                        np.random.default_rng(seed),
+                        runs=some,
+                        blocks=blocks,
+                        period=period,
+                        height=height,
+                        fixed=fixed,
+                        allowing=allowing,
+                    )
+                    yield f"{name}{count}", column, share(wrong)
+                    if allowing:
+                        rows.append((column, doubted))
+        for column in dict.fromkeys(column for column, _ in rows):
+            least = min(doubted for known, doubted in rows if known == column)
+            yield (
+                f"waves of {height * 100:.0f} %, any period: the doubt `periodic_noise`, at least",
+                column,
+                share(least),
+            )
+    for column, blocks, fixed in INTERVALS:
+        some = max(10, studies // 2) if fixed else max(10, studies // 5)
+        _, doubted = wave_shares(rng, runs=some, blocks=blocks, period=3.0, height=0.0, fixed=fixed)
+        yield "no wave: the doubt `periodic_noise`", column, share(doubted)
+
+
 def held_at_all_looks(rows: NDArray[np.float64], truth: float) -> float:
     held = np.ones(len(rows), dtype=bool)
     for n in range(FIRST, rows.shape[1] + 1):
@@ -198,18 +242,23 @@ def held_at_all_looks(rows: NDArray[np.float64], truth: float) -> float:
 
 
 def widths(studies: int, rng: np.random.Generator) -> Iterator[Row]:
-    """Runs of 11 analyses, after blocks 5 to 15, of normal values with a standard deviation of 10 % a block."""
-    ways: dict[str, Callable[[int], float]] = {
-        "confidence sequence": confidence_sequence.width_factor,
-        "interval for 15 planned blocks": lambda n: width_factor(n, LOOKED_AT),
+    """Runs of 11 analyses, after blocks 5 to 15, of normal values with a standard deviation of 10 % a block.
+
+    Beside them 15 blocks, their number fixed, analysed once: no interval for several analyses decides more.
+    """
+    looks = range(FIRST, LOOKED_AT + 1)
+    ways: dict[str, dict[int, float]] = {
+        "confidence sequence": {n: confidence_sequence.width_factor(n) for n in looks},
+        "interval for 15 planned blocks": {n: width_factor(n, LOOKED_AT) for n in looks},
+        "15 blocks, their number fixed": {LOOKED_AT: factor_after(LOOKED_AT, None)},
     }
     for effect in (0.0, 0.10, 0.15, 0.20, 0.30):
         rows = rng.normal(math.log1p(effect), 0.1, size=(5 * studies, LOOKED_AT))
-        for way, factor in ways.items():
+        for way, factors in ways.items():
             held, ends = np.ones(len(rows), dtype=bool), np.full(len(rows), math.inf)
-            for n in range(FIRST, LOOKED_AT + 1):
+            for n, factor in factors.items():
                 off = rows[:, :n].mean(axis=1)
-                half = factor(n) * rows[:, :n].std(axis=1, ddof=1)
+                half = factor * rows[:, :n].std(axis=1, ddof=1)
                 held &= np.abs(off - math.log1p(effect)) <= half
                 beyond = (np.abs(off) - half > NULL_EFFECT) | (np.abs(off) + half <= NULL_EFFECT)
                 ends = np.where(beyond & np.isinf(ends), n, ends)
@@ -405,6 +454,7 @@ SECTIONS: Mapping[str, Callable[[int, np.random.Generator], Iterator[Row]]] = {
     "values": coverage_of_values,
     "widths": widths,
     "kinds": kinds_of_noise,
+    "waves": waves,
     "replaced": plain_methods,
     "blocks": blocks_needed,
     "sweeps": sweeps,
@@ -414,6 +464,9 @@ SECTIONS: Mapping[str, Callable[[int, np.random.Generator], Iterator[Row]]] = {
     "warm_up": warm_ups,
     "calibration": calibrations,
 }
+
+#: The tables that show kinds of noise, whose exceptions the page lists.
+NOISES = ("kinds", "waves")
 
 if __name__ == "__main__":
     main()

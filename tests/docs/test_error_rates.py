@@ -47,7 +47,9 @@ def test_every_part_of_the_page_is_one_that_the_program_writes(program: ModuleTy
     assert re.search(r"--studies \d+ --seed \d+ --write", part("program"))
 
 
-@pytest.mark.parametrize("name", ["equal", "edge", "coverage", "values", "kinds", "blocks", "sweeps", "steadiness"])
+@pytest.mark.parametrize(
+    "name", ["equal", "edge", "coverage", "values", "widths", "kinds", "waves", "blocks", "sweeps", "steadiness"]
+)
 def test_a_table_is_what_the_program_makes_at_reduced_size(program: ModuleType, name: str) -> None:
     made = program.markdown(list(program.SECTIONS[name](STUDIES, np.random.default_rng(1))))
     assert labels(made) == labels(part(name))
@@ -63,7 +65,10 @@ def test_the_same_seed_gives_the_same_figures(program: ModuleType) -> None:
 
 
 def test_what_errs_too_often_is_named(program: ModuleType) -> None:
-    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in part("kinds").splitlines()[2:]]
-    columns = [cell.strip() for cell in part("kinds").splitlines()[0].strip("|").split("|")][1:]
-    flat = [(row[0], column, seen) for row in rows for column, seen in zip(columns, row[1:], strict=True)]
-    assert program.exceptions(flat) == part("exceptions")
+    assert program.exceptions([row for name in program.NOISES for row in rows_of(part(name))]) == part("exceptions")
+
+
+def rows_of(table: str) -> list[tuple[str, str, str]]:
+    """Row, column and figure of each cell."""
+    head, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    return [(line[0], column, seen) for line in lines for column, seen in zip(head[1:], line[1:], strict=True)]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from pgclinic.judge.evidence import Counts, Evidence, Pair
+from pgclinic.judge.machine_wave import wave_among, without_wave
 from pgclinic.model.verdict import Interval, IntervalMethod
 from pgclinic.stats import planned_sequence
 from pgclinic.stats.confidence_sequence import half_width
@@ -32,6 +35,7 @@ def interval_of(evidence: Evidence, blocks_fixed: int | None, horizon: int | Non
     ``blocks_fixed`` is the number of blocks that was fixed before the run. With all of them usable the plain t interval
     holds, for the run could not stop on what was seen; with fewer, or None, only an interval for every look does:
     the one for the ``horizon`` blocks that were planned at most, without a horizon the confidence sequence.
+    Where a wave goes through the trials the interval contains that of the ratio without it as well.
     """
     pairs = evidence.pairs
     if not pairs:
@@ -39,7 +43,19 @@ def interval_of(evidence: Evidence, blocks_fixed: int | None, horizon: int | Non
     fixed = blocks_fixed == len(pairs) and len(pairs) >= FIRST_LOOK
     if has_few_events(pairs):
         return _of_counts(pairs, 0.05 if fixed else ALPHA_WHEN_LOOKING)
-    return interval_about(mean_of(pairs), fixed=fixed, horizon=horizon)
+    plain = interval_about(mean_of(pairs), fixed=fixed, horizon=horizon)
+    wave = wave_among(pairs)
+    if wave is None:
+        return plain
+    later = [pair.arm_later for pair in pairs]
+    return hull(plain, interval_about(block_mean(without_wave(pairs, wave), later), fixed=fixed, horizon=horizon))
+
+
+def hull(interval: Interval, other: Interval) -> Interval:
+    """The interval widened so that it contains the other one; its ratio stays."""
+    if interval.low is None or interval.high is None or other.low is None or other.high is None:
+        return interval
+    return replace(interval, low=min(interval.low, other.low), high=max(interval.high, other.high))
 
 
 def interval_about(seen: BlockMean, *, fixed: bool, horizon: int | None = None) -> Interval:

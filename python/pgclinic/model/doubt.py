@@ -45,6 +45,7 @@ class DoubtKind(str, Enum):
     SERVER_RESTARTED = "server_restarted"
     BLED_INTO_WINDOW = "bled_into_window"
     WINDOWS_TOO_SHORT = "windows_too_short"
+    PERIODIC_NOISE = "periodic_noise"
 
 
 class CpuTaken(Record, tag_field="fact", tag="cpu_taken"):
@@ -267,6 +268,15 @@ class SpreadUneven(Record, tag_field="fact", tag="spread_uneven"):
     narrow_spread: float
 
 
+class MachineWave(Record, tag_field="fact", tag="machine_wave"):
+    """TPS of both arms rose and fell together by ``swing`` around their mean, a share, once in ``period_s``. That is
+    the doubt's share of their variance apart from the difference between the arms; ``ratio`` is without it."""
+
+    period_s: float
+    swing: float
+    ratio: float
+
+
 class CountsDispersed(Record, tag_field="fact", tag="counts_dispersed"):
     """The fewest and the most events of ``arm`` in a block, which vary more than those of one rate."""
 
@@ -434,6 +444,7 @@ DoubtFacts = (
     | OrderMatters
     | SpreadUneven
     | CountsDispersed
+    | MachineWave
     | SpeedsApart
     | TrialsStalled
     | TrialsLost

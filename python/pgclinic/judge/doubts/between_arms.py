@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from pgclinic.judge.doubts.order_effects import order_doubt
+from pgclinic.judge.doubts.periodic_noise import periodic_noise
 from pgclinic.judge.doubts.run import Found, gathered
 from pgclinic.judge.doubts.stalled_trials import lost_in_one_arm, stalled_trials
 from pgclinic.judge.doubts.unequal_conditions import autovacuum_in_one_arm, plans_differ, unequal_cpu
@@ -66,6 +67,7 @@ def _of_claim(
         order_doubt(claim, pairs),
         unsteady_arm(claim, trials),
         uneven_blocks(claim, pairs, verdict.interval),
+        periodic_noise(claim, pairs, verdict.interval),
         unequal_cpu(claim, pairs) if of_load else None,
         plans_differ(claim, trials) if of_load else None,
     )

@@ -24,6 +24,7 @@ from pgclinic.model.doubt import (
     LoneAutovacuum,
     LoneCheckpoint,
     MachinesDiffer,
+    MachineWave,
     MemoryShort,
     NotSettled,
     ObserversCpu,
@@ -47,7 +48,7 @@ from pgclinic.model.doubt import (
     WarmUpUnfinished,
     WorkLost,
 )
-from pgclinic.report.words.figures import count, percent, span, times
+from pgclinic.report.words.figures import count, percent, ratio, seconds, span, times
 from pgclinic.report.words.refusals import refusal_words
 
 _MORE_MEMORY = "run it on a machine with more memory"
@@ -348,6 +349,16 @@ def _spread_uneven(facts: SpreadUneven, share: float) -> FactWords:
         f"{facts.wide} varied by {percent(facts.wide_spread)} from block to block and {facts.narrow} by "
         f"{percent(facts.narrow_spread)} (standard deviations): noise of one arm alone may be skewed",
         _MORE_BLOCKS,
+    )
+
+
+@words_of.register
+def _machine_wave(facts: MachineWave, share: float) -> FactWords:
+    return FactWords(
+        f"TPS of both arms rose and fell together by {percent(facts.swing)} about every {seconds(facts.period_s)}, "
+        f"{percent(share)} of their variance; without this wave the ratio is {ratio(facts.ratio)}, and the interval "
+        "contains that of both",
+        "find what runs at this interval on the machine, or use another length of the trials",
     )
 
 
