@@ -55,7 +55,9 @@ def test_an_index_is_judged_on_the_twin(twin: Path, command: Command) -> None:
     assert plan["arms"]["a"]["dataset"]["changes"] == ""
     assert "create index" in plan["arms"]["b"]["dataset"]["changes"]
     records = command.records()
-    assert len(records) == 8
+    # A busy machine may cost a block, which is then run again in longer windows.
+    assert len({record["spec"]["block"] for record in records}) == 4
+    assert 8 <= len(records) <= 8 + 4
     assert all(record["load"]["transactions"] > 0 for record in records)
     assert "The twin and its original" in (folder / "report.html").read_text()
     # The answer is about the original, whatever the commits of the twin are.

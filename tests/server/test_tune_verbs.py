@@ -28,7 +28,7 @@ def test_the_bad_setting_of_a_file_is_named(command: Command) -> None:
         "bad.conf",
         "random_page_cost = 1e300\nwork_mem = 8MB\nlog_lock_waits = on\nport = 5433\ntemp_buffers = 16MB\n",
     )
-    done = command.run("assay", file, *QUICK, "-s", "2", "--budget", "70s", "--json", timeout=200)
+    done = command.run("assay", file, *QUICK, "-s", "2", "--budget", "110s", "--json", timeout=250)
     assert done.returncode == 0, done.stderr
     found = msgspec.json.decode(done.stdout, type=AssayOutput)
     assert found.carriers[0].setting == "random_page_cost"

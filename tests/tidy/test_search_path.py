@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
 import pytest
 
-from fixtures.tree import PACKAGE_FILES, SQL_FILES
+from fixtures.tree import PACKAGE_FILES, ROOT, SQL_FILES
 
 #: Whose sessions have the user's search_path, because they run SQL that the user wrote or asked for.
 USERS_SQL = {
@@ -49,6 +50,11 @@ _COMMENT = re.compile(r"--[^\n]*")
 _QUOTED = re.compile(r"'[^']*'")
 
 
+def inside(path: Path) -> str:
+    """Where in the package a file is, whatever the folder of the repository is called."""
+    return path.relative_to(ROOT / "python/pgclinic").as_posix()
+
+
 def texts(name: str) -> list[str]:
     return [
         _COMMENT.sub("", path.read_text(encoding="utf-8")) for path in SQL_FILES if path.name.startswith(f"{name}.")
@@ -57,9 +63,7 @@ def texts(name: str) -> list[str]:
 
 def test_sessions_with_the_users_search_path_are_known() -> None:
     asking = {
-        path.as_posix().split("pgclinic/", 1)[1]
-        for path in PACKAGE_FILES
-        if re.search(r"users_search_path=True", path.read_text(encoding="utf-8"))
+        inside(path) for path in PACKAGE_FILES if re.search(r"users_search_path=True", path.read_text(encoding="utf-8"))
     }
     assert asking == set(USERS_SQL)
 
@@ -67,9 +71,7 @@ def test_sessions_with_the_users_search_path_are_known() -> None:
 def test_nobody_else_changes_search_path() -> None:
     setting = re.compile(r"set (?:local )?search_path|reset search_path|set_config\('search_path'", re.IGNORECASE)
     changing = {
-        path.as_posix().split("pgclinic/", 1)[1]
-        for path in (*PACKAGE_FILES, *SQL_FILES)
-        if setting.search(path.read_text(encoding="utf-8"))
+        inside(path) for path in (*PACKAGE_FILES, *SQL_FILES) if setting.search(path.read_text(encoding="utf-8"))
     }
     assert changing <= set(SETS_IT)
 
@@ -78,7 +80,7 @@ def test_queries_beside_the_users_sql_are_of_the_catalog_or_name_every_schema() 
     """There a query runs inside ``catalog_only``, has the schema of its tables as a variable, or is qualified."""
     wrong = []
     for path in PACKAGE_FILES:
-        reason = USERS_SQL.get(path.as_posix().split("pgclinic/", 1)[1])
+        reason = USERS_SQL.get(inside(path))
         if reason is None or reason.endswith("on the twin"):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
