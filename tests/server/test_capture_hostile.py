@@ -130,6 +130,38 @@ def test_an_object_that_the_lab_cannot_make_is_named_with_what_needs_it(server: 
     assert statements(again) == statements(twin)
 
 
+def test_objects_that_no_twin_has_are_named_in_it(server: RunningServer) -> None:
+    with session(server) as client:
+        client.execute("create database others")
+    with session(server, "others") as client:
+        client.execute("create extension pageinspect; create extension citext")
+        client.execute("create function watched() returns event_trigger language plpgsql as 'begin end'")
+        client.execute("create event trigger on_drop on sql_drop execute function watched()")
+        client.execute("create event trigger resting on sql_drop execute function watched()")
+        client.execute("alter event trigger resting disable")
+        client.execute("create function near(int, int) returns boolean language sql as 'select abs($1 - $2) < 2'")
+        client.execute("create operator public.<~> (function = near, leftarg = int, rightarg = int)")
+        client.execute("create function yes(int) returns circle language sql as 'select null::circle'")
+        client.execute("create cast (int as circle) with function yes(int)")
+        client.execute('create text search configuration public."Our words" (copy = simple)')
+        client.execute("create text search dictionary public.ours (template = simple)")
+        client.execute("create foreign data wrapper elsewhere; create server far foreign data wrapper elsewhere")
+        client.execute("create publication all_of_it")
+        client.execute("create access method heap_too type table handler heap_tableam_handler")
+    twin = captured(server, "others")
+    named = {gap.what: gap.problem for gap in twin.gaps if gap.problem.startswith("not captured: ")}
+    assert named == {
+        "event triggers": "not captured: on_drop",
+        "operators": "not captured: public.<~>(integer, integer)",
+        "casts": "not captured: integer as circle",
+        "text search configurations": 'not captured: public."Our words"',
+        "text search dictionaries": "not captured: public.ours",
+        "foreign servers": "not captured: far",
+        "publications": "not captured: all_of_it",
+        "access methods": "not captured: heap_too",
+    }
+
+
 def test_a_standby_has_the_same_schema_and_statistics(home: Path) -> None:
     settings = {"autovacuum": "off", "max_wal_senders": "5"}
     with start_server(binaries_for("18"), settings=settings) as running:

@@ -31,6 +31,8 @@ class Catalog:
     extensions: list[Record]
     collations: list[Record]
     dependencies: list[Record]
+    #: What a twin does not have: the kind of object and its name.
+    not_captured: list[Record] = field(default_factory=list)
     compression: dict[tuple[int, str], str] = field(default_factory=dict)
 
     def relation_name(self, oid: int) -> str:
@@ -96,6 +98,7 @@ def read_catalog(reading: Reading, settings: dict[str, str]) -> Catalog:
         extensions=[row for row in of_schema if row["kind"] == "extension"],
         collations=reading.records(query("twin_collations", major)),
         dependencies=reading.records(query("twin_dependencies", major)),
+        not_captured=reading.records(query("twin_not_captured", major)),
         compression={(row["relation"], row["name"]): row["compression"] for row in compression},
     )
 

@@ -48,7 +48,11 @@ def schema_gaps(catalog: Catalog, texts: Texts) -> list[Gap]:
     ]
     types = [row for row in _own_types(catalog) if row["kind"] == "b" and row["element"] == 0]
     if types:
-        gaps.append(Gap(what="base types", problem=", ".join(sorted(row["name"] for row in types))))
+        gaps.append(Gap(what="base types", problem=f"not captured: {', '.join(sorted(row['name'] for row in types))}"))
+    others: dict[str, list[str]] = {}
+    for row in catalog.not_captured:
+        others.setdefault(row["what"], []).append(row["name"])
+    gaps += [Gap(what=what, problem=f"not captured: {', '.join(names)}") for what, names in others.items()]
     by_reason: dict[tuple[str, str], set[str]] = {}
     tables = _tables_of_missing(catalog)
     for (what, oid), reason in texts.missing.items():
