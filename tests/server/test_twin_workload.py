@@ -142,6 +142,25 @@ def per_statement(workload: TwinWorkload) -> float:
     return commits / sum(one.calls for one in by_text(workload).values())
 
 
+def test_statements_over_a_range_of_numbers_get_as_many_rows() -> None:
+    """The server cannot choose a generate_series for two constants of no type."""
+    with server("18") as access:
+        with session(access) as client:
+            client.execute("create table points (x integer, place text)")
+        scripts = (
+            Script(name="fill", text="insert into points select n, 'here' from generate_series(1, 25) as n;\n"),
+            Script(name="list", text="select n * 2 from generate_series(1, 40) as n;\n"),
+        )
+        workload = captured(access, LoadSpec(target=target_of(access), scripts=scripts, clients=2, measure_s=30), 2.0)
+        with session(access) as client:
+            mix = twin_mix(client, twin_of(client, workload.workload), deck_size=100)
+        assert not mix.omissions
+        result, again = rerun(access, mix, clients=2, seconds=1.0)
+        assert result.failed == 0, result.failures
+        rows = sorted(one.rows_per_call for one in by_text(again.workload).values())
+        assert rows == [pytest.approx(25, rel=0.1), pytest.approx(40, rel=0.1)]
+
+
 @pytest.mark.drawn(0.2)
 def test_tpcc_runs_again_with_its_transactions() -> None:
     with server("18") as access:

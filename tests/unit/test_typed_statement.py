@@ -66,6 +66,18 @@ def places(text: str) -> list[tuple[str, str | None, str | None]]:
             [("assign", "numeric", '"orders"."total"'), ("equal", "bigint", "orders.id")],
         ),
         (
+            "insert into orders (id) select n from generate_series($1, $2) as n",
+            [("other", "integer", None), ("limit", "integer", None)],
+        ),
+        (
+            "select count(*) from generate_series($1, $2, $3)",
+            [("other", "integer", None), ("limit", "integer", None), ("other", "integer", None)],
+        ),
+        (
+            "select d from generate_series($1::date, now(), $2) as d",
+            [("other", "date", None), ("other", None, None)],
+        ),
+        (
             "delete from orders where (id, customer_id) = ($1, $2)",
             [("equal", "bigint", "orders.id"), ("equal", "bigint", "orders.customer_id")],
         ),

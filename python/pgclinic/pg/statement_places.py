@@ -12,7 +12,8 @@ class PlaceUse(str, Enum):
 
     equal: E = $. unequal: E <> $. low: E > $. high: E < $. pattern: E LIKE $. one_of: E IN ($, ...).
     array: E = ANY ($). element: $ = ANY (E). contains: E @> $. within: E <@ $. overlaps: E && $. key: E -> $, E ? $.
-    search: E @@ $. delta: E + $. insert, assign: the value of a column. limit, offset. unit: of a function such as
+    search: E @@ $. delta: E + $. insert, assign: the value of a column. limit: how many
+    rows, by LIMIT or generate_series. offset. unit: of a function such as
     date_trunc. other: nothing is known of it.
     """
 

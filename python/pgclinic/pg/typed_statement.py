@@ -464,9 +464,14 @@ class _Rewriter:
 
     def _call(self, node: Any, scope: Scope) -> Any:
         name = _function_name(node)
-        arguments = []
+        arguments: list[Any] = []
+        is_counter = name == "generate_series" and all(isinstance(one, ast.ParamRef) for one in node.args or ())
         for position, argument in enumerate(node.args or ()):
-            if column_free(argument) and _has_parameter(argument):
+            if is_counter:
+                # Constants of no type, which the server cannot choose between its functions by: they were integers.
+                use = PlaceUse.LIMIT if position == 1 else PlaceUse.OTHER
+                arguments.append(self._place(argument, use, type_="integer", function=name, argument=position))
+            elif column_free(argument) and _has_parameter(argument):
                 use = PlaceUse.UNIT if (name, position) in UNITS else PlaceUse.OTHER
                 type_ = _printed(argument.typeName) if isinstance(argument, ast.TypeCast) else None
                 arguments.append(self._place(argument, use, type_=type_, function=name, argument=position))

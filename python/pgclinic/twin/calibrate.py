@@ -43,6 +43,8 @@ _SEARCHED = frozenset(
 )
 #: So often a range is made wider or narrower in proportion to what it found.
 _NARROWED = 2
+#: What people write behind LIMIT.
+_USUAL_LIMITS = (1, 5, 10, 20, 25, 50, 100, 200, 500, 1000)
 #: No other choice is looked for below this distance.
 _EQUAL = 0.03
 #: The most common value, the next ones, and the most common ones together.
@@ -171,11 +173,11 @@ def _alternatives(
 
 
 def _limits(typed: TypedStatement, counted: TwinStatement) -> list[int]:
-    """What LIMIT may have been: the rows per call, and the round numbers above."""
+    """What LIMIT may have been: the rows per call, and the usual numbers above."""
     if not any(place.use is PlaceUse.LIMIT for place in typed.places):
         return [10]
     least = max(1, math.ceil(counted.rows_per_call - 0.01))
-    return [least, *(round_ for round_ in (1, 10, 20, 50, 100, 1000) if round_ > least)][:4]
+    return [least, *(usual for usual in _USUAL_LIMITS if usual > least)][:5]
 
 
 def _elements(statement: RunnableStatement) -> int:
