@@ -19,6 +19,7 @@ from pgclinic.experiment.run_info import new_run_info
 from pgclinic.experiment.servers import ServerAsked, choose_server
 from pgclinic.judge.comparison import word_for
 from pgclinic.judge.evidence import TPS
+from pgclinic.judge.evidence_beyond import log_evidence_of
 from pgclinic.judge.regions import direction_of
 from pgclinic.lab.cluster import settings_catalog
 from pgclinic.model.finding import Fact, Proof
@@ -159,6 +160,7 @@ def _proof(claim: Claim, seen: ClaimVerdict, *, on: str, run: str) -> Proof:
         on=on,
         run=run,
         mechanism=mechanism,
+        log_e_value=log_evidence_of(seen),
     )
 
 

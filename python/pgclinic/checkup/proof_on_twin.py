@@ -170,6 +170,7 @@ def _proof(proving: ProvingTwin, asked: Asked, comparison: Comparison, experimen
         low=seen.low,
         high=seen.high,
         measure="server_time",
+        log_e_value=seen.log_e_value,
         outside_share=seen.outside_share,
         tps_ratio=interval.ratio if seen.tps_counts else None,
         sessions=seen.sessions,

@@ -21,6 +21,7 @@ from pgclinic.checkup.proof_by_study import proof_by_study
 from pgclinic.checkup.proof_on_twin import Asked, by_plans, proof_on_twin
 from pgclinic.checkup.proof_request import ProofListener, ProofRequest, TimeLeft, needed_s
 from pgclinic.checkup.proving_twin import ProvingTwin, change_trial, proving_twin
+from pgclinic.checkup.shared_level import with_shared_level
 from pgclinic.checkup.twin_change import twin_changes
 from pgclinic.errors import PgclinicError
 from pgclinic.model.checkup import Checkup
@@ -196,10 +197,7 @@ class _Prover:
     # By blocks
 
     def _by_blocks(self, findings: Sequence[Finding]) -> None:
-        """Those that save most first; what is over before its time leaves the rest of it to the next.
-
-        The findings' words have each a level of their own here; this is where they come to share one.
-        """
+        """Those that save most first; what is over before its time leaves the rest of it to the next."""
         waiting = sorted(
             (one for one in findings if self._is_by_study(one) or self._wants_blocks(one)),
             key=lambda one: -self._saving(one),
@@ -214,6 +212,8 @@ class _Prover:
             except PgclinicError as error:
                 self._give_up(self._current, error.message)
         self._current = None
+        # Each word has an interval of its own, and all of them are looked at together.
+        self._checkup = replace(self._checkup, findings=with_shared_level(self._checkup.findings))
         if cure is not None:
             with suppress(PgclinicError):
                 self._cure_by_blocks(cure)

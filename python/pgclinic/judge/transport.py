@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pgclinic.judge.evidence_beyond import log_evidence_beyond
 from pgclinic.judge.interval import interval_about
 from pgclinic.model.fidelity import Fidelity, StatementFidelity
 from pgclinic.model.transport import Transport, TransportedStatement
@@ -20,7 +21,7 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.observe.statements import statements_seen
-from pgclinic.stats.counterbalanced import block_mean
+from pgclinic.stats.counterbalanced import BlockMean, block_mean
 from pgclinic.stats.summary import mean
 
 #: What a statement outside of tolerance may have become, as a multiple of its time.
@@ -79,17 +80,21 @@ def transported(
         return None
     later = [one.b_later for one in blocks]
 
-    def interval_with(outside: float) -> Interval | None:
+    def mean_with(outside: float) -> BlockMean | None:
         logs = []
         for at in range(len(blocks)):
             ratio = sum(one.time_share * one.at(at, outside) for one in weighted) / whole
             if ratio <= 0:
                 return None
             logs.append(math.log(ratio))
-        return interval_about(block_mean(logs, later), fixed=fixed)
+        return block_mean(logs, later)
 
-    centre = interval_with(1.0)
-    if centre is None:
+    def interval_with(outside: float) -> Interval | None:
+        seen = mean_with(outside)
+        return interval_about(seen, fixed=fixed) if seen is not None else None
+
+    unchanged, centre = mean_with(1.0), interval_with(1.0)
+    if unchanged is None or centre is None:
         return None
     least, most = interval_with(OUTSIDE_MIN), interval_with(OUTSIDE_MAX)
     low = (least.low if least is not None else 0.0) if centre.low is not None else None
@@ -111,6 +116,7 @@ def transported(
         tps_counts=fidelity.judges_throughput,
         sessions=sessions,
         statements=_carriers(one.statement for one in measured if one.statement is not None),
+        log_e_value=log_evidence_beyond(unchanged, null_zone),
     )
 
 

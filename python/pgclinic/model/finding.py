@@ -205,7 +205,9 @@ class Proof(Record):
     ``outside_share`` is the part of the original's statement time that the twin does not reproduce, which ``low`` and
     ``high`` allow for. ``tps_ratio`` is that of ``sessions`` closed-loop sessions on the twin, None where commits per
     statement are not those of the original.
-    ``doubts`` are those of its blocks, such as other programs that took the CPU.
+    ``doubts`` are those of its blocks, such as other programs that took the CPU. ``log_e_value`` is what its blocks say
+    against "no difference", ``upheld_together`` whether they do among all proofs by blocks of the checkup, which are
+    ``together`` so many; None for a proof alone.
     """
 
     treatment: int
@@ -225,6 +227,9 @@ class Proof(Record):
     tps_ratio: float | None = None
     sessions: int | None = None
     doubts: tuple[Doubt, ...] = ()
+    log_e_value: float | None = None
+    upheld_together: bool | None = None
+    together: int | None = None
 
 
 class CureStep(Record):

@@ -36,6 +36,7 @@ class Transport(Record):
     ``untouched_share`` of those that the change cannot touch, ``outside_share`` of the ``outside`` others.
     ``by_server`` says that times are the server's own; else they are what clients waited. ``tps_counts`` is whether
     commits per statement are those of the original, so that the twin's throughput may be compared at all.
+    ``log_e_value`` is the natural logarithm of the evidence against a change within the equivalence margin.
     """
 
     word: CompareWord
@@ -53,6 +54,7 @@ class Transport(Record):
     tps_counts: bool
     sessions: int
     statements: tuple[TransportedStatement, ...] = ()
+    log_e_value: float | None = None
 
     @property
     def is_decided(self) -> bool:

@@ -10,7 +10,7 @@ from pgclinic.report.quantities import range_words, ratio_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.facts import cost_words, fact_words
 from pgclinic.report.words.figures import count, percent, span
-from pgclinic.report.words.findings import costs, headline, shown_cost
+from pgclinic.report.words.findings import costs, headline, shown_cost, together_words
 from pgclinic.report.words.plan_proof import plan_proof_words
 
 BAR_WIDTH = 20
@@ -128,6 +128,9 @@ def proof_lines(finding: Finding, proof: Proof) -> Iterator[str]:
 
 
 def doubt_lines(proof: Proof) -> Iterator[str]:
+    together = together_words(proof)
+    if together is not None:
+        yield f"doubt: {together}"
     for one in proof.doubts:
         words = doubt_words(one)
         yield f"doubt: {words.label}: {words.text}"

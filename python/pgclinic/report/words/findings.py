@@ -20,6 +20,7 @@ from pgclinic.model.finding import (
     Treatment,
     Unit,
 )
+from pgclinic.model.verdict_word import CompareWord
 from pgclinic.pg.conf import quoted
 from pgclinic.report.quantities import range_words, ratio_words
 from pgclinic.report.snapshot_text import part_words, problem_words
@@ -135,10 +136,21 @@ def proof_answer(proof: Proof) -> str:
     for label, facts in (("less", proof.mechanism), ("side effects", proof.elsewhere)):
         if facts:
             words += f"; {label}: {', '.join(_compared(one) for one in facts)}"
+    together = together_words(proof)
+    if together is not None:
+        words += f"; doubt: {together}"
     for doubt in proof.doubts:
         doubted = doubt_words(doubt)
         words += f"; doubt: {doubted.label}: {doubted.text}"
     return words
+
+
+def together_words(proof: Proof) -> str | None:
+    """That a proof by blocks is not upheld among the others of its checkup; None where it is, or says nothing."""
+    said = proof.blocks if proof.plans is not None else proof.word
+    if proof.upheld_together is not False or said in (None, CompareWord.INCONCLUSIVE.value):
+        return None
+    return f"Several proofs: not upheld among the {proof.together} by blocks at a false discovery rate of 5 %"
 
 
 def _blocks_words(proof: Proof) -> str:
