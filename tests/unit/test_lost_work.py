@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -9,7 +10,8 @@ from msgspec.structs import replace
 
 from fixtures.records import global_counters, histogram, load_result, trial
 from pgclinic.experiment.window_length import window_length
-from pgclinic.judge.lost_work import lost_runs, lost_share, windows_too_short, without_lost_work
+from pgclinic.judge.evidence import gather
+from pgclinic.judge.lost_work import lost_runs, lost_share, windows_too_short, without_lost_work, worked_share
 from pgclinic.model.doubt import DoubtKind, WorkLost
 from pgclinic.model.load import LoadResult, WindowsResult
 from pgclinic.model.trial import TrialRecord
@@ -101,6 +103,32 @@ def test_the_guard_takes_away_that_all_clients_begin_together() -> None:
         counted += latency_s * sum(window.counts_from_s <= end <= window.end_s for end in ends)
         seconds += window.end_s - window.counts_from_s
     assert counted / seconds == pytest.approx(1.0, abs=0.01)
+
+
+def in_step(latency_s: float, *, windows: int = 7, window_s: float = 0.84) -> LoadResult:
+    """One client whose transactions all last as long, and which begins anew in each window."""
+    ends = [latency_s * number for number in range(1, 1 + round(window_s / latency_s) + 1)]
+    counted = sum(GUARD_S <= end <= window_s for end in ends) * windows
+    result = load(counted, latency_s * 1e6)
+    return replace(result, measured_s=(window_s - GUARD_S) * windows)
+
+
+@pytest.mark.parametrize(("a_s", "b_s"), [(0.03, 0.04), (0.0301, 0.0401), (0.012, 0.016), (0.02, 0.02), (0.04, 0.01)])
+def test_transactions_that_keep_step_with_their_windows_bias_no_ratio(a_s: float, b_s: float) -> None:
+    trials = [in_block(1, 1, "free", in_step(a_s)), in_block(2, 1, "held", in_step(b_s))]
+    assert lost_runs(trials) == ()
+    question = replace(global_counters().questions[0], tail_s=None)
+    (pair,) = gather(question, trials).pairs
+    assert math.exp(pair.log_ratio) == pytest.approx(a_s / b_s, rel=0.001)
+
+
+def test_the_rate_of_a_load_is_not_corrected_where_its_latencies_do_not_tell_its_time() -> None:
+    whole = in_step(0.03)
+    assert worked_share(whole) != 1.0
+    for other in (replace(whole, windows=None), replace(whole, failed=1), replace(whole, retries=1)):
+        assert worked_share(other) == 1.0
+    assert worked_share(in_step(0.004)) == 1.0, "too short to tell it from the way between two transactions"
+    assert worked_share(load(43, 200_000.0)) == pytest.approx(0.97), "no block is saved by it"
 
 
 def test_what_was_dropped_is_a_doubt_about_the_run() -> None:

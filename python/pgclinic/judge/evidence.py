@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import linear_regression
 
+from pgclinic.judge.lost_work import worked_share
 from pgclinic.judge.tail_window import Tail, common_length, log_slope, tail_length, tail_of
 from pgclinic.model.load import LoadResult
 from pgclinic.model.reason import BlockLeftOut, Lack, Unfit
@@ -159,7 +160,7 @@ def _pair(claim: Question, block: int, inside: Sequence[TrialRecord], levels: tu
     return Pair(
         block=block,
         trials=tuple(chosen),
-        values=tuple((tail.transactions or EVENTS_WHEN_NONE) / tail.length_s for tail in tails),
+        values=tuple(_rate(trial, tail) for trial, tail in zip(chosen, tails, strict=True)),
         levels=levels,
         counts=Counts(tails[-1].transactions, tails[0].transactions, tails[-1].length_s, tails[0].length_s),
     )
@@ -187,9 +188,15 @@ def _pair_of_values(
 def _value(trial: TrialRecord, claim: Question) -> float:
     # _unfit has refused trials without it.
     if claim.measure == TPS:
-        tail = _tail(trial, claim)
-        return (tail.transactions or EVENTS_WHEN_NONE) / tail.length_s
+        return _rate(trial, _tail(trial, claim))
     return trial.counters[claim.measure]
+
+
+def _rate(trial: TrialRecord, tail: Tail) -> float:
+    """Transactions a second of the time that they took."""
+    rate = (tail.transactions or EVENTS_WHEN_NONE) / tail.length_s
+    load = trial.load
+    return rate / worked_share(load) if load is not None and tail.transactions == load.transactions else rate
 
 
 def _declines(claim: Question, chosen: Sequence[TrialRecord]) -> tuple[float, ...] | None:

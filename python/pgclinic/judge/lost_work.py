@@ -14,6 +14,8 @@ from pgclinic.model.trial import TrialRecord
 
 #: Of an arm's counted time: with more lost the ratio of a block is not believed.
 LOST_SHARE_MAX = 0.03
+#: Between two transactions a client takes some tens of microseconds: less than one in a hundred of this.
+SHORTEST_US = 5_000.0
 
 
 def lost_share(load: LoadResult) -> float:
@@ -39,6 +41,24 @@ def lost_share(load: LoadResult) -> float:
         return windows.overran / ended if ended else 1.0
     available_us = load.clients * load.measured_s * 1e6
     return abs(1.0 - load.latency.count * load.latency.mean_us / available_us) if available_us > 0 else 1.0
+
+
+def worked_share(load: LoadResult) -> float:
+    """The work that was counted in windows, as a share of the time that was counted; 1 where that is not known.
+
+    Clients begin together in every window, so transactions of one length end together as well, and all windows cut the
+    same part of one off: by it an arm counts too little or too much, in every block alike. In a closed loop the sum of
+    the counted latencies is the time that the counted transactions took, whichever part of it lay in the window, and
+    their number over that time is free of it. Not for transactions so short that the way between them counts, and not
+    where some failed, whose time is in no latency.
+    """
+    is_whole = load.offered is None and not (load.failed or load.retries or load.skipped or load.clients_lost)
+    available_us = load.clients * load.measured_s * 1e6
+    if load.windows is None or not is_whole or available_us <= 0 or load.latency.mean_us < SHORTEST_US:
+        return 1.0
+    share = load.latency.count * load.latency.mean_us / available_us
+    # Beyond that the block is no evidence, and it is not made one by a correction.
+    return min(max(share, 1.0 - LOST_SHARE_MAX), 1.0 + LOST_SHARE_MAX)
 
 
 def windows_too_short(trials: Sequence[TrialRecord]) -> tuple[Doubt, ...]:
