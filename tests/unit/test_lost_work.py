@@ -122,11 +122,30 @@ def test_transactions_that_keep_step_with_their_windows_bias_no_ratio(a_s: float
     assert math.exp(pair.log_ratio) == pytest.approx(a_s / b_s, rel=0.001)
 
 
+@pytest.mark.parametrize(("a_s", "b_s"), [(0.15, 0.2), (0.03, 0.04), (0.31, 0.59)])
+def test_sequential_trials_of_transactions_of_one_length_bias_no_ratio(a_s: float, b_s: float) -> None:
+    """Of 8 s: 53 transactions of 0.15 s and 40 of 0.2 s, in every block."""
+    whole = [
+        replace(load(4 * int(8.0 / each_s), each_s * 1e6), windows=None, clients=4, measured_s=8.0)
+        for each_s in (a_s, b_s)
+    ]
+    trials = [
+        in_block(number, 1, arm, one) for number, (arm, one) in enumerate(zip(("free", "held"), whole, strict=True), 1)
+    ]
+    (pair,) = gather(replace(global_counters().questions[0], tail_s=None), trials).pairs
+    assert math.exp(pair.log_ratio) == pytest.approx(a_s / b_s, rel=0.001)
+
+
 def test_the_rate_of_a_load_is_not_corrected_where_its_latencies_do_not_tell_its_time() -> None:
     whole = in_step(0.03)
     assert worked_share(whole) != 1.0
-    for other in (replace(whole, windows=None), replace(whole, failed=1), replace(whole, retries=1)):
+    for other in (replace(whole, failed=1), replace(whole, retries=1), replace(whole, clients_lost=1)):
         assert worked_share(other) == 1.0
+    idle = replace(whole, windows=None, measured_s=2 * whole.measured_s)
+    assert worked_share(idle) == 1.0, "clients that rested half of the time"
+    assert worked_share(replace(load(30, 0.2e6), windows=None, clients=4, measured_s=2.0)) == 1.0, (
+        "seven of each client"
+    )
     assert worked_share(in_step(0.004)) == 1.0, "too short to tell it from the way between two transactions"
     assert worked_share(load(43, 200_000.0)) == pytest.approx(0.97), "no block is saved by it"
 

@@ -16,6 +16,8 @@ from pgclinic.model.trial import TrialRecord
 LOST_SHARE_MAX = 0.03
 #: Between two transactions a client takes some tens of microseconds: less than one in a hundred of this.
 SHORTEST_US = 5_000.0
+#: With fewer transactions of each client a sequential trial is counted as it is, and its interval is that of counts.
+EACH_MIN = 10
 
 
 def lost_share(load: LoadResult) -> float:
@@ -44,21 +46,25 @@ def lost_share(load: LoadResult) -> float:
 
 
 def worked_share(load: LoadResult) -> float:
-    """The work that was counted in windows, as a share of the time that was counted; 1 where that is not known.
+    """The work that was counted, as a share of the time that was counted; 1 where that is not known.
 
-    Clients begin together in every window, so transactions of one length end together as well, and all windows cut the
-    same part of one off: by it an arm counts too little or too much, in every block alike. In a closed loop the sum of
-    the counted latencies is the time that the counted transactions took, whichever part of it lay in the window, and
-    their number over that time is free of it. Not for transactions so short that the way between them counts, and not
-    where some failed, whose time is in no latency.
+    Clients begin together, in every window or once, so transactions of one length end together as well, and all ends
+    cut the same part of one off: by it an arm counts too little or too much, in every block alike. In a closed loop
+    the sum of the counted latencies is the time that the counted transactions took, whichever part of it lay in the
+    counted time, and their number over that time is free of it. Not for transactions so short that the way between
+    them counts, and not where some failed, whose time is in no latency.
     """
     is_whole = load.offered is None and not (load.failed or load.retries or load.skipped or load.clients_lost)
     available_us = load.clients * load.measured_s * 1e6
-    if load.windows is None or not is_whole or available_us <= 0 or load.latency.mean_us < SHORTEST_US:
+    if not is_whole or available_us <= 0 or load.latency.count == 0 or load.latency.mean_us < SHORTEST_US:
         return 1.0
     share = load.latency.count * load.latency.mean_us / available_us
-    # Beyond that the block is no evidence, and it is not made one by a correction.
-    return min(max(share, 1.0 - LOST_SHARE_MAX), 1.0 + LOST_SHARE_MAX)
+    if load.windows is not None:
+        # Beyond that the block is no evidence, and it is not made one by a correction.
+        return min(max(share, 1.0 - LOST_SHARE_MAX), 1.0 + LOST_SHARE_MAX)
+    # Two ends cut less than one transaction of each client off; what differs by more does so for another reason.
+    each = load.latency.count / load.clients
+    return share if each >= EACH_MIN and abs(share - 1.0) <= 1.0 / each else 1.0
 
 
 def windows_too_short(trials: Sequence[TrialRecord]) -> tuple[Doubt, ...]:
