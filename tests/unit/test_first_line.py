@@ -5,11 +5,19 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from fixtures.checkups import SICK
+from fixtures.checkups import SICK, SNAPSHOT
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Cure, CureStep, Proof
 from pgclinic.model.plan_proof import PlanProof, PlanWord
-from pgclinic.report.words.checkup_lines import best_proof, first_line, proof_lines
+from pgclinic.report.checkup_view import render_checkup
+from pgclinic.report.words.checkup_lines import (
+    best_proof,
+    first_answer,
+    first_line,
+    part_left,
+    proof_lines,
+    short_proof,
+)
 
 PLANS = PlanProof(word=PlanWord.CURED, ratio=0.02, statements=(), tried=3, tried_time_share=0.95, draws=4)
 BY_PLANS = Proof(treatment=0, word="cured by plans", on="a twin", plans=PLANS)
@@ -62,6 +70,37 @@ def test_plans_and_blocks_have_a_line_each() -> None:
     finding = with_proof(BY_TIME).findings[0]
     by_plans, by_blocks, *_ = proof_lines(finding, BY_TIME)
     assert by_plans.startswith("cured by plans: ")
-    assert by_blocks.startswith("faster by blocks: server time falls to 4 %, 95 % CI 0.03 to 0.05")
+    assert by_blocks.startswith("faster by blocks: server time falls to 4 %, 95 % CI 3 % to 5 %")
     (alone,) = proof_lines(finding, BY_PLANS)
     assert alone.startswith("cured by plans: ")
+
+
+def test_the_page_begins_with_what_to_run_and_what_it_gives() -> None:
+    page = render_checkup(with_proof(BY_TIME), SNAPSHOT, folder="runs/x")
+    hero = page[page.index('class="verdict') : page.index('class="facts"')]
+    assert "server time falls to 4 % (proven on a twin)" in hero
+    assert "select pg_terminate_backend(4711);" in hero
+    assert 'style="width: 4.0%"' in hero
+    assert "pgclinic treat runs/x 1 -o treatment.sql" in hero
+    unproven = render_checkup(with_proof(replace(BY_TIME, word=None, ratio=None, plans=None)), SNAPSHOT)
+    hero = unproven[unproven.index('class="verdict') : unproven.index('class="facts"')]
+    assert "not proven yet" in hero
+    assert "width:" not in hero and "pgclinic treat" not in hero
+
+
+def test_what_is_left_is_known_by_server_time_or_by_plans() -> None:
+    assert (part_left(BY_TIME), part_left(BY_PLANS), part_left(BY_RATE)) == (0.04, 0.02, None)
+    assert short_proof(BY_TIME) == "cured by plans; faster by blocks: server time falls to 4 %, 95 % CI 3 % to 5 %"
+    assert short_proof(Proof(treatment=0, word=None, reason="no time")) == "no verdict: no time"
+
+
+def test_a_page_with_all_cures_has_every_statement_to_run() -> None:
+    treated = [finding for finding in SICK.findings if finding.treatments and finding.treatments[0].sql][:2]
+    steps = tuple(CureStep(finding=finding.key, treatment=0) for finding in treated)
+    checkup = replace(with_proof(BY_RATE), cure=Cure(steps=steps, proof=BY_TIME))
+    answer = first_answer(checkup)
+    assert answer is not None and [finding.key for finding, _ in answer.steps] == [one.key for one in treated]
+    page = render_checkup(checkup, SNAPSHOT, folder="runs/x")
+    hero = page[page.index('class="verdict') : page.index('class="facts"')]
+    assert "treat runs/x --all" in hero
+    assert hero.count(";\n") + hero.count(";</code>") >= len(treated)

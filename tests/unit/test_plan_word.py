@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pgclinic.model.finding import Proof
 from pgclinic.model.plan_proof import PlanWord, StatementByPlan
 from pgclinic.report.words.findings import proof_answer
-from pgclinic.report.words.plan_proof import plan_proof_words
+from pgclinic.report.words.plan_proof import plan_proof_words, statement_changes, tried_words
 from pgclinic.whatif.plan_word import CURED_MAX, WORSE_MIN, buffers_ratio, is_changed, plan_proof
 from pgclinic.whatif.twin_change import TwinChange, together
 
@@ -146,3 +146,26 @@ def test_both_proofs_of_a_treatment_are_said_and_plans_stay_where_blocks_do_not_
     assert proof_answer(open_).startswith("cured by plans: 1 statement")
     assert proof_answer(open_).endswith("; the budget of 60 s ended")
     assert proof_answer(Proof(treatment=0, word=None, reason="no twin")) == "no verdict: no twin"
+
+
+def test_each_statement_that_changes_has_its_figures_before_and_after() -> None:
+    index = {"plan_after": "Index Scan orders orders_customer_idx"}
+    proof = plan_proof(
+        [
+            by_plan(3, 0.02, 10, 10, wal=(1000.0, 1040.0)),
+            by_plan(1, 0.5, 2295, 14, **index),
+            by_plan(2, 0.3, 50, 50),
+            by_plan(4, 0.1, None, None, **index),
+            by_plan(5, 0.08, 4, 9, wal=(1000.0, 3000.0)),
+        ],
+        draws=4,
+    )
+    found = list(statement_changes(proof))
+    assert [(one.share, one.buffers, one.nodes, one.wal) for one in found] == [
+        ("50 %", "2,295 → 14", "Index Scan for Parallel Seq Scan", ""),
+        ("10 %", "too slow to be run here", "Index Scan for Parallel Seq Scan", ""),
+        ("8 %", "4 → 9", "", "3.00x"),
+        ("2 %", "10 → 10", "", "4 % more"),
+    ]
+    assert [one.is_better for one in found] == [True, False, False, False]
+    assert tried_words(proof) == "5 statements with 100 % of the time, 4 values each"

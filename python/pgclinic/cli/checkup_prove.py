@@ -19,7 +19,8 @@ from pgclinic.model.checkup import Checkup
 from pgclinic.model.event import ProofReached
 from pgclinic.model.finding import Finding, Proof, Severity
 from pgclinic.report.capture_text import masked_text
-from pgclinic.report.words.findings import headline, proof_words
+from pgclinic.report.words.checkup_lines import short_proof
+from pgclinic.report.words.findings import headline
 from pgclinic.store.checkup_folder import add_proof_event, write_checkup
 from pgclinic.store.run_folder import RunFolder, read_run
 
@@ -53,7 +54,9 @@ def prove_checkup(
         def on_proof(finding: Finding, proof: Proof) -> None:
             at_us = time.time_ns() // 1000
             add_proof_event(folder, ProofReached(finding=finding.key, proof=proof, at_epoch_us=at_us))
-            live.note(f"{time.monotonic() - began_s:4.0f} s  {finding.pathology}: {proof_words(finding, proof)}")
+            number = proof.treatment
+            about = finding.treatments[number].title if number < len(finding.treatments) else finding.pathology
+            live.note(f"{time.monotonic() - began_s:4.0f} s  {' '.join(about.split())}: {short_proof(proof)}")
 
         listener = ProofListener(
             on_stage=live.stage,

@@ -23,6 +23,8 @@ from pgclinic.report.words.checkup_lines import (
     risk_words,
     seen_line,
     short_costs,
+    short_proof,
+    shown_treatment,
     unexplained_lines,
 )
 from pgclinic.report.words.facts import evidence_words, time_words
@@ -213,26 +215,38 @@ def _brief(screen: _Screen, checkup: Checkup, one: Finding, alike: Sequence[Find
         screen.row("explains", ", ".join(shown + more))
     _alike(screen, alike, checkup, full=False)
     _first_treatment(screen, one)
-    screen.rows("proof", [line for proof in one.proofs for line in proof_lines(one, proof)])
+    number = shown_treatment(one)
+    proofs = [proof for proof in one.proofs if proof.treatment == number]
+    screen.rows("proof", [line for proof in proofs for line in proof_lines(one, proof)])
+    _other_treatments(screen, one)
     proving = any(other.proofs for other in checkup.findings)
     if not one.proofs and one.no_proof is not None and proving:
         screen.row("proof", f"none: {one.no_proof}")
 
 
 def _first_treatment(screen: _Screen, one: Finding) -> None:
-    """The first that cures, as SQL with its lock and its risk; the others by their titles."""
-    first = next((each for each in one.treatments if not each.prevents), next(iter(one.treatments), None))
-    if first is None:
+    """The first that cures, as SQL with its lock and its risk."""
+    shown = shown_treatment(one)
+    if shown is None:
         return
+    first = one.treatments[shown]
     lines = [line for text in treatment_lines(first) for line in text.splitlines()]
     screen.row("prevent" if first.prevents else "treat", " ".join(first.title.split()))
     if lines:
         screen.raw("", *lines)
     if risk_words(first):
         screen.row("", risk_words(first))
-    for each in one.treatments:
-        if each is not first:
-            screen.row("prevent" if each.prevents else "or", " ".join(each.title.split()))
+
+
+def _other_treatments(screen: _Screen, one: Finding) -> None:
+    """Their titles, each with its proof in a line."""
+    shown = shown_treatment(one)
+    for number, each in enumerate(one.treatments):
+        if number != shown:
+            proofs = [
+                f": {words}" for proof in one.proofs if proof.treatment == number and (words := short_proof(proof))
+            ]
+            screen.row("prevent" if each.prevents else "or", " ".join(each.title.split()) + "".join(proofs))
 
 
 def _evidence(screen: _Screen, one: Finding, *, full: bool) -> None:

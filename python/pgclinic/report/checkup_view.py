@@ -8,32 +8,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.checkup import Changes, Checkup
-from pgclinic.model.finding import Evidence, Finding, Health, Severity, Treatment
+from pgclinic.model.finding import Evidence, Finding, Health, Proof, Severity
 from pgclinic.model.snapshot import Snapshot
 from pgclinic.report.changes_text import change_groups
 from pgclinic.report.checkup_graph import all_explained, explained, numbers
 from pgclinic.report.html_page import assets, content_policy, environment
 from pgclinic.report.snapshot_text import gap_lines, snapshot_facts
 from pgclinic.report.twin_text import TWIN_HEADS, twin_view
+from pgclinic.report.words.checkup_lines import (
+    blocks_line,
+    doubt_lines,
+    first_answer,
+    first_line,
+    is_gain,
+    one_sentence,
+    part_left,
+    risk_words,
+    short_costs,
+    shown_treatment,
+    side_figures,
+)
 from pgclinic.report.words.facts import evidence_name, fact_words, place_words, time_words
 from pgclinic.report.words.figures import count, percent
 from pgclinic.report.words.findings import (
     HEALTH_WORDS,
-    costs,
     cure_rows,
     explained_words,
     headline,
     pathologies_words,
-    proof_words,
     severity_counts,
     treatment_lines,
-    treatment_words,
     unchecked_reasons,
 )
+from pgclinic.report.words.plan_proof import StatementChange, plan_proof_words, statement_changes, tried_words
 
 _STYLES = ("report.css", "checkup.css")
 #: A mark beside every word, so that colour is never the only difference.
 _MARKS = {Health.OK: "✓", Health.WATCH: "=", Health.SICK: "!", Health.CRITICAL: "✗"}
+#: Words of verdicts that say that a treatment makes it worse.
+_HARMS = frozenset({"slower", "worse by plans"})
 _SEVERITY_MARKS = {Severity.NOTICE: "=", Severity.WARNING: "!", Severity.CRITICAL: "✗"}
 
 
@@ -45,12 +58,29 @@ class EvidenceView:
 
 
 @dataclass(frozen=True)
+class ProofView:
+    """What an experiment gave. ``word`` is that of plans, ``blocks`` the line of the blocks of trials; ``kind``, which
+    is good, bad or open, decides the colour beside the words."""
+
+    kind: str
+    mark: str
+    word: str
+    tried: str
+    changes: tuple[StatementChange, ...]
+    blocks: str
+    doubts: tuple[str, ...]
+    figures: str
+
+
+@dataclass(frozen=True)
 class TreatmentView:
-    """``commands`` are what to type, empty where there is nothing to run."""
+    """``commands`` are what to type, empty where there is nothing to run; ``risk`` is lock and risk in one line."""
 
     label: str
-    words: str
+    title: str
+    risk: str
     commands: str
+    proofs: tuple[ProofView, ...]
 
 
 @dataclass(frozen=True)
@@ -66,14 +96,29 @@ class FindingView:
     area: str
     mechanism: str
     evidence: tuple[EvidenceView, ...]
+    why: str
     costs: tuple[str, ...]
     bar: str | None
     explains: tuple[tuple[int, str], ...]
     because: tuple[tuple[int, str], ...]
-    treatments: tuple[TreatmentView, ...]
-    proofs: tuple[str, ...]
+    treatment: TreatmentView | None
+    others: tuple[TreatmentView, ...]
     no_proof: str | None
     references: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AnswerView:
+    """What to do first: ``commands`` to run, and what of the server time is left as a width, None if not known.
+    ``checked`` writes them as a file that checks first whether the finding still holds; empty without a run folder."""
+
+    sentence: str
+    commands: str
+    left: str | None
+    left_words: str
+    left_of: str
+    findings: tuple[int, ...]
+    checked: str
 
 
 def render_checkup(
@@ -92,9 +137,12 @@ def render_checkup(
             health=checkup.health.value,
             mark=_MARKS[checkup.health],
             word=HEALTH_WORDS[checkup.health],
+            answer=_answer(checkup, folder),
             counts=severity_counts(checkup.findings),
             explained=explained_words(checkup),
-            cures=[words for _, words in cure_rows(checkup, numbers(checkup))],
+            cure=_proof(None, checkup.cure.proof) if checkup.cure is not None else None,
+            cure_steps=_cure_steps(checkup),
+            cures=[words for label, words in cure_rows(checkup, numbers(checkup)) if label == "budget"],
             about=_about(checkup),
             server=snapshot_facts(snapshot),
             changes=_changes(changes),
@@ -136,7 +184,7 @@ def _changes(changes: Changes | None) -> tuple[str, tuple[tuple[str, str], ...]]
 
 
 def _view(checkup: Checkup, one: Finding) -> FindingView:
-    numbered = numbers(checkup)
+    numbered, shown = numbers(checkup), shown_treatment(one)
     causes = [other for other in checkup.findings if other.key in one.explained_by]
     return FindingView(
         number=numbered[one.key],
@@ -146,14 +194,15 @@ def _view(checkup: Checkup, one: Finding) -> FindingView:
         pathology=one.pathology,
         confidence=one.confidence.value,
         area=one.area.value,
-        mechanism=one.mechanism,
+        mechanism=one.mechanism if one_sentence(one.mechanism) != one.mechanism else "",
+        why=one_sentence(one.mechanism),
         evidence=tuple(_evidence(evidence) for evidence in one.evidence),
-        costs=costs(one),
+        costs=short_costs(one),
         bar=percent(one.time_share).replace(" ", "") if one.time_share else None,
         explains=_named(all_explained(checkup, one), checkup),
         because=_named(causes, checkup),
-        treatments=tuple(_treatment(treatment) for treatment in one.treatments),
-        proofs=tuple(proof_words(one, proof) for proof in one.proofs),
+        treatment=_treatment(one, shown) if shown is not None else None,
+        others=tuple(_treatment(one, number) for number in range(len(one.treatments)) if number != shown),
         no_proof=one.no_proof if not one.proofs else None,
         references=one.references,
     )
@@ -169,9 +218,70 @@ def _evidence(evidence: Evidence) -> EvidenceView:
     return EvidenceView(evidence_name(evidence), facts, place_words(evidence) or "")
 
 
-def _treatment(treatment: Treatment) -> TreatmentView:
-    label = "Prevent" if treatment.prevents else "Treat"
-    return TreatmentView(label, treatment_words(treatment), "\n".join(treatment_lines(treatment)))
+def _treatment(finding: Finding, number: int) -> TreatmentView:
+    treatment = finding.treatments[number]
+    return TreatmentView(
+        label="Prevent" if treatment.prevents else "Do",
+        title=_capital(" ".join(treatment.title.split())),
+        risk=risk_words(treatment),
+        commands="\n".join(treatment_lines(treatment)),
+        proofs=tuple(_proof(finding, proof) for proof in finding.proofs if proof.treatment == number),
+    )
+
+
+def _proof(finding: Finding | None, proof: Proof) -> ProofView:
+    plans = proof.plans
+    changes = tuple(statement_changes(plans)) if plans is not None else ()
+    said = (f"{plan_proof_words(plans)}" if not changes else "") if plans is not None else ""
+    kind = "good" if is_gain(proof) else "bad" if proof.word in _HARMS else "open"
+    return ProofView(
+        kind=kind,
+        mark={"good": "✓", "bad": "✗", "open": "="}[kind],
+        word=plans.word.value if plans is not None else "",
+        tried=said or (f"on {tried_words(plans)}" if plans is not None else ""),
+        changes=changes,
+        blocks=_capital(blocks_line(finding, proof) or ""),
+        doubts=tuple(line.removeprefix("doubt: ") for line in doubt_lines(proof)),
+        figures="; ".join(side_figures(proof)),
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _answer(checkup: Checkup, folder: str | None) -> AnswerView:
+    answer = first_answer(checkup)
+    findings = tuple(numbers(checkup)[finding.key] for finding, _ in answer.steps) if answer is not None else ()
+    left = part_left(answer.proof) if answer is not None and answer.proof is not None else None
+    lines = [
+        line
+        for _, treatment in (answer.steps if answer is not None else ())
+        if treatment is not None
+        for line in treatment_lines(treatment)
+    ]
+    by_plans = answer is not None and answer.proof is not None and answer.proof.ratio is None
+    return AnswerView(
+        sentence=_capital(first_line(checkup)),
+        commands="\n".join(lines),
+        left=f"{min(100.0, max(0.4, left * 100)):.1f}%" if left is not None else None,
+        left_words=percent(left) if left is not None else "",
+        left_of="buffers" if by_plans else "server time",
+        findings=findings,
+        checked=_treat_command(folder, findings) if folder is not None and lines else "",
+    )
+
+
+def _treat_command(folder: str, findings: Sequence[int]) -> str:
+    which = str(findings[0]) if len(findings) == 1 else "--all"
+    return shlex.join(["pgclinic", "treat", folder, which, "-o", "treatment.sql"])
+
+
+def _cure_steps(checkup: Checkup) -> str:
+    """The findings whose treatments were tried together."""
+    numbered = numbers(checkup)
+    steps = checkup.cure.steps if checkup.cure is not None else ()
+    return ", ".join(str(numbered[step.finding]) for step in steps if step.finding in numbered)
 
 
 def _tree(checkup: Checkup) -> tuple[tuple[int, int, str, str], ...]:
@@ -198,7 +308,6 @@ def _commands(checkup: Checkup, folder: str | None) -> tuple[tuple[str, str], ..
     ]
     treatable = next((one for one in checkup.findings if one.treatments), None)
     if treatable is not None:
-        number = str(numbers(checkup)[treatable.key])
-        words = ["pgclinic", "treat", folder, number, "-o", "treatment.sql"]
-        rows.append((shlex.join(words), f"write the treatment of finding {number} with its undo"))
+        number = numbers(checkup)[treatable.key]
+        rows.append((_treat_command(folder, [number]), f"write the treatment of finding {number} with its undo"))
     return tuple(rows)

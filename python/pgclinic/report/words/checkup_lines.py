@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pgclinic.model.checkup import Checkup, Unexplained
 from pgclinic.model.finding import Finding, Proof, Severity, Treatment
 from pgclinic.report.quantities import range_words, ratio_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.facts import cost_words, fact_words
-from pgclinic.report.words.figures import count, percent, span
-from pgclinic.report.words.findings import costs, headline, shown_cost, together_words
-from pgclinic.report.words.plan_proof import plan_proof_words
+from pgclinic.report.words.figures import count, percent
+from pgclinic.report.words.findings import compared_words, costs, headline, shown_cost, together_words
+from pgclinic.report.words.plan_proof import StatementChange, plan_proof_words, statement_changes, tried_words
 
 BAR_WIDTH = 20
 #: A line with more figures is no longer read.
 FACTS_SHOWN = 3
 _PAIRS_SHOWN = 2
+#: Statements that a treatment changes, and the beginning of each line about one; the page has all.
+_CHANGES_SHOWN, _LINE_SHOWN = 3, 84
 #: How facts of a proof name the two sides of one figure: by their beginning or by their end.
 _BEFORE_AFTER = (("blocks a call, as it is: ", "blocks a call, treated: "), (", sick", ", cured"))
 #: Words of verdicts that say that a treatment helps.
@@ -26,24 +29,51 @@ _SERVER_TIME = "server_time"
 _LEAST = 1e-4
 
 
-def first_line(checkup: Checkup) -> str:
-    """What to do first and what that gives; without a proof what it costs not to do it."""
-    whole = _all_cures(checkup)
-    if whole is not None:
-        return whole
+@dataclass(frozen=True)
+class FirstAnswer:
+    """What a checkup says to do first, a finding and its treatment for each step, and the proof that it helps."""
+
+    steps: tuple[tuple[Finding, Treatment | None], ...]
+    proof: Proof | None
+
+
+def first_answer(checkup: Checkup) -> FirstAnswer | None:
+    """All cures where they were shown to help together, else the best proven treatment, else that of the first cause;
+    None where nothing has to be done at once."""
+    cure = checkup.cure
+    if cure is not None and len(cure.steps) > 1 and _speed_up(cure.proof) is not None:
+        by_key = {finding.key: finding for finding in checkup.findings}
+        found = [(by_key[step.finding], step.treatment) for step in cure.steps if step.finding in by_key]
+        return FirstAnswer(tuple((finding, _treatment(finding, number)) for finding, number in found), cure.proof)
     proven = best_proof(checkup)
     if proven is not None:
         finding, proof = proven
-        return f"{_action(finding, _treatment(finding, proof.treatment))}: {_gain(proof)} (proven on {proof.on})"
+        return FirstAnswer(((finding, _treatment(finding, proof.treatment)),), proof)
     first = next(iter(checkup.causes), None)
-    if first is None:
-        return "nothing found"
-    if first.severity is Severity.NOTICE:
-        return f"nothing to do at once; {count(len(checkup.causes), 'notice')}"
-    treatment = _treatment(first, None)
+    if first is None or first.severity is Severity.NOTICE:
+        return None
+    return FirstAnswer(((first, _treatment(first, None)),), None)
+
+
+def first_line(checkup: Checkup) -> str:
+    """What to do first and what that gives; without a proof what it costs not to do it."""
+    answer = first_answer(checkup)
+    if answer is None:
+        return f"nothing to do at once; {count(len(checkup.causes), 'notice')}" if checkup.causes else "nothing found"
+    words = "; ".join(_action(finding, treatment) for finding, treatment in answer.steps)
+    if answer.proof is not None:
+        return f"{words}: {gain_words(answer.proof)} (proven on {answer.proof.on})"
+    ((first, treatment),) = answer.steps
     cost = short_costs(first)
-    words = _action(first, treatment) if treatment is not None else f"Look at {headline(first)}"
+    words = words if treatment is not None else f"Look at {headline(first)}"
     return f"{words}: {cost[0] if cost else headline(first)} (not proven yet)"
+
+
+def part_left(proof: Proof) -> float | None:
+    """What of the server time, or by plans alone of the buffers, is left with the treatment; None without either."""
+    if proof.ratio is None and proof.plans is not None:
+        return proof.plans.ratio
+    return proof.ratio if proof.measure == _SERVER_TIME else None
 
 
 def best_proof(checkup: Checkup) -> tuple[Finding, Proof] | None:
@@ -58,6 +88,20 @@ def best_proof(checkup: Checkup) -> tuple[Finding, Proof] | None:
     return None if best is None else (best[1], best[2])
 
 
+def is_gain(proof: Proof) -> bool:
+    """Whether the proof says that the treatment helps, with its whole interval where there is one."""
+    return _speed_up(proof) is not None
+
+
+def side_figures(proof: Proof) -> Iterator[str]:
+    """What else the treatment changed, and what a load on the twin gives."""
+    for label, facts in (("less", proof.mechanism), ("side effects", proof.elsewhere)):
+        if facts:
+            yield f"{label}: {', '.join(compared_words(one) for one in facts)}"
+    if proof.tps_ratio is not None and proof.sessions:
+        yield f"{ratio_words(proof.tps_ratio)} throughput in a closed loop of {count(proof.sessions, 'session')}"
+
+
 def _speed_up(proof: Proof) -> float | None:
     """How many times as fast the treatment makes the server, or the workload by its buffers; None where it does not."""
     if proof.word not in _HELPS:
@@ -67,20 +111,6 @@ def _speed_up(proof: Proof) -> float | None:
     if proof.measure == _SERVER_TIME:
         return 1.0 / max(proof.ratio, _LEAST) if proof.high is None or proof.high < 1.0 else None
     return proof.ratio if proof.low is None or proof.low > 1.0 else None
-
-
-def _all_cures(checkup: Checkup) -> str | None:
-    """What to do where several treatments together were shown to cure."""
-    cure = checkup.cure
-    if cure is None or len(cure.steps) < 2 or _speed_up(cure.proof) is None:
-        return None
-    by_key = {finding.key: finding for finding in checkup.findings}
-    actions = [
-        _action(by_key[step.finding], _treatment(by_key[step.finding], step.treatment))
-        for step in cure.steps
-        if step.finding in by_key
-    ]
-    return f"{'; '.join(actions)}: {_gain(cure.proof)} (proven on {cure.proof.on})"
 
 
 def short_costs(finding: Finding) -> tuple[str, ...]:
@@ -109,22 +139,67 @@ def risk_words(treatment: Treatment) -> str:
 def proof_lines(finding: Finding, proof: Proof) -> Iterator[str]:
     """The verdict, then figures before and after, then what makes it doubtful."""
     if proof.plans is not None:
-        yield f"{proof.plans.word.value}: {plan_proof_words(proof.plans)}"
-    if proof.ratio is None and proof.plans is not None:
-        if proof.reason:
-            yield f"no blocks of trials: {proof.reason}"
-    elif proof.word is None or proof.ratio is None:
-        yield f"no verdict{f' on {proof.on}' if proof.on else ''}{f': {proof.reason}' if proof.reason else ''}"
-    else:
-        interval = ""
-        if proof.low is not None and proof.high is not None:
-            bounds = (proof.low, proof.high)
-            is_time = proof.measure == _SERVER_TIME
-            interval = f", 95 % CI {span(bounds) if is_time else range_words(bounds, proof.ratio)}"
-        word = f"{proof.blocks} by blocks" if proof.blocks is not None else proof.word
-        yield f"{word}: {_gain(proof)}{interval} ({_about(finding, proof)}{proof.on})"
+        changes = list(statement_changes(proof.plans))
+        if changes:
+            yield f"{proof.plans.word.value} ({tried_words(proof.plans)})"
+            yield from (_change_line(change) for change in changes[:_CHANGES_SHOWN])
+            if len(changes) > _CHANGES_SHOWN:
+                more = count(len(changes) - _CHANGES_SHOWN, "other statement")
+                yield f"and {more} with {_other_share(proof)} of the time"
+        else:
+            yield f"{proof.plans.word.value}: {plan_proof_words(proof.plans)}"
+    words = blocks_line(finding, proof)
+    if words is not None:
+        yield words
     yield from _before_after(proof)
     yield from doubt_lines(proof)
+
+
+def short_proof(proof: Proof) -> str:
+    """A proof in one line: its words, and of its figures the one that decides."""
+    parts = []
+    if proof.plans is not None:
+        first = next(statement_changes(proof.plans), None)
+        about = f" ({first.buffers} buffers per call)" if first is not None and first.is_better else ""
+        parts.append(f"{proof.plans.word.value}{about}")
+    if proof.ratio is not None and proof.word is not None:
+        word = f"{proof.blocks} by blocks" if proof.blocks is not None else proof.word
+        parts.append(f"{word}: {gain_words(proof)}{_interval(proof)}")
+    elif proof.plans is None:
+        parts.append(f"no verdict{f': {proof.reason}' if proof.reason else ''}")
+    return "; ".join(parts)
+
+
+def blocks_line(finding: Finding | None, proof: Proof) -> str | None:
+    """faster by blocks: server time falls to 4.2 %, 95 % CI 3.8 % to 4.7 % (on twin of shop); why there is none."""
+    if proof.ratio is None and proof.plans is not None:
+        return f"no blocks of trials: {proof.reason}" if proof.reason else None
+    if proof.word is None or proof.ratio is None:
+        return f"no verdict{f' on {proof.on}' if proof.on else ''}{f': {proof.reason}' if proof.reason else ''}"
+    word = f"{proof.blocks} by blocks" if proof.blocks is not None else proof.word
+    return f"{word}: {gain_words(proof)}{_interval(proof)} ({_about(finding, proof)}{proof.on})"
+
+
+def _interval(proof: Proof) -> str:
+    if proof.low is None or proof.high is None or proof.ratio is None:
+        return ""
+    if proof.measure == _SERVER_TIME:
+        return f", 95 % CI {percent(max(proof.low, 0.0))} to {percent(proof.high)}"
+    return f", 95 % CI {range_words((proof.low, proof.high), proof.ratio)}"
+
+
+def _change_line(change: StatementChange) -> str:
+    """768 → 12 buffers per call, Index Scan for Seq Scan, 100 % of the time: select ..."""
+    read = change.buffers if change.buffers.startswith("too") else f"{change.buffers} buffers per call"
+    parts = [read, change.nodes, f"WAL {change.wal}" if change.wal else "", f"{change.share} of the time"]
+    line = f"{', '.join(part for part in parts if part)}: {change.text}"
+    return line if len(line) <= _LINE_SHOWN else f"{line[: _LINE_SHOWN - 3]}..."
+
+
+def _other_share(proof: Proof) -> str:
+    assert proof.plans is not None
+    ranked = sorted((one.time_share for one in proof.plans.statements), reverse=True)
+    return percent(sum(ranked[_CHANGES_SHOWN:]))
 
 
 def doubt_lines(proof: Proof) -> Iterator[str]:
@@ -166,7 +241,8 @@ def _value(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def _gain(proof: Proof) -> str:
+def gain_words(proof: Proof) -> str:
+    """server time falls to 4 %; 6.10x throughput; the workload visits 2 % of its buffers."""
     if proof.ratio is None and proof.plans is not None:
         return f"the workload visits {percent(max(proof.plans.ratio, _LEAST))} of its buffers"
     if proof.measure == _SERVER_TIME and proof.ratio is not None:
@@ -180,16 +256,23 @@ def _changes_to(ratio: float) -> str:
     return f"{'falls' if ratio < 1.0 else 'rises'} to {percent(max(ratio, _LEAST))}"
 
 
-def _about(finding: Finding, proof: Proof) -> str:
+def _about(finding: Finding | None, proof: Proof) -> str:
     """Which treatment was tried, where it is not the one that stands above."""
+    if finding is None:
+        return "on "
     tried, shown = _treatment(finding, proof.treatment), _treatment(finding, None)
     return f"{tried.title}, on " if tried is not None and tried is not shown else "on "
 
 
+def shown_treatment(finding: Finding) -> int | None:
+    """The number of the first treatment that cures, else of the first that prevents; None where there is none."""
+    cures = (number for number, one in enumerate(finding.treatments) if not one.prevents)
+    return next(cures, 0 if finding.treatments else None)
+
+
 def _treatment(finding: Finding, number: int | None) -> Treatment | None:
-    if number is not None and number < len(finding.treatments):
-        return finding.treatments[number]
-    return next((one for one in finding.treatments if not one.prevents), next(iter(finding.treatments), None))
+    at = number if number is not None and number < len(finding.treatments) else shown_treatment(finding)
+    return finding.treatments[at] if at is not None else None
 
 
 def _action(finding: Finding, treatment: Treatment | None) -> str:

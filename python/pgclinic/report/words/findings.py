@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -30,6 +31,9 @@ from pgclinic.report.words.figures import count, percent, span, times
 from pgclinic.report.words.plan_proof import plan_proof_words
 
 HEALTH_WORDS = {Health.OK: "OK", Health.WATCH: "WATCH", Health.SICK: "SICK", Health.CRITICAL: "CRITICAL"}
+_STATEMENT_NUMBER = re.compile(r"statement -?\d+")
+#: Of a statement's text, where it stands for the statement.
+_STATEMENT_SHOWN = 72
 _APPLIED = {
     Applies.RELOAD: "then reload: select pg_reload_conf();",
     Applies.RESTART: "then restart the server",
@@ -50,9 +54,18 @@ def severity_counts(findings: Sequence[Finding]) -> str:
 
 def headline(finding: Finding) -> str:
     """an idle transaction holds the xmin horizon: session 4711 (report)"""
-    subject = " ".join(finding.subject.split())
+    subject = subject_words(finding)
     said = finding.title.split()
     return finding.title if all(word in said for word in subject.split()) else f"{finding.title}: {subject}"
+
+
+def subject_words(finding: Finding) -> str:
+    """The subject; a statement by the beginning of its text, as nobody knows it by its number."""
+    subject = " ".join(finding.subject.split())
+    text = " ".join(finding.evidence[0].name.split()) if finding.evidence else ""
+    if not _STATEMENT_NUMBER.fullmatch(subject) or not text or text == subject:
+        return subject
+    return text if len(text) <= _STATEMENT_SHOWN else f"{text[: _STATEMENT_SHOWN - 3]}..."
 
 
 def costs(finding: Finding) -> tuple[str, ...]:
@@ -135,7 +148,7 @@ def proof_answer(proof: Proof) -> str:
         words += f"; {proof.reason}"
     for label, facts in (("less", proof.mechanism), ("side effects", proof.elsewhere)):
         if facts:
-            words += f"; {label}: {', '.join(_compared(one) for one in facts)}"
+            words += f"; {label}: {', '.join(compared_words(one) for one in facts)}"
     together = together_words(proof)
     if together is not None:
         words += f"; doubt: {together}"
@@ -185,7 +198,7 @@ def pathologies_words(amount: int) -> str:
     return f"{amount:,} {'pathology' if amount == 1 else 'pathologies'}"
 
 
-def _compared(fact: Fact) -> str:
+def compared_words(fact: Fact) -> str:
     """A ratio of a proof is one of the treated to what is."""
     is_ratio = fact.unit is Unit.RATIO and not isinstance(fact.value, str)
     return f"{fact.name} {times(float(fact.value))}" if is_ratio else fact_words(fact)
