@@ -38,11 +38,13 @@ class StatementCost:
 class SearchedTable:
     """One mention of a table. Columns by how they are searched; ``contained`` by @> and the like, which GIN serves.
 
-    ``joined`` are those that equal a column of another table for which the statement has a value. ``is_limited``: the
-    statement has a LIMIT.
+    ``joined`` are those that equal a column of another table for which the statement has a value, or which such a table
+    leads to; ``joins`` are all of these with the ``number`` of the other mention. ``is_limited``: the statement has a
+    LIMIT.
     """
 
     table: Table
+    number: int = 0
     equal: tuple[str, ...] = ()
     ranges: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
@@ -50,6 +52,7 @@ class SearchedTable:
     contained: tuple[str, ...] = ()
     expressions: tuple[str, ...] = ()
     is_limited: bool = False
+    joins: tuple[tuple[str, int], ...] = ()
 
 
 def statement_costs(case: Case) -> tuple[StatementCost, ...]:
@@ -153,21 +156,43 @@ def _searched(typed: TypedStatement, source: int, table: Table) -> SearchedTable
             plain = without_aliases(place.expression)
             if plain is not None:
                 columns["expressions"][plain] = None
-    joined: dict[str, None] = {}
-    driving = {place.source for place in typed.places if place.use in _EQUAL | _RANGE} - {source}
-    for join in typed.joins:
-        if join.columns is not None and source in join.sources and driving & set(join.sources):
-            joined[join.columns[join.sources.index(source)]] = None
+    led_to = _led_to(typed, without=source)
+    joins = tuple(
+        (join.columns[join.sources.index(source)], other)
+        for join in typed.joins
+        if join.columns is not None and source in join.sources
+        for other in set(join.sources) - {source}
+        if other in led_to
+    )
     return SearchedTable(
         table=table,
         equal=tuple(columns["equal"]),
         ranges=tuple(name for name in columns["ranges"] if name not in columns["equal"]),
-        joined=tuple(joined),
+        number=source,
+        joined=tuple(dict.fromkeys(column for column, _ in joins)),
+        joins=joins,
         ordered=typed.sources[source].ordered,
         contained=tuple(columns["contained"]),
         expressions=tuple(columns["expressions"]),
         is_limited=any(place.use is PlaceUse.LIMIT for place in typed.places),
     )
+
+
+def _led_to(typed: TypedStatement, *, without: int) -> set[int]:
+    """Mentions for which the statement has a value, and those that they are joined to by equality of columns."""
+    found = {place.source for place in typed.places if place.source is not None and place.use in _EQUAL | _RANGE}
+    found.discard(without)
+    grown = True
+    while grown:
+        more = {
+            number
+            for join in typed.joins
+            if join.columns is not None and found & set(join.sources)
+            for number in join.sources
+        }
+        grown = bool(more - found - {without})
+        found |= more - {without}
+    return found
 
 
 def _kind(use: PlaceUse) -> str | None:

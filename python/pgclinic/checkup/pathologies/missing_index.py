@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case, Table
@@ -136,16 +136,32 @@ class _Joined:
         return self._found.get((query_id, table.state.oid), ())
 
     def _is_selective(self, one: SearchedTable, tables: Sequence[SearchedTable]) -> bool:
-        """Whether the rows that another table's values leave join a small part of this table's."""
+        """Whether the rows that the others' values lead to join a small part of this table's."""
         fraction = fraction_equal(self._case, one.table, one.joined[0])
-        driving = [rows for other in tables if other is not one for rows in self._rows_found(other)]
-        return fraction is not None and bool(driving) and fraction * min(driving) <= FRACTION_MAX
+        by_number = {other.number: other for other in tables}
+        leading = [
+            rows
+            for column, number in one.joins
+            if column == one.joined[0] and (rows := self._rows_found(number, by_number, {one.number})) is not None
+        ]
+        return fraction is not None and bool(leading) and fraction * min(leading) <= FRACTION_MAX
 
-    def _rows_found(self, one: SearchedTable) -> Iterator[float]:
-        for column in one.equal:
+    def _rows_found(self, number: int, tables: Mapping[int, SearchedTable], seen: set[int]) -> float | None:
+        """Rows of one mention of a table, by its own values or those of tables that lead to it; None if unknown."""
+        one = tables.get(number)
+        if one is None:
+            return None
+        found = [
+            fraction * one.table.live
+            for column in one.equal
+            if (fraction := fraction_equal(self._case, one.table, column)) is not None
+        ]
+        for column, other in one.joins:
             fraction = fraction_equal(self._case, one.table, column)
-            if fraction is not None:
-                yield max(1.0, fraction * one.table.live)
+            rows = self._rows_found(other, tables, {*seen, number}) if other not in seen else None
+            if rows is not None and fraction is not None:
+                found.append(rows * fraction * one.table.live)
+        return max(1.0, min(found)) if found else None
 
 
 def _columns(case: Case, access: Access, joined: _Joined) -> tuple[str, ...]:
