@@ -4,18 +4,20 @@
     python benches/assay_error_rates.py --runs 400 --write
 
 A simulated server stands for the real one (tests/fixtures/surrogate.py), trials of 3 s, a budget of 25 minutes. The
-table goes into docs/concepts/attribution.md.
+table goes into docs/concepts/attribution.md, the counts behind it into docs/evidence.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import random
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
 from itertools import repeat
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from pgclinic.tune.assay import assay  # noqa: E402
 from pgclinic.tune.difference import Difference  # noqa: E402
 from pgclinic.tune.ledger import Ledger, Limits  # noqa: E402
 
+KEPT = ROOT / "docs" / "evidence" / "assay-error-rates.json"
 PAGE = ROOT / "docs" / "concepts" / "attribution.md"
 BUDGET_S, MEASURE_S = 1500.0, 3.0
 SETTINGS = tuple(f"s{number}" for number in range(40))
@@ -35,45 +38,68 @@ CARRIERS = (0.9, 0.8, 0.7, 0.5)
 NOISES = ((0.05, False), (0.05, True), (0.1, False))
 
 
+@dataclass(frozen=True)
+class Counted:
+    """Of ``runs`` assays with no carrier, and of as many with one of each size: how many named a setting that does
+    nothing, and how many missed the carrier of each size."""
+
+    deviation: float
+    heavy: bool
+    runs: int
+    null_named: int
+    planted_named: int
+    missed: dict[str, int]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=40, help="assays for each row [40]")
     parser.add_argument("--write", action="store_true", help="write the table into docs/concepts/attribution.md")
     asked = parser.parse_args()
-    table = "\n".join(rows(asked.runs))
-    print(table)
+    found = []
+    for deviation, heavy in NOISES:
+        found.append(counted(deviation, asked.runs, heavy=heavy))
+        print(found[-1], file=sys.stderr, flush=True)
+    print(table(found))
     if asked.write:
+        KEPT.write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n", encoding="utf-8")
         page = PAGE.read_text(encoding="utf-8")
         page = re.sub(
-            r"(<!-- assay -->\n).*?(\n<!-- end -->)", lambda part: part[1] + table + part[2], page, flags=re.S
+            r"(<!-- assay -->\n).*?(\n<!-- end -->)", lambda part: part[1] + table(found) + part[2], page, flags=re.S
         )
         page = re.sub(r"--runs \d+ --write", f"--runs {asked.runs} --write", page)
         PAGE.write_text(page, encoding="utf-8")
 
 
-def rows(runs: int) -> Iterator[str]:
-    """The table, line by line."""
+def table(found: Sequence[Counted]) -> str:
+    """Shares of the runs, in per cent."""
     head = "| noise of a trial | no carrier: one is named | four carriers: another is named |"
-    yield head + "".join(f" {size}x is missed |" for size in CARRIERS)
-    yield "|---" * (3 + len(CARRIERS)) + "|"
-    for deviation, heavy in NOISES:
-        yield row(deviation, runs, heavy=heavy)
+    lines = [head + "".join(f" {size}x is missed |" for size in CARRIERS), "|---" * (3 + len(CARRIERS)) + "|"]
+    for one in found:
+        words = f"{one.deviation * 100:.0f} %" + (", heavy tails" if one.heavy else "")
+        shares = (one.null_named, one.planted_named, *(one.missed[str(size)] for size in CARRIERS))
+        lines.append(f"| {words} | " + " | ".join(f"{share / one.runs * 100:.1f} %" for share in shares) + " |")
+    return "\n".join(lines)
 
 
-def row(deviation: float, runs: int, *, heavy: bool) -> str:
+def counted(deviation: float, runs: int, *, heavy: bool) -> Counted:
     with ProcessPoolExecutor() as workers:
         empty = workers.map(named, repeat({}), repeat(deviation), range(runs), repeat(heavy), chunksize=4)
         null = sum(map(bool, empty))
         planted = [carriers(seed) for seed in range(runs)]
         seen = list(workers.map(named, planted, repeat(deviation), range(runs), repeat(heavy), chunksize=4))
-    false = sum(bool(found - sizes.keys()) for found, sizes in zip(seen, planted, strict=True))
-    missed = dict.fromkeys(CARRIERS, 0)
+    missed = {str(size): 0 for size in CARRIERS}
     for found, sizes in zip(seen, planted, strict=True):
         for name, size in sizes.items():
-            missed[size] += name not in found
-    words = f"{deviation:.0%}" + (", heavy tails" if heavy else "")
-    shares = (null, false, *missed.values())
-    return f"| {words} | " + " | ".join(f"{share / runs:.1%}".replace("%", " %") for share in shares) + " |"
+            missed[str(size)] += name not in found
+    return Counted(
+        deviation=deviation,
+        heavy=heavy,
+        runs=runs,
+        null_named=null,
+        planted_named=sum(bool(found - sizes.keys()) for found, sizes in zip(seen, planted, strict=True)),
+        missed=missed,
+    )
 
 
 def carriers(seed: int) -> dict[str, float]:

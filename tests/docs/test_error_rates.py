@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -17,10 +19,16 @@ STUDIES = 20
 
 @pytest.fixture(scope="module")
 def program() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("verdict_simulations", ROOT / "benches" / "verdict_simulations.py")
+    return loaded("verdict_simulations")
+
+
+def loaded(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benches" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # A dataclass looks its module up.
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -72,3 +80,14 @@ def rows_of(table: str) -> list[tuple[str, str, str]]:
     """Row, column and figure of each cell."""
     head, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
     return [(line[0], column, seen) for line in lines for column, seen in zip(head[1:], line[1:], strict=True)]
+
+
+def test_the_table_of_an_assay_is_that_of_the_kept_counts() -> None:
+    bench = loaded("assay_error_rates")
+    kept = [bench.Counted(**one) for one in json.loads(bench.KEPT.read_text())]
+    page = bench.PAGE.read_text()
+    assert f"<!-- assay -->\n{bench.table(kept)}\n<!-- end -->" in page
+    assert [(one.deviation, one.heavy) for one in kept] == list(bench.NOISES)
+    assert all(f"--runs {one.runs} --write" in page for one in kept)
+    # One assay of the program finds a carrier of half the speed, and no other setting.
+    assert bench.named({"s3": 0.5}, 0.05, 7, False) == {"s3"}

@@ -62,6 +62,7 @@ def planned_order(run: Path) -> list[tuple[int, str]]:
     return [(spec.block, spec.arm) for block in planned_blocks(plan) for spec in block]
 
 
+@pytest.mark.drawn(0.6)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_was_cut_off_is_finished_in_its_own_order(command: Command, number: signal.Signals) -> None:
     run = cut_off(command, number)

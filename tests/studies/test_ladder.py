@@ -40,6 +40,7 @@ def counters(command: Command, arm: str) -> dict[str, float]:
     return {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
 
 
+@pytest.mark.drawn(0.4)
 def test_every_rung_has_its_figures_and_its_mechanism(command: Command) -> None:
     done = command.run("study", "run", small_ladder(command.folder), "--seed", "3", "--json", timeout=280)
     answer = json.loads(done.stdout)

@@ -17,13 +17,18 @@ _SCANS = ("Seq Scan", "Parallel Seq Scan")
 #: Between a scan and the join that it is an input of: they pass on what they get.
 _PASSING = ("Hash", "Parallel Hash", "Sort", "Incremental Sort", "Materialize", "Gather", "Gather Merge", "Memoize")
 _EQUAL = frozenset({"=", "in", "any"})
+_SEEN = {
+    PlanSource.LOG: "in the log",
+    PlanSource.TWIN: "on the twin",
+    PlanSource.GENERIC: "by the planner's estimate",
+}
 
 
 @dataclass(frozen=True)
 class WastefulScan:
     """``columns`` would find the rows that are kept, those that find the fewest first; ``kept`` is their part of all.
 
-    ``counted`` is whether the rows were counted when the statement ran, and not what the planner expects.
+    ``source`` is where the plan is from.
     """
 
     work: Work
@@ -31,13 +36,18 @@ class WastefulScan:
     node: PlanNode
     columns: tuple[str, ...]
     kept: float
-    counted: bool
+    source: PlanSource
+
+    @property
+    def counted(self) -> bool:
+        """Whether the rows were counted when the statement ran on the server, and not what the planner expects."""
+        return self.source is PlanSource.LOG and self.node.rows is not None
 
     def facts(self) -> tuple[Fact, ...]:
         words = f"{self.node.kind} on {self.table.name}"
         if self.node.condition is not None:
             words += f", filter {self.node.condition}"
-        seen = "in the log" if self.counted else "by the planner's estimate"
+        seen = _SEEN[self.source] if self.node.rows is not None else _SEEN[PlanSource.GENERIC]
         return (
             Fact(name="plan", value=words),
             Fact(name=f"part of the table's rows that is wanted, {seen}", value=self.kept, unit=Unit.SHARE),
@@ -71,9 +81,7 @@ def _of_table(case: Case, work: Work, plan: QueryPlan, table: Table) -> Iterator
         if not columns:
             kept, columns = _by_join(case, table, plan.nodes, at)
         if columns and kept <= FRACTION_MAX:
-            yield WastefulScan(
-                work, table, node, columns, kept, plan.source is PlanSource.LOG and node.rows is not None
-            )
+            yield WastefulScan(work, table, node, columns, kept, plan.source)
 
 
 def _by_filter(case: Case, table: Table, node: PlanNode) -> tuple[float, tuple[str, ...]]:

@@ -1,8 +1,8 @@
 """Treatments are tested before anybody gives them: on a twin of the database, or by the study of the pathology.
 
-Answers come in the order of their cost. By plans: every treatment of every finding is tried on the twin's rows inside
-a transaction. By blocks of trials: those that save most first, then all cures together. Whatever the budget leaves no
-time for says so.
+Answers come in the order of their cost. By plans: those of the statements on the twin's rows join the case, since texts
+and counters only guess, and every treatment of every finding is tried there inside a transaction. By blocks of trials:
+those that save most first, then all cures together. Whatever the budget leaves no time for says so.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from dataclasses import replace as dataclass_replace
 
 from msgspec.structs import replace
 
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.catalog import catalog
+from pgclinic.checkup.examine import examine
 from pgclinic.checkup.pathology import Pathology, ProofOn
 from pgclinic.checkup.proof_by_study import proof_by_study
 from pgclinic.checkup.proof_on_twin import Asked, by_plans, proof_on_twin
@@ -40,6 +42,9 @@ _CHECK_SHARE, _CHECK_S_MIN, _CHECK_BESIDE_S = 0.05, 2.0, 12.0
 #: By so much the plans, which are cheap, may overrun the budget.
 _GRACE_S = 7.0
 _ALL_CURES = "all-cures"
+#: A twin is also made for what its plans may show, where findings account for less of the time than this; statements
+#: with less of it than the second are not looked at for that.
+_EXPLAINED_MIN, _SHARE_MIN = 0.5, 0.05
 
 
 def prove(
@@ -112,16 +117,17 @@ class _Prover:
         self._request = request
         self._listener = listener
         self._known = known
+        #: Findings of other pathologies than these are not asked for.
+        self._is_catalog = known is catalog()
         self._left = TimeLeft(request.budget_s, request.began_s)
         self._proving: ProvingTwin | None = None
         self._on_twin: dict[str, _OnTwin] = {}
         self._current: Finding | None = None
 
     def run(self) -> Checkup:
-        findings = in_order(self._checkup.findings, self._known)
         try:
-            self._by_plans(findings)
-            self._by_blocks(findings)
+            self._by_plans()
+            self._by_blocks(in_order(self._checkup.findings, self._known))
         except KeyboardInterrupt:
             if self._current is not None:
                 found = next(one for one in self._checkup.findings if one.key == self._current.key)
@@ -131,15 +137,10 @@ class _Prover:
 
     # By plans
 
-    def _by_plans(self, findings: Iterable[Finding]) -> None:
+    def _by_plans(self) -> None:
         """Every treatment that a twin can judge, of all findings."""
-        for one in findings:
-            if not self._is_by_study(one):
-                self._on_twin[one.key] = _OnTwin(one, twin_changes(self._case, one))
-        for key, nothing in [(key, one) for key, one in self._on_twin.items() if not one.changes]:
-            self._keep(nothing.finding, (_none("none of its treatments is one that a twin can judge"),))
-            del self._on_twin[key]
-        if not self._on_twin:
+        self._take_up()
+        if not self._on_twin and not self._is_unexplained:
             return
         try:
             self._proving = self._built()
@@ -148,6 +149,50 @@ class _Prover:
             self._without_twin(f"no twin: {error.message}")
         except OSError as error:
             self._without_twin(f"no twin: {error.strerror}")
+
+    def _take_up(self) -> None:
+        """The findings whose treatments a twin can judge, each with its changes; the others say that it cannot."""
+        for one in in_order(self._checkup.findings, self._known):
+            if self._is_by_study(one):
+                continue
+            changes = twin_changes(self._case, one)
+            if changes:
+                self._on_twin[one.key] = _OnTwin(one, changes)
+            elif not one.proofs:
+                self._keep(one, (_none("none of its treatments is one that a twin can judge"),))
+
+    @property
+    def _is_unexplained(self) -> bool:
+        """Whether plans on a twin are wanted for what they may find: nothing accounts for most of the time."""
+        checkup = self._checkup
+        wanted = self._is_catalog and self._access is not None and bool(checkup.active_sessions)
+        return wanted and (checkup.explained_share or 0.0) < _EXPLAINED_MIN and bool(self._query_shares())
+
+    def _query_shares(self) -> Mapping[int, float]:
+        """Statements whose texts are known, with their share of the time."""
+        shares = {one.query_id: self._case.statement_share(one.query_id) for one in self._case.statements}
+        return {key: share for key, share in shares.items() if share >= _SHARE_MIN}
+
+    def _find_by_plans(self, trial: ChangeTrial) -> None:
+        """The statements' plans on the twin join the case, and what only they show joins the findings."""
+        if not self._is_catalog:
+            return
+        plans = trial.plans(lambda: self._left.overrun_s > _GRACE_S)
+        snapshot, before = self._case.snapshot, examine(self._case, server=self._checkup.server)
+        seen = {plan.query_id for plan in plans}
+        others = tuple(plan for plan in snapshot.plans if plan.query_id not in seen)
+        self._case = dataclass_replace(self._case, snapshot=replace(snapshot, plans=(*others, *plans)))
+        merged = with_plans(self._checkup, before, examine(self._case, server=self._checkup.server))
+        if merged == self._checkup:
+            return
+        fresh = {one.key for one in merged.findings} - {one.key for one in self._checkup.findings}
+        self._checkup = merged
+        self._on_twin.clear()
+        self._take_up()
+        self._listener.on_checkup(self._checkup)
+        for one in merged.findings:
+            if one.key in fresh:
+                self._listener.on_finding(one)
 
     def _built(self) -> ProvingTwin | None:
         if self._access is None:
@@ -168,8 +213,11 @@ class _Prover:
             return
         until_s = time.monotonic() + min(_VALUES_S_MAX, _VALUES_SHARE * self._request.budget_s)
         self._listener.on_stage("finding values for the statements")
-        with change_trial(proving, self._case, self._query_ids(), lambda: time.monotonic() > until_s) as trial:
-            for one in self._on_twin.values():
+        named = self._query_ids() | self._query_shares().keys()
+        with change_trial(proving, self._case, named, lambda: time.monotonic() > until_s) as trial:
+            self._listener.on_stage("plans of the statements on the twin")
+            self._find_by_plans(trial)
+            for one in list(self._on_twin.values()):
                 self._listener.on_stage(f"{one.finding.pathology}: plans and buffers on the twin")
                 one.plans = {change.treatment: self._tried(trial, change) for change in one.changes}
                 made = [by_plans(change, one.plans[change.treatment], proving) for change in one.changes]
@@ -319,6 +367,33 @@ class _Prover:
         """The statements that findings to be proven on the twin name."""
         on_twin = [one for one in self._checkup.findings if self._known[one.pathology].proof is ProofOn.TWIN]
         return {evidence.query_id for one in on_twin for evidence in one.evidence if evidence.query_id is not None}
+
+
+def with_plans(checkup: Checkup, before: Checkup, after: Checkup) -> Checkup:
+    """``checkup`` with what plans changed, by an examination of the same case ``before`` them and ``after``.
+
+    Findings that only plans show are added, and those that they change are changed; proofs stay.
+    """
+    known, were = ({one.key: one for one in each.findings} for each in (checkup, before))
+    findings = []
+    for one in after.findings:
+        have = known.get(one.key)
+        if have is None:
+            findings += [one] if one.key not in were else []
+        elif one == were.get(one.key):
+            findings.append(have)
+        else:
+            findings.append(replace(one, proofs=have.proofs, no_proof=have.no_proof))
+    keys = {one.key for one in findings}
+    if tuple(findings) == checkup.findings:
+        return checkup
+    return replace(
+        checkup,
+        health=after.health if len(known) == len(were) else checkup.health,
+        findings=(*findings, *(one for one in checkup.findings if one.key not in keys)),
+        explained_share=after.explained_share,
+        unexplained=after.unexplained,
+    )
 
 
 def in_order(findings: Iterable[Finding], known: Mapping[str, Pathology]) -> list[Finding]:

@@ -61,6 +61,7 @@ def prove_checkup(
         listener = ProofListener(
             on_stage=live.stage,
             on_proof=on_proof,
+            on_finding=lambda one: live.note(f"{one.severity.value.upper()}  {headline(one)} (by plans on the twin)"),
             on_checkup=lambda one: _keep(folder, one),
             experiment=Listener(on_progress=live.progress, on_trial=live.trial),
         )

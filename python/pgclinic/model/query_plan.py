@@ -8,9 +8,11 @@ from pgclinic.model.record import Record
 
 
 class PlanSource(str, Enum):
-    """``log``: auto_explain wrote it when the statement ran. ``generic``: EXPLAIN on the server, for any parameters."""
+    """``log``: auto_explain wrote it when the statement ran. ``generic``: EXPLAIN on the server, for any parameters.
+    ``twin``: EXPLAIN (ANALYZE) on the twin, with values drawn for it."""
 
     LOG = "log"
+    TWIN = "twin"
     GENERIC = "generic"
 
 

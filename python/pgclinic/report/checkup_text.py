@@ -151,7 +151,7 @@ def _verdict(screen: _Screen, checkup: Checkup) -> None:
     )
     screen.head(HEALTH_WORDS[checkup.health], _STYLES[checkup.health], first_line(checkup))
     if checkup.findings:
-        screen.wrapped(severity_counts(checkup.findings), about)
+        screen.wrapped(severity_counts(checkup), about)
     else:
         screen.wrapped(about)
     explained = explained_words(checkup)

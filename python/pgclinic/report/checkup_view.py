@@ -138,7 +138,7 @@ def render_checkup(
             mark=_MARKS[checkup.health],
             word=HEALTH_WORDS[checkup.health],
             answer=_answer(checkup, folder),
-            counts=severity_counts(checkup.findings),
+            counts=severity_counts(checkup),
             explained=explained_words(checkup),
             cure=_proof(None, checkup.cure.proof) if checkup.cure is not None else None,
             cure_steps=_cure_steps(checkup),

@@ -48,7 +48,7 @@ def checkup_markdown(checkup: Checkup, changes: Changes | None = None, *, report
 
 def _head(checkup: Checkup) -> Iterator[str]:
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(checkup.taken_epoch_s))
-    yield f"### {HEALTH_WORDS[checkup.health]}: {severity_counts(checkup.findings)}"
+    yield f"### {HEALTH_WORDS[checkup.health]}: {severity_counts(checkup)}"
     yield ""
     yield plain_markdown(f"{checkup.database} at {checkup.server}, PostgreSQL {checkup.version}, {when}.")
     explained = explained_words(checkup)

@@ -6,7 +6,8 @@ Shapley value, and the values of all add up to the whole. Alone and last differ 
 
 Of forty settings without any effect some seem to have one, because they were chosen from forty. So a setting is named
 by its orders alone, which ran after it was chosen, and all that were chosen share one error (Bonferroni). Noise with
-heavy tails passes Student's t more often than that, by one trial that stands far out, so the median has to say it too.
+heavy tails passes Student's t more often than that, by one trial that stands far out, so the trimmed mean of the orders
+has to say it too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import random
 from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from statistics import median
 
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.tuning import Interaction, InteractionKind, SettingEffect, SuspicionReason
@@ -41,6 +41,8 @@ CARRIER_MIN = math.log(1.05)
 #: the screens show of one that they chose is too large, and SHRUNK of it is expected.
 PATHS, PATHS_MIN, PATHS_MAX = 6, 2, 12
 POWER_ERRORS, SHRUNK = 1.28, 0.8
+#: Orders, of which the highest and the lowest may be left out.
+TRIMMED_MIN = 5
 #: The settings found so far explain too little where they keep less of the logarithm than this.
 ENOUGH = 0.8
 _MISSING_MAX = 6
@@ -66,6 +68,13 @@ class Step:
 
 def mean_log(steps: Sequence[Step]) -> float:
     return mean([one.log for one in steps])
+
+
+def _trimmed(orders: Sequence[Step]) -> float:
+    """The mean without the highest and the lowest order, where enough are left: one trial that stands far out makes a
+    mean, and not this."""
+    logs = sorted(one.log for one in orders)
+    return mean(logs[1:-1]) if len(logs) >= TRIMMED_MIN else mean(logs)
 
 
 def _pairs(orders: Sequence[Step]) -> list[float]:
@@ -369,11 +378,9 @@ class Attribution:
         orders = self.seen.marginals.get(name, [])
         if not orders:
             return False
-        centre = mean_log(orders)
-        # One trial that stands far out makes a mean; it does not make the middle of the pairs.
-        middle = median(_pairs(orders))
-        is_usual = math.copysign(1.0, centre) * middle >= CARRIER_MIN
-        return is_usual and abs(centre) >= max(CARRIER_MIN, self._errors_asked * self._error(orders))
+        least = max(CARRIER_MIN, self._errors_asked * self._error(orders))
+        centre, trimmed = mean_log(orders), _trimmed(orders)
+        return centre * trimmed > 0 and min(abs(centre), abs(trimmed)) >= least
 
     @property
     def _errors_asked(self) -> float:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgclinic.model.plan_proof import PlanProof, StatementByPlan
+from pgclinic.model.query_plan import PlanSource, QueryPlan
 from pgclinic.model.twin import Twin
+from pgclinic.pg.query_plan import nodes_of_json
 from pgclinic.pg.session import QueryError, Session
 from pgclinic.twin.calibrate import CalibratedStatement, rendered
 from pgclinic.twin.parameters import CannotRun
@@ -35,6 +37,7 @@ class _Seen:
 
     shape: str
     nodes: tuple[str, ...]
+    plan: Mapping[str, Any]
     buffers: float | None = None
     rows: float | None = None
     wal_bytes: float | None = None
@@ -63,16 +66,25 @@ class ChangeTrial:
 
     def tried(self, change: TwinChange, should_stop: Callable[[], bool] = lambda: False) -> PlanProof | None:
         """None where ``should_stop`` ended it. Raises QueryError: the change is refused, or the connection is lost."""
-        if self._before is None:
-            before = self._all((), should_stop)
-            if before is None:
-                return None
-            self._before = before
-        after = self._all(change.in_transaction, should_stop)
-        if after is None:
+        before = self._as_it_is(should_stop)
+        after = self._all(change.in_transaction, should_stop) if before is not None else None
+        if before is None or after is None:
             return None
-        both = [(key, self._before[key], after[key]) for key in self._before if key in after]
+        both = [(key, before[key], after[key]) for key in before if key in after]
         return plan_proof([self._compared(*one) for one in both], draws=DRAWS)
+
+    def plans(self, should_stop: Callable[[], bool] = lambda: False) -> tuple[QueryPlan, ...]:
+        """The plan of each statement without any change; none where ``should_stop`` ended it. Raises QueryError."""
+        before = self._as_it_is(should_stop) or {}
+        return tuple(
+            QueryPlan(source=PlanSource.TWIN, nodes=nodes_of_json(seen.plan), query_id=key)
+            for key, seen in before.items()
+        )
+
+    def _as_it_is(self, should_stop: Callable[[], bool]) -> dict[int, _Seen] | None:
+        if self._before is None:
+            self._before = self._all((), should_stop)
+        return self._before
 
     def _compared(self, key: int, before: _Seen, after: _Seen) -> StatementByPlan:
         have, get = Counter(before.nodes), Counter(after.nodes)
@@ -126,6 +138,7 @@ class ChangeTrial:
         return _Seen(
             shape=plan_shape(last),
             nodes=tuple(_nodes(last)),
+            plan=last,
             buffers=_mean([sum(float(one.get(name, 0)) for name in _SHARED) for one in counted]),
             rows=_mean([_rows(one) for one in counted]),
             wal_bytes=_mean([float(one.get("WAL Bytes", 0)) for one in counted]),
@@ -138,7 +151,7 @@ class ChangeTrial:
             if error.sqlstate is None:
                 raise
             return None
-        return _Seen(shape=plan_shape(plan), nodes=tuple(_nodes(plan)))
+        return _Seen(shape=plan_shape(plan), nodes=tuple(_nodes(plan)), plan=plan)
 
     def _explained(self, rest: str) -> dict[str, Any]:
         """Raises QueryError."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -40,16 +40,18 @@ _APPLIED = {
 }
 
 
-def severity_counts(findings: Sequence[Finding]) -> str:
-    """1 critical, 2 warnings, 3 notices."""
+def severity_counts(checkup: Checkup) -> str:
+    """1 critical, 2 warnings, 3 notices; 2 more are explained by them."""
     nouns = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice"}
-    found = {one: sum(finding.severity is one for finding in findings) for one in nouns}
+    found = {one: sum(finding.severity is one for finding in checkup.causes) for one in nouns}
     parts = [
         f"{amount} {noun}" if severity is Severity.CRITICAL else count(amount, noun)
         for severity, noun in nouns.items()
         if (amount := found[severity])
     ]
-    return ", ".join(parts) or "nothing found"
+    explained = len(checkup.findings) - len(checkup.causes)
+    more = f"; {explained} more {'is' if explained == 1 else 'are'} explained by them" if explained else ""
+    return (", ".join(parts) or "nothing found") + more
 
 
 def headline(finding: Finding) -> str:
