@@ -161,6 +161,27 @@ def test_statements_over_a_range_of_numbers_get_as_many_rows() -> None:
         assert rows == [pytest.approx(25, rel=0.1), pytest.approx(40, rel=0.1)]
 
 
+def test_values_of_documents_are_cast_to_what_they_are() -> None:
+    """One key of each document has a number, the other two have none."""
+    with server("18") as access:
+        with session(access) as client:
+            client.execute("create table result (id bigint primary key, patient bigint not null, value jsonb not null)")
+            client.execute(
+                "insert into result select n, n % 500, jsonb_build_object('unit', 'mg', 'by', 'lab', 'v', n % 300)"
+                " from generate_series(1, 5000) n"
+            )
+            client.execute("create index on result (patient)")
+            client.execute("vacuum analyze")
+        text = "\\set p random(0, 499)\nselect avg((value->>'v')::numeric) from result where patient = :p;\n"
+        scripts = (Script(name="mean", text=text),)
+        workload = captured(access, LoadSpec(target=target_of(access), scripts=scripts, clients=2, measure_s=30), 2.0)
+        with session(access) as client:
+            mix = twin_mix(client, twin_of(client, workload.workload), deck_size=100)
+        assert not mix.omissions
+        result, _ = rerun(access, mix, clients=2, seconds=1.0)
+        assert (result.failed, result.transactions > 0) == (0, True), result.failures
+
+
 @pytest.mark.drawn(0.2)
 def test_tpcc_runs_again_with_its_transactions() -> None:
     with server("18") as access:

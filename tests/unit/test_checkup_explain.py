@@ -13,7 +13,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.explain import claims_of_causes, explain, health_of
 from pgclinic.checkup.time_shares import explained_share
-from pgclinic.model.finding import Evidence, Finding, Health, Role, Severity, SubjectKind, TimeClaim
+from pgclinic.model.finding import Cost, CostKind, Evidence, Finding, Health, Role, Severity, SubjectKind, TimeClaim
 
 CASE = Case(
     replace(
@@ -102,3 +102,28 @@ def test_a_symptom_alone_explains_no_time_and_each_second_counts_once() -> None:
     for causes in ([cause], [cause, twice]):
         together = explain([symptom, *causes], catalog(), CASE)
         assert explained_share(CASE, claims_of_causes(together)) == pytest.approx(0.6)
+
+
+def test_a_share_of_statements_takes_no_share_of_samples() -> None:
+    """Statement 1 has three of five samples, and half of the statements' time."""
+    case = Case(
+        replace(
+            CASE.snapshot,
+            counters=replace(
+                CASE.snapshot.counters,
+                statements=tuple(
+                    replace(CASE.snapshot.counters.statements[0], query_id=query_id, total_ms=ms)
+                    for query_id, ms in ((1, 500.0), (2, 200.0), (3, 300.0))
+                ),
+            ),
+            counters_before=None,
+        )
+    )
+    cost = Cost(kind=CostKind.TIME_SHARE, value=0.5)
+    cause = of_statement("missing-index", 1, cost=cost, time_share=0.5)
+    worse = of_statement("reads-many-buffers-per-row", 1, cost=cost, time_share=0.5)
+    found = {one.pathology: one for one in explain((cause, worse), catalog(), case)}
+    assert found["reads-many-buffers-per-row"].explained_by == (cause.key,)
+    assert found["missing-index"].time_share == pytest.approx(0.5)
+    sampled = {one.pathology: one for one in explain((replace(cause, cost=None), worse), catalog(), case)}
+    assert sampled["missing-index"].time_share == pytest.approx(0.6)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology
 from pgclinic.checkup.time_shares import explained_share
-from pgclinic.model.finding import Finding, Health, Role, Severity, TimeClaim
+from pgclinic.model.finding import CostKind, Finding, Health, Role, Severity, TimeClaim
 
 _HEALTH = {Severity.NOTICE: Health.WATCH, Severity.WARNING: Health.SICK, Severity.CRITICAL: Health.CRITICAL}
 
@@ -48,11 +48,23 @@ def _with_explained(
     if not explained:
         return cause
     severity = max((cause.severity, *(one.severity for one in explained)), key=lambda one: one.rank)
-    claims = [one.claim for one in (cause, *explained) if one.claim is not None]
-    sampled = explained_share(case, claims) if case is not None and claims else None
-    shares = [one.time_share for one in (cause, *explained)] + [sampled]
+    whole = (cause, *explained)
+    claims = [one.claim for one in whole if one.claim is not None]
+    if _is_of_statements(cause):
+        # Shares of samples are of another whole, and are not what the cost of this finding is called.
+        query_ids = {query_id for claim in claims for query_id in claim.query_ids}
+        together = sum(case.statement_share(query_id) for query_id in query_ids) if case is not None else None
+        shares = [one.time_share for one in whole if _is_of_statements(one)] + [together]
+    else:
+        together = explained_share(case, claims) if case is not None and claims else None
+        shares = [one.time_share for one in whole] + [together]
     share = max((one for one in shares if one is not None), default=None)
     return replace(cause, severity=severity, time_share=share)
+
+
+def _is_of_statements(one: Finding) -> bool:
+    """Whether its time is a share of that of all statements, and not of active sessions."""
+    return one.cost is not None and one.cost.kind is CostKind.TIME_SHARE
 
 
 def claims_of_causes(findings: Sequence[Finding]) -> tuple[TimeClaim, ...]:

@@ -17,6 +17,7 @@ from pgclinic.report.snapshot_text import gap_lines
 from pgclinic.report.twin_text import twin_line
 from pgclinic.report.words.checkup_lines import (
     bar,
+    cure_rows,
     first_line,
     one_sentence,
     proof_lines,
@@ -32,7 +33,6 @@ from pgclinic.report.words.figures import count
 from pgclinic.report.words.findings import (
     HEALTH_WORDS,
     costs,
-    cure_rows,
     explained_words,
     headline,
     pathologies_words,

@@ -17,6 +17,7 @@ from pgclinic.report.snapshot_text import gap_lines, snapshot_facts
 from pgclinic.report.twin_text import TWIN_HEADS, twin_view
 from pgclinic.report.words.checkup_lines import (
     blocks_line,
+    cure_rows,
     doubt_lines,
     first_answer,
     first_line,
@@ -32,7 +33,6 @@ from pgclinic.report.words.facts import evidence_name, fact_words, place_words, 
 from pgclinic.report.words.figures import count, percent
 from pgclinic.report.words.findings import (
     HEALTH_WORDS,
-    cure_rows,
     explained_words,
     headline,
     pathologies_words,

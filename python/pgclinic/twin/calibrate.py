@@ -43,6 +43,8 @@ _SEARCHED = frozenset(
 )
 #: So often a range is made wider or narrower in proportion to what it found.
 _NARROWED = 2
+#: Values of documents that a key may stand for.
+_KEY_KINDS = ("number", "string", "boolean", "object", "array")
 #: What people write behind LIMIT.
 _USUAL_LIMITS = (1, 5, 10, 20, 25, 50, 100, 200, 500, 1000)
 #: No other choice is looked for below this distance.
@@ -146,6 +148,9 @@ def _first_choice(statement: RunnableStatement) -> Choice:
 def _alternatives(
     typed: TypedStatement, uses: set[PlaceUse], limits: Sequence[int], *, finds_one: bool
 ) -> Iterator[tuple[str, Sequence[Any]]]:
+    if PlaceUse.KEY in uses:
+        # What cannot be cast to a number or a date is refused, so this comes first.
+        yield "key_of", _KEY_KINDS
     if uses & {PlaceUse.LOW, PlaceUse.HIGH}:
         yield "width", _WIDTHS
         if uses >= {PlaceUse.LOW, PlaceUse.HIGH}:

@@ -45,7 +45,8 @@ class Choice(Record):
     puts the range to the upper end. ``prefix`` is how many characters a pattern keeps, ``elements`` the length of a
     list, ``limit`` the value of LIMIT. ``in_place`` assigns what the row has already. ``of_parent`` looks for the keys
     that a foreign key could have, and not only for those that rows have. ``ranks`` keeps to some of the combinations of
-    values by how common they are: from the first number, from 0, so many as the second says.
+    values by how common they are: from the first number, from 0, so many as the second says. ``key_of`` takes keys of
+    documents that have such values, as jsonb_typeof calls them: the statement may cast what it finds.
     """
 
     distinct: bool = False
@@ -59,6 +60,7 @@ class Choice(Record):
     in_place: bool = False
     of_parent: bool = False
     ranks: tuple[int, int] | None = None
+    key_of: str | None = None
 
 
 #: One row as text.
@@ -147,6 +149,7 @@ class ValueSource:
             choice.distinct,
             choice.filtered,
             choice.width is None,
+            choice.key_of,
         )
         if key not in self._groups_of_rows:
             self._groups_of_rows[key] = {}
@@ -175,7 +178,7 @@ class ValueSource:
             f"({self._expression(place, places, choice)}) is not null" for place in free if _is_needed(place, choice)
         ]
         conditions += source.filters if choice.filtered else ()
-        lateral = self._lateral(places)
+        lateral = self._lateral(places, choice)
         one = "distinct " if choice.distinct else ""
         table = self._table(source, is_sampled=keys is None)
         if keys is None:
@@ -198,8 +201,8 @@ class ValueSource:
         )
         return [tuple(row) for row in rows]
 
-    def _lateral(self, places: list[Place]) -> str:
-        keys = ", ".join(f"{expression} as {name}" for name, expression in self._keys(places))
+    def _lateral(self, places: list[Place], choice: Choice) -> str:
+        keys = ", ".join(f"{expression} as {name}" for name, expression in self._keys(places, choice))
         return f" cross join lateral (select {keys} offset 0) as pgclinic_key" if keys else ""
 
     def _groups(self, statement: RunnableStatement, choice: Choice) -> list[list[Source]]:
@@ -251,6 +254,7 @@ class ValueSource:
             *(statement.counted.query_id, numbers, choice.distinct, choice.joined, choice.filtered),
             choice.elements if any(place.use in _OF_PARTS for place in places) else 0,
             choice.ranks,
+            choice.key_of,
         )
         pool = self._pools.get(key)
         if pool is None or (len(pool.rows) < count and pool.is_part):
@@ -276,7 +280,7 @@ class ValueSource:
         conditions += [
             join.condition for join in statement.typed.joins if set(join.sources) <= numbers and len(sources) > 1
         ]
-        lateral = self._lateral(places)
+        lateral = self._lateral(places, choice)
         where = f" where {' and '.join(f'({one})' for one in conditions)}" if conditions else ""
         listed = ", ".join(columns)
         for is_sampled in (True, False):
@@ -411,16 +415,17 @@ class ValueSource:
 
     # Expressions
 
-    def _keys(self, places: list[Place]) -> Iterator[tuple[str, str]]:
+    def _keys(self, places: list[Place], choice: Choice) -> Iterator[tuple[str, str]]:
         """Keys of documents, which other places of the same row depend on."""
         for place in places:
             if place.use is PlaceUse.KEY and place.expression is not None:
-                yield f"k{place.number}", self._of_document(place.expression)
+                yield f"k{place.number}", self._of_document(place.expression, choice.key_of)
 
     @staticmethod
-    def _of_document(expression: str) -> str:
+    def _of_document(expression: str, key_of: str | None) -> str:
         text = f"pg_catalog.to_jsonb({expression})"
-        keys = f"select key from pg_catalog.jsonb_object_keys({text}) as key order by random() limit 1"
+        where = f" where pg_catalog.jsonb_typeof(value) = '{key_of}'" if key_of is not None else ""
+        keys = f"select key from pg_catalog.jsonb_each({text}) as one(key, value){where} order by random() limit 1"
         return f"case when pg_catalog.jsonb_typeof({text}) = 'object' then ({keys}) end"
 
     def _expression(self, place: Place, places: list[Place], choice: Choice) -> str:

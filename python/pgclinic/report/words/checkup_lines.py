@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pgclinic.model.checkup import Checkup, Unexplained
@@ -209,6 +209,16 @@ def doubt_lines(proof: Proof) -> Iterator[str]:
     for one in proof.doubts:
         words = doubt_words(one)
         yield f"doubt: {words.label}: {words.text}"
+
+
+def cure_rows(checkup: Checkup, numbered: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """What all cures give together, and which findings the budget left no time for; ``numbered`` are by key."""
+    if checkup.cure is not None:
+        which = ", ".join(str(numbered[step.finding]) for step in checkup.cure.steps if step.finding in numbered)
+        yield "all cures", f"the treatments of {which} together: {short_proof(checkup.cure.proof)}"
+    if checkup.not_reached and checkup.budget_s is not None:
+        names = ", ".join(dict.fromkeys(key.partition(":")[0] for key in checkup.not_reached))
+        yield "budget", f"the budget of {checkup.budget_s:g} s ended before the blocks of trials of {names}"
 
 
 def unexplained_lines(left: Unexplained) -> Iterator[tuple[str, str]]:

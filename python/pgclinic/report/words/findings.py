@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -183,16 +183,6 @@ def _blocks_words(proof: Proof) -> str:
         loop = f"closed loop, {count(proof.sessions, 'session')}"
         words += f" ({loop}: {times(proof.tps_ratio)} the transactions/s)"
     return words
-
-
-def cure_rows(checkup: Checkup, numbered: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """What all cures give together, and which findings the budget left no time for; ``numbered`` are by key."""
-    if checkup.cure is not None:
-        which = ", ".join(str(numbered[step.finding]) for step in checkup.cure.steps if step.finding in numbered)
-        yield "all cures", f"the treatments of {which} together: {proof_answer(checkup.cure.proof)}"
-    if checkup.not_reached and checkup.budget_s is not None:
-        names = ", ".join(dict.fromkeys(key.partition(":")[0] for key in checkup.not_reached))
-        yield "budget", f"the budget of {checkup.budget_s:g} s ended before the blocks of trials of {names}"
 
 
 def pathologies_words(amount: int) -> str:
