@@ -60,13 +60,14 @@ def first_line(checkup: Checkup) -> str:
     answer = first_answer(checkup)
     if answer is None:
         return f"nothing to do at once; {count(len(checkup.causes), 'notice')}" if checkup.causes else "nothing found"
-    words = "; ".join(_action(finding, treatment) for finding, treatment in answer.steps)
+    first, *more = (_action(finding, treatment) for finding, treatment in answer.steps)
+    words = "; ".join((first, *(f"{each[:1].lower()}{each[1:]}" for each in more)))
     if answer.proof is not None:
         return f"{words}: {gain_words(answer.proof)} (proven on {answer.proof.on})"
-    ((first, treatment),) = answer.steps
-    cost = short_costs(first)
-    words = words if treatment is not None else f"Look at {headline(first)}"
-    return f"{words}: {cost[0] if cost else headline(first)} (not proven yet)"
+    ((finding, treatment),) = answer.steps
+    cost = short_costs(finding)
+    words = words if treatment is not None else f"Look at {headline(finding)}"
+    return f"{words}: {cost[0] if cost else headline(finding)} (not proven yet)"
 
 
 def part_left(proof: Proof) -> float | None:
