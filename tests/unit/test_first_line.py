@@ -92,6 +92,8 @@ def test_what_is_left_is_known_by_server_time_or_by_plans() -> None:
     assert (part_left(BY_TIME), part_left(BY_PLANS), part_left(BY_RATE)) == (0.04, 0.02, None)
     assert short_proof(BY_TIME) == "cured by plans; faster by blocks: server time falls to 4 %, 95 % CI 3 % to 5 %"
     assert short_proof(Proof(treatment=0, word=None, reason="no time")) == "no verdict: no time"
+    starved = Proof(treatment=0, word=None, reason="starved cpu")
+    assert short_proof(starved) == "no verdict: other programs used most of the CPU"
 
 
 def test_a_page_with_all_cures_has_every_statement_to_run() -> None:

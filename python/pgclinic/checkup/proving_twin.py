@@ -183,7 +183,11 @@ def change_trial(
             proving.known = calibrated_in_order(session, source, proving.twin, named, should_stop)
             whole = sum(one.total_ms for one in proving.twin.workload.statements) or 1.0
             captured = {one.query_id: one.total_ms / whole for one in proving.twin.workload.statements}
-            shares = {key: case.statement_share(key) or captured.get(key, 0.0) for key in proving.known}
+            # What did not run while the server was observed has none of that time, whatever it took before.
+            shares = {
+                key: case.statement_share(key) if key in case.statement_ms else captured.get(key, 0.0)
+                for key in proving.known
+            }
             yield ChangeTrial(session, proving.twin, tuple(proving.known.values()), shares, source)
 
 

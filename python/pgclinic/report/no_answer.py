@@ -13,6 +13,8 @@ _REASONS = {
     InvalidReason.TWIN_UNLIKE: "the twin is not alike enough to its original",
     InvalidReason.NO_BLOCK: "no block can be used",
 }
+#: As a proof has them.
+_BY_NAME = {because.value.replace("_", " "): words for because, words in _REASONS.items()}
 
 
 def no_answer(because: InvalidReason | None, mechanisms: Sequence[MechanismSeen] = ()) -> str:
@@ -31,3 +33,8 @@ def _cause_not_shown(mechanisms: Sequence[MechanismSeen]) -> str:
     if not missed:
         return "the claimed cause did not show"
     return f"{' and '.join(seen.about for seen in missed)} did not change as claimed"
+
+
+def proof_reason(reason: str) -> str:
+    """Why a proof has no verdict: the name of one of these in a sentence, any other reason as it is."""
+    return _BY_NAME.get(reason, reason)

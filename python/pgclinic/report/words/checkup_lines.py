@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pgclinic.model.checkup import Checkup, Unexplained
 from pgclinic.model.finding import Finding, Proof, Severity, Treatment
+from pgclinic.report.no_answer import proof_reason
 from pgclinic.report.quantities import range_words, ratio_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.facts import cost_words, fact_words
@@ -167,16 +168,17 @@ def short_proof(proof: Proof) -> str:
         word = f"{proof.blocks} by blocks" if proof.blocks is not None else proof.word
         parts.append(f"{word}: {gain_words(proof)}{_interval(proof)}")
     elif proof.plans is None:
-        parts.append(f"no verdict{f': {proof.reason}' if proof.reason else ''}")
+        parts.append(f"no verdict{f': {proof_reason(proof.reason)}' if proof.reason else ''}")
     return "; ".join(parts)
 
 
 def blocks_line(finding: Finding | None, proof: Proof) -> str | None:
     """faster by blocks: server time falls to 4.2 %, 95 % CI 3.8 % to 4.7 % (on twin of shop); why there is none."""
     if proof.ratio is None and proof.plans is not None:
-        return f"no blocks of trials: {proof.reason}" if proof.reason else None
+        return f"no blocks of trials: {proof_reason(proof.reason)}" if proof.reason else None
     if proof.word is None or proof.ratio is None:
-        return f"no verdict{f' on {proof.on}' if proof.on else ''}{f': {proof.reason}' if proof.reason else ''}"
+        reason = f": {proof_reason(proof.reason)}" if proof.reason else ""
+        return f"no verdict{f' on {proof.on}' if proof.on else ''}{reason}"
     word = f"{proof.blocks} by blocks" if proof.blocks is not None else proof.word
     return f"{word}: {gain_words(proof)}{_interval(proof)} ({_about(finding, proof)}{proof.on})"
 

@@ -23,6 +23,7 @@ from pgclinic.model.finding import (
 )
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.pg.conf import quoted
+from pgclinic.report.no_answer import proof_reason
 from pgclinic.report.quantities import range_words, ratio_words
 from pgclinic.report.snapshot_text import part_words, problem_words
 from pgclinic.report.words.doubts import doubt_words
@@ -139,7 +140,7 @@ def proof_answer(proof: Proof) -> str:
     """The same without what was treated."""
     place = f" on {proof.on}" if proof.on else ""
     if proof.word is None:
-        return f"no verdict{place}" + (f": {proof.reason}" if proof.reason else "")
+        return f"no verdict{place}" + (f": {proof_reason(proof.reason)}" if proof.reason else "")
     parts = []
     if proof.plans is not None:
         parts.append(f"{proof.plans.word.value}: {plan_proof_words(proof.plans)}")
@@ -147,7 +148,7 @@ def proof_answer(proof: Proof) -> str:
         parts.append(_blocks_words(proof))
     words = f"{'; '.join(parts) if parts else proof.word}{place}"
     if proof.reason:
-        words += f"; {proof.reason}"
+        words += f"; {proof_reason(proof.reason)}"
     for label, facts in (("less", proof.mechanism), ("side effects", proof.elsewhere)):
         if facts:
             words += f"; {label}: {', '.join(compared_words(one) for one in facts)}"
