@@ -7,15 +7,25 @@ without a column that is compared, inserted or assigned becomes one place with t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
 from pglast import ast, parser
-from pglast.enums import A_Expr_Kind, BoolExprType, SetOperation, SortByDir, SortByNulls
-from pglast.stream import RawStream
+from pglast.enums import A_Expr_Kind, SetOperation, SortByDir, SortByNulls
 
 from pgclinic.errors import UsageError
+from pgclinic.pg.parse_tree import (
+    column_free,
+    conjuncts,
+    function_name,
+    has_parameter,
+    has_query,
+    joined_columns,
+    printed_tree,
+    qualified_text,
+    type_name,
+)
+from pgclinic.pg.place_types import UNITS, joined_type, type_of_value
 from pgclinic.pg.scope import Entry, KnownColumn, KnownSchema, KnownTable, Origin, Scope
 from pgclinic.pg.statement_kind import nodes_within
 from pgclinic.pg.statement_places import JoinedBy, Place, PlaceUse, Source, TypedStatement
@@ -53,16 +63,6 @@ _BETWEEN = frozenset(
     )
 )
 _LIKE = frozenset((A_Expr_Kind.AEXPR_LIKE, A_Expr_Kind.AEXPR_ILIKE, A_Expr_Kind.AEXPR_SIMILAR))
-#: Arithmetic with these takes a value of the column's own type; with dates and times it takes another.
-_ARITHMETIC = frozenset(("smallint", "integer", "bigint", "numeric", "real", "double precision", "money", "interval"))
-_DELTA_TYPES = {
-    "date": "integer",
-    "timestamp with time zone": "interval",
-    "timestamp without time zone": "interval",
-    "text": "text",
-    "character varying": "text",
-    "jsonb": "jsonb",
-}
 _WITH_PLAN = (ast.SelectStmt, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt, ast.MergeStmt)
 #: The comment by which PostgreSQL 18 says that a list was longer.
 _SQUASHED = "/*, ... */"
@@ -79,7 +79,7 @@ def typed_statement(text: str, schema: KnownSchema) -> TypedStatement:
     rewriter = _Rewriter(schema, is_squashed=_SQUASHED in text)
     rewriter.statement(statement.stmt, Scope())
     try:
-        printed = _printed(statement.stmt)
+        printed = printed_tree(statement.stmt)
     except (AttributeError, RuntimeError) as error:
         raise UsageError(f"the statement cannot be printed: {error}") from error
     return rewriter.result(printed, statement.stmt)
@@ -112,7 +112,7 @@ class _Rewriter:
             joins=tuple(self._joins),
             tables=tuple(dict.fromkeys(source.table for source in self._sources)),
             unknown_relations=tuple(dict.fromkeys(self._unknown)),
-            functions=tuple(dict.fromkeys(_function_name(one) for one in below if isinstance(one, ast.FuncCall))),
+            functions=tuple(dict.fromkeys(function_name(one) for one in below if isinstance(one, ast.FuncCall))),
             locks_rows=any(isinstance(one, ast.LockingClause) for one in below),
         )
 
@@ -168,7 +168,7 @@ class _Rewriter:
         self._below(node, "sortClause", scope)
         for name, use in (("limitCount", PlaceUse.LIMIT), ("limitOffset", PlaceUse.OFFSET)):
             value = getattr(node, name)
-            if value is not None and _has_parameter(value):
+            if value is not None and has_parameter(value):
                 setattr(node, name, self._place(value, use, type_="bigint"))
         return columns
 
@@ -189,7 +189,7 @@ class _Rewriter:
             )
         elif select is not None:
             for target, column in _paired(select.targetList or (), columns):
-                if column is not None and column_free(target.val) and _has_parameter(target.val):
+                if column is not None and column_free(target.val) and has_parameter(target.val):
                     target.val = self._inserted(target.val, column, number, 0, scope)
             self.statement(select, scope)
         conflict = node.onConflictClause
@@ -202,7 +202,7 @@ class _Rewriter:
 
     def _inserted(self, value: Any, column: KnownColumn | None, source: int | None, row: int, scope: Scope) -> Any:
         self._row = row
-        if column is None or not (column_free(value) and _has_parameter(value)):
+        if column is None or not (column_free(value) and has_parameter(value)):
             return self._expression(value, scope)
         return self._place(
             value, PlaceUse.INSERT, type_=column.type, source=source, column=column.name, element=column.element
@@ -215,7 +215,7 @@ class _Rewriter:
             origin = entry.columns.get(target.name) if entry is not None else None
             if isinstance(value, ast.MultiAssignRef):
                 self._below(value, "source", scope)
-            elif origin is not None and not target.indirection and column_free(value) and _has_parameter(value):
+            elif origin is not None and not target.indirection and column_free(value) and has_parameter(value):
                 target.val = self._place(value, PlaceUse.ASSIGN, origin=origin)
             else:
                 target.val = self._expression(value, scope)
@@ -307,8 +307,8 @@ class _Rewriter:
 
     def _condition(self, node: Any, name: str, scope: Scope) -> None:
         """A WHERE or ON clause: its parts that need no value say which rows are meant."""
-        for part in _conjuncts(getattr(node, name)):
-            if not _has_parameter(part) and not _has_query(part):
+        for part in conjuncts(getattr(node, name)):
+            if not has_parameter(part) and not has_query(part):
                 self._keep_filter(part, scope)
         setattr(node, name, self._expression(getattr(node, name), scope))
 
@@ -317,13 +317,13 @@ class _Rewriter:
         sources = sorted({origin.source for origin in origins if origin is not None})
         if not origins or None in origins:
             return
-        text = _qualified_text(part, scope)
+        text = qualified_text(part, scope)
         if len(sources) == 1:
             source = self._sources[sources[0]]
             self._sources[sources[0]] = replace(source, filters=(*source.filters, text))
         elif len(sources) == 2:
             first, second = sources
-            columns = _joined_columns(part, scope, first)
+            columns = joined_columns(part, scope, first)
             self._joins.append(JoinedBy(sources=(first, second), condition=text, columns=columns))
 
     def _note_order(self, items: Iterable[Any], scope: Scope) -> None:
@@ -363,7 +363,7 @@ class _Rewriter:
             case ast.ParamRef():
                 return self._place(node, PlaceUse.OTHER)
             case ast.TypeCast() if isinstance(node.arg, ast.ParamRef):
-                return self._place(node, PlaceUse.OTHER, type_=_printed(node.typeName))
+                return self._place(node, PlaceUse.OTHER, type_=printed_tree(node.typeName))
             case ast.FuncCall():
                 return self._call(node, scope)
             case ast.CoalesceExpr():
@@ -429,19 +429,19 @@ class _Rewriter:
         self, value: Any, other: Any, use: PlaceUse, scope: Scope, *, is_list: bool = False, name: str = ""
     ) -> Any:
         """``value`` as a place if it has no column and ``other`` has one."""
-        if value is None or not (column_free(value) and _has_parameter(value)) or column_free(other):
+        if value is None or not (column_free(value) and has_parameter(value)) or column_free(other):
             return self._expression(value, scope)
         origins = [scope.find(one) for one in nodes_within(other) if isinstance(one, ast.ColumnRef)]
         sources = {origin.source if origin is not None else None for origin in origins}
         source = sources.pop() if len(sources) == 1 else None
         origin = scope.find(other) if isinstance(other, ast.ColumnRef) else None
-        is_evaluable = source is not None and not _has_query(other)
+        is_evaluable = source is not None and not has_query(other)
         return self._place(
             value,
             use,
-            type_=_type_of_value(use, origin) if name != "||" else _joined_type(origin),
+            type_=type_of_value(use, origin) if name != "||" else joined_type(origin),
             source=source,
-            expression=_qualified_text(other, scope) if is_evaluable else None,
+            expression=qualified_text(other, scope) if is_evaluable else None,
             column=origin.column.name if origin is not None else None,
             element=origin.column.element if origin is not None else None,
             is_list=is_list,
@@ -463,7 +463,7 @@ class _Rewriter:
         self._each_in(node.lexpr, "args", scope)
 
     def _call(self, node: Any, scope: Scope) -> Any:
-        name = _function_name(node)
+        name = function_name(node)
         arguments: list[Any] = []
         is_counter = name == "generate_series" and all(isinstance(one, ast.ParamRef) for one in node.args or ())
         for position, argument in enumerate(node.args or ()):
@@ -471,9 +471,9 @@ class _Rewriter:
                 # Constants of no type, which the server cannot choose between its functions by: they were integers.
                 use = PlaceUse.LIMIT if position == 1 else PlaceUse.OTHER
                 arguments.append(self._place(argument, use, type_="integer", function=name, argument=position))
-            elif column_free(argument) and _has_parameter(argument):
+            elif column_free(argument) and has_parameter(argument):
                 use = PlaceUse.UNIT if (name, position) in UNITS else PlaceUse.OTHER
-                type_ = _printed(argument.typeName) if isinstance(argument, ast.TypeCast) else None
+                type_ = printed_tree(argument.typeName) if isinstance(argument, ast.TypeCast) else None
                 arguments.append(self._place(argument, use, type_=type_, function=name, argument=position))
             else:
                 arguments.append(self._expression(argument, scope))
@@ -484,7 +484,7 @@ class _Rewriter:
 
     def _bound(self, argument: Any, scope: Scope) -> Any:
         """An argument of GREATEST or LEAST."""
-        if column_free(argument) and _has_parameter(argument):
+        if column_free(argument) and has_parameter(argument):
             return self._place(argument, PlaceUse.OTHER, function="greatest")
         return self._expression(argument, scope)
 
@@ -502,7 +502,7 @@ class _Rewriter:
         if node.testexpr is None:
             return
         origin = next(iter(columns.values()), None) if len(columns) == 1 else None
-        if origin is not None and column_free(node.testexpr) and _has_parameter(node.testexpr):
+        if origin is not None and column_free(node.testexpr) and has_parameter(node.testexpr):
             node.testexpr = self._place(node.testexpr, PlaceUse.EQUAL, origin=origin)
         else:
             node.testexpr = self._expression(node.testexpr, scope)
@@ -569,88 +569,7 @@ class _Rewriter:
         reference = ast.ParamRef(number=place.number)
         if type_ is None or place.is_list:
             return reference
-        return ast.TypeCast(arg=reference, typeName=_type_name(type_))
-
-
-#: A value here bounds others, as 0 does those that must not be negative.
-BOUNDS = frozenset(("greatest", "least"))
-#: Arguments that name a unit or a form, and would be refused otherwise.
-UNITS = {
-    ("date_trunc", 0): "day",
-    ("date_part", 0): "day",
-    ("extract", 0): "day",
-    ("to_char", 1): "YYYY-MM-DD",
-    ("to_timestamp", 1): "YYYY-MM-DD",
-    ("to_date", 1): "YYYY-MM-DD",
-    ("timezone", 0): "UTC",
-    ("string_agg", 1): ", ",
-    ("split_part", 1): "-",
-    ("round", 1): "2",
-    ("percentile_cont", 0): "0.5",
-    ("percentile_disc", 0): "0.5",
-}
-
-
-def column_free(node: Any) -> bool:
-    """Whether an expression needs no row: neither a column nor a query is in it."""
-    return not any(isinstance(one, ast.ColumnRef | ast.SubLink | ast.CurrentOfExpr) for one in nodes_within(node))
-
-
-def _has_parameter(node: Any) -> bool:
-    return any(isinstance(one, ast.ParamRef) for one in nodes_within(node))
-
-
-def _has_query(node: Any) -> bool:
-    return any(isinstance(one, ast.SubLink) for one in nodes_within(node))
-
-
-def _function_name(node: Any) -> str:
-    """Without pg_catalog, which the parser puts before functions that have a syntax of their own."""
-    names = [part.sval for part in node.funcname]
-    return ".".join(names[1:] if names[0] == "pg_catalog" else names)
-
-
-def _printed(node: Any) -> str:
-    return str(RawStream()(node))
-
-
-def _selected(text: str) -> Any:
-    """The tree of one expression."""
-    statement: Any = parser.parse_sql(f"SELECT {text}")[0].stmt
-    return statement.targetList[0].val
-
-
-def _conjuncts(node: Any) -> list[Any]:
-    if isinstance(node, ast.BoolExpr) and node.boolop == BoolExprType.AND_EXPR:
-        return [part for one in node.args or () for part in _conjuncts(one)]
-    return [node]
-
-
-def _type_of_value(use: PlaceUse, origin: Origin | None) -> str | None:
-    """None where the server finds the type by the operator."""
-    if origin is None:
-        return None
-    column = origin.column
-    found: str | None = column.type
-    match use:
-        case PlaceUse.ARRAY:
-            found = f"{column.type}[]"
-        case PlaceUse.ELEMENT:
-            found = column.element
-        case PlaceUse.DELTA if column.type not in _ARITHMETIC:
-            found = _DELTA_TYPES.get(column.type)
-        case PlaceUse.KEY | PlaceUse.SEARCH | PlaceUse.CONTAINS | PlaceUse.WITHIN | PlaceUse.OVERLAPS:
-            found = None
-        case PlaceUse.PATTERN:
-            found = "text"
-    return found
-
-
-def _joined_type(origin: Origin | None) -> str | None:
-    """What || puts together: arrays and documents with their like, anything else as text."""
-    if origin is not None and (origin.column.type.endswith("[]") or origin.column.type == "jsonb"):
-        return origin.column.type
-    return "text"
+        return ast.TypeCast(arg=reference, typeName=type_name(type_))
 
 
 def _paired(values: Iterable[Any], columns: list[KnownColumn | None]) -> Iterable[tuple[Any, KnownColumn | None]]:
@@ -665,42 +584,6 @@ def _renamed(columns: dict[str, Origin | None], names: list[str]) -> dict[str, O
         [(names[at] if at < len(names) else name, origin) for at, (name, origin) in enumerate(found)]
         + [(name, None) for name in names[len(found) :]]
     )
-
-
-def _joined_columns(part: Any, scope: Scope, first: int) -> tuple[str, str] | None:
-    """The columns of an equality of two columns, that of the mention ``first`` first; None for anything else."""
-    if not isinstance(part, ast.A_Expr) or part.kind != A_Expr_Kind.AEXPR_OP or _operator(part) != "=":
-        return None
-    sides = [scope.find(one) for one in (part.lexpr, part.rexpr) if isinstance(one, ast.ColumnRef)]
-    origins = [one for one in sides if one is not None]
-    if len(origins) != 2:
-        return None
-    one, other = origins if origins[0].source == first else reversed(origins)
-    return one.column.name, other.column.name
-
-
-def _operator(node: Any) -> str:
-    return str(node.name[-1].sval) if node.name else ""
-
-
-def _qualified_text(node: Any, scope: Scope) -> str:
-    """An expression as text in which every column has its alias."""
-    copy = _selected(_printed(node))
-    for one in [copy, *nodes_within(copy)]:
-        if isinstance(one, ast.ColumnRef):
-            origin = scope.find(one)
-            if origin is not None:
-                one.fields = (ast.String(sval=origin.alias), ast.String(sval=origin.column.name))
-    return _printed(copy)
-
-
-@lru_cache(maxsize=512)
-def _parsed_type(text: str) -> Any:
-    return _selected(f"NULL::{text}").typeName
-
-
-def _type_name(text: str) -> Any:
-    return _parsed_type(text)
 
 
 def _quoted(name: str) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pgclinic.model.record import Record
 from pgclinic.model.twin import Twin, TwinForeignKey, TwinTable
+from pgclinic.pg.place_types import UNITS
 from pgclinic.pg.session import Session
 from pgclinic.pg.statement_places import Place, PlaceUse, Source
-from pgclinic.pg.typed_statement import BOUNDS, UNITS
 from pgclinic.twin.fresh_keys import keys_of_parents
 from pgclinic.twin.parameters import CannotRun, OmissionReason, RunnableStatement, quoted, table_named
+from pgclinic.twin.plain_values import array_of, pattern_of, plain_value, step_of
 
 #: From tables with more rows a random part is read, in blocks from those that are larger still.
 _WHOLE_ROWS = 50_000
@@ -29,8 +30,6 @@ _LOOK_UPS = 1_000
 _RANKED = 400
 _SEED = 0.42
 _REFERENCE = re.compile(r"CAST\(\$(\d+) AS [^()]+(?:\(\d+(?:, ?\d+)?\))?(?:\[\])?\)|\$(\d+)(?:::[a-z_ ]+(?:\[\])?)?")
-#: Arithmetic, by the kind of value beside it.
-_STEPS = {"interval": "1 day", "text": "", "character varying": ""}
 
 #: The values of one execution by the number of the place; a list has one for each element.
 Values = dict[int, "str | tuple[str | None, ...] | None"]
@@ -491,10 +490,10 @@ class ValueSource:
                         ranges[key] = self._range(statement, place, places, choice, value)
                     values[place.number] = ranges[key][0 if place.use is PlaceUse.LOW else 1]
                 case PlaceUse.PATTERN if value is not None:
-                    values[place.number] = _pattern(value, choice.prefix)
+                    values[place.number] = pattern_of(value, choice.prefix)
                 case PlaceUse.ARRAY:
                     chosen = [value, *(one[at] for one in self._random.sample(drawn, min(len(drawn), choice.elements)))]
-                    values[place.number] = _array(chosen[: choice.elements])
+                    values[place.number] = array_of(chosen[: choice.elements])
                 case PlaceUse.ONE_OF if place.is_list:
                     chosen = [value, *(one[at] for one in self._random.sample(drawn, min(len(drawn), choice.elements)))]
                     values[place.number] = tuple(chosen[: choice.elements])
@@ -549,9 +548,9 @@ class ValueSource:
             case PlaceUse.UNIT:
                 return UNITS[str(place.function), place.argument]
             case PlaceUse.DELTA:
-                return _STEPS.get(str(place.type), "1")
+                return step_of(place)
             case PlaceUse.OTHER:
-                return _plain(place)
+                return plain_value(place)
         raise CannotRun(OmissionReason.VALUE, place.expression or place.use.value)
 
 
@@ -576,33 +575,3 @@ def _is_needed(place: Place, choice: Choice) -> bool:
     if place.use in (PlaceUse.LOW, PlaceUse.HIGH):
         return choice.width is None
     return place.use not in (PlaceUse.ASSIGN, PlaceUse.INSERT, PlaceUse.UNEQUAL)
-
-
-def _pattern(value: str, prefix: int) -> str:
-    escaped = re.sub(r"([\\%_])", r"\\\1", value[:prefix])
-    return f"{escaped}%"
-
-
-def _array(values: Iterable[str | None]) -> str:
-    escaped = ('"' + re.sub(r'(["\\])', r"\\\1", value) + '"' for value in values if value is not None)
-    return "{" + ",".join(escaped) + "}"
-
-
-def _plain(place: Place) -> str | None:
-    if place.function in BOUNDS:
-        return "0"
-    type_ = (place.type or "").split("(")[0]
-    if type_ in _PLAIN:
-        return _PLAIN[type_]
-    return "{}" if type_.endswith("[]") or type_ in ("json", "jsonb") else "1"
-
-
-_PLAIN = {
-    "boolean": "true",
-    "bool": "true",
-    "date": "2024-01-01",
-    "timestamp": "2024-01-01",
-    "timestamptz": "2024-01-01",
-    "interval": "1 day",
-    "uuid": "00000000-0000-4000-8000-000000000000",
-}

@@ -1,0 +1,90 @@
+"""What is asked of trees of SQL, and trees of small pieces of it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from pglast import ast, parser
+from pglast.enums import A_Expr_Kind, BoolExprType
+from pglast.stream import RawStream
+
+from pgclinic.pg.scope import Scope
+from pgclinic.pg.statement_kind import nodes_within
+
+
+def column_free(node: Any) -> bool:
+    """Whether an expression needs no row: neither a column nor a query is in it."""
+    return not any(isinstance(one, ast.ColumnRef | ast.SubLink | ast.CurrentOfExpr) for one in nodes_within(node))
+
+
+def has_parameter(node: Any) -> bool:
+    """Whether a ``$n`` is in it."""
+    return any(isinstance(one, ast.ParamRef) for one in nodes_within(node))
+
+
+def has_query(node: Any) -> bool:
+    """Whether a query is in it."""
+    return any(isinstance(one, ast.SubLink) for one in nodes_within(node))
+
+
+def function_name(node: Any) -> str:
+    """Without pg_catalog, which the parser puts before functions that have a syntax of their own."""
+    names = [part.sval for part in node.funcname]
+    return ".".join(names[1:] if names[0] == "pg_catalog" else names)
+
+
+def printed_tree(node: Any) -> str:
+    """The text of a tree."""
+    return str(RawStream()(node))
+
+
+def selected(text: str) -> Any:
+    """The tree of one expression."""
+    statement: Any = parser.parse_sql(f"SELECT {text}")[0].stmt
+    return statement.targetList[0].val
+
+
+def conjuncts(node: Any) -> list[Any]:
+    """What AND joins, or the one condition."""
+    if isinstance(node, ast.BoolExpr) and node.boolop == BoolExprType.AND_EXPR:
+        return [part for one in node.args or () for part in conjuncts(one)]
+    return [node]
+
+
+def operator_of(node: Any) -> str:
+    """The name of an expression's operator, without its schema."""
+    return str(node.name[-1].sval) if node.name else ""
+
+
+@lru_cache(maxsize=512)
+def _parsed_type(text: str) -> Any:
+    return selected(f"NULL::{text}").typeName
+
+
+def type_name(text: str) -> Any:
+    """The tree of a type."""
+    return _parsed_type(text)
+
+
+def joined_columns(part: Any, scope: Scope, first: int) -> tuple[str, str] | None:
+    """The columns of an equality of two columns, that of the mention ``first`` first; None for anything else."""
+    if not isinstance(part, ast.A_Expr) or part.kind != A_Expr_Kind.AEXPR_OP or operator_of(part) != "=":
+        return None
+    sides = [scope.find(one) for one in (part.lexpr, part.rexpr) if isinstance(one, ast.ColumnRef)]
+    origins = [one for one in sides if one is not None]
+    if len(origins) != 2:
+        return None
+    one, other = origins if origins[0].source == first else reversed(origins)
+    return one.column.name, other.column.name
+
+
+def qualified_text(node: Any, scope: Scope) -> str:
+    """An expression as text in which every column has its alias."""
+    copy = selected(printed_tree(node))
+    for one in [copy, *nodes_within(copy)]:
+        if isinstance(one, ast.ColumnRef):
+            origin = scope.find(one)
+            if origin is not None:
+                one.fields = (ast.String(sval=origin.alias), ast.String(sval=origin.column.name))
+    return printed_tree(copy)
