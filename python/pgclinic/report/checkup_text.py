@@ -16,8 +16,9 @@ from pgclinic.report.colour import rendered
 from pgclinic.report.snapshot_text import gap_lines
 from pgclinic.report.twin_text import twin_line
 from pgclinic.report.words.checkup_lines import (
+    all_cures_words,
     bar,
-    cure_rows,
+    budget_words,
     first_line,
     one_sentence,
     proof_lines,
@@ -172,8 +173,10 @@ def _groups(checkup: Checkup) -> Iterator[tuple[Finding, ...]]:
 
 def _cure(screen: _Screen, checkup: Checkup) -> None:
     """All cures together, and what the budget did not reach."""
-    for label, words in cure_rows(checkup, numbers(checkup)):
-        screen.row(label, words)
+    found = (("all cures", all_cures_words(checkup, numbers(checkup))), ("budget", budget_words(checkup)))
+    for label, words in found:
+        if words is not None:
+            screen.row(label, words)
 
 
 def _finding(screen: _Screen, checkup: Checkup, group: Sequence[Finding], *, full: bool) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.finding import Evidence, Finding, Health, Proof, Severity
+from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.snapshot import Snapshot
 from pgclinic.report.changes_text import change_groups
 from pgclinic.report.checkup_graph import all_explained, explained, numbers
@@ -17,11 +18,12 @@ from pgclinic.report.snapshot_text import gap_lines, snapshot_facts
 from pgclinic.report.twin_text import TWIN_HEADS, twin_view
 from pgclinic.report.words.checkup_lines import (
     blocks_line,
-    cure_rows,
-    doubt_lines,
+    budget_words,
+    cured_numbers,
     first_answer,
     first_line,
     is_gain,
+    is_harm,
     one_sentence,
     part_left,
     risk_words,
@@ -33,6 +35,7 @@ from pgclinic.report.words.facts import evidence_name, fact_words, place_words, 
 from pgclinic.report.words.figures import count, percent
 from pgclinic.report.words.findings import (
     HEALTH_WORDS,
+    doubts_of,
     explained_words,
     headline,
     pathologies_words,
@@ -45,8 +48,6 @@ from pgclinic.report.words.plan_proof import StatementChange, plan_proof_words, 
 _STYLES = ("report.css", "checkup.css")
 #: A mark beside every word, so that colour is never the only difference.
 _MARKS = {Health.OK: "✓", Health.WATCH: "=", Health.SICK: "!", Health.CRITICAL: "✗"}
-#: Words of verdicts that say that a treatment makes it worse.
-_HARMS = frozenset({"slower", "worse by plans"})
 _SEVERITY_MARKS = {Severity.NOTICE: "=", Severity.WARNING: "!", Severity.CRITICAL: "✗"}
 
 
@@ -141,8 +142,8 @@ def render_checkup(
             counts=severity_counts(checkup),
             explained=explained_words(checkup),
             cure=_proof(None, checkup.cure.proof) if checkup.cure is not None else None,
-            cure_steps=_cure_steps(checkup),
-            cures=[words for label, words in cure_rows(checkup, numbers(checkup)) if label == "budget"],
+            cure_steps=cured_numbers(checkup, numbers(checkup)),
+            budget=budget_words(checkup),
             about=_about(checkup),
             server=snapshot_facts(snapshot),
             changes=_changes(changes),
@@ -232,18 +233,22 @@ def _treatment(finding: Finding, number: int) -> TreatmentView:
 def _proof(finding: Finding | None, proof: Proof) -> ProofView:
     plans = proof.plans
     changes = tuple(statement_changes(plans)) if plans is not None else ()
-    said = (f"{plan_proof_words(plans)}" if not changes else "") if plans is not None else ""
-    kind = "good" if is_gain(proof) else "bad" if proof.word in _HARMS else "open"
+    kind = "good" if is_gain(proof) else "bad" if is_harm(proof) else "open"
     return ProofView(
         kind=kind,
         mark={"good": "✓", "bad": "✗", "open": "="}[kind],
         word=plans.word.value if plans is not None else "",
-        tried=said or (f"on {tried_words(plans)}" if plans is not None else ""),
+        tried=_tried(plans, changes) if plans is not None else "",
         changes=changes,
         blocks=_capital(blocks_line(finding, proof) or ""),
-        doubts=tuple(line.removeprefix("doubt: ") for line in doubt_lines(proof)),
+        doubts=tuple(doubts_of(proof)),
         figures="; ".join(side_figures(proof)),
     )
+
+
+def _tried(plans: PlanProof, changes: Sequence[StatementChange]) -> str:
+    """How much was tried; where nothing changed in one sentence with that."""
+    return f"on {tried_words(plans)}" if changes else plan_proof_words(plans)
 
 
 def _capital(text: str) -> str:
@@ -275,13 +280,6 @@ def _answer(checkup: Checkup, folder: str | None) -> AnswerView:
 def _treat_command(folder: str, findings: Sequence[int]) -> str:
     which = str(findings[0]) if len(findings) == 1 else "--all"
     return shlex.join(["pgclinic", "treat", folder, which, "-o", "treatment.sql"])
-
-
-def _cure_steps(checkup: Checkup) -> str:
-    """The findings whose treatments were tried together."""
-    numbered = numbers(checkup)
-    steps = checkup.cure.steps if checkup.cure is not None else ()
-    return ", ".join(str(numbered[step.finding]) for step in steps if step.finding in numbered)
 
 
 def _tree(checkup: Checkup) -> tuple[tuple[int, int, str, str], ...]:

@@ -9,10 +9,9 @@ from pgclinic.model.checkup import Checkup, Unexplained
 from pgclinic.model.finding import Finding, Proof, Severity, Treatment
 from pgclinic.report.no_answer import proof_reason
 from pgclinic.report.quantities import range_words, ratio_words
-from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.facts import cost_words, fact_words
 from pgclinic.report.words.figures import count, percent
-from pgclinic.report.words.findings import compared_words, costs, headline, shown_cost, together_words
+from pgclinic.report.words.findings import changed_words, costs, doubts_of, headline, shown_cost
 from pgclinic.report.words.plan_proof import StatementChange, plan_proof_words, statement_changes, tried_words
 
 BAR_WIDTH = 20
@@ -23,8 +22,9 @@ _PAIRS_SHOWN = 2
 _CHANGES_SHOWN, _LINE_SHOWN = 3, 84
 #: How facts of a proof name the two sides of one figure: by their beginning or by their end.
 _BEFORE_AFTER = (("blocks a call, as it is: ", "blocks a call, treated: "), (", sick", ", cured"))
-#: Words of verdicts that say that a treatment helps.
+#: Words of verdicts that say that a treatment helps, or makes it worse.
 _HELPS = frozenset({"faster", "cured by plans"})
+_HARMS = frozenset({"slower", "worse by plans"})
 _SERVER_TIME = "server_time"
 #: A ratio below this is said to be this.
 _LEAST = 1e-4
@@ -44,8 +44,8 @@ def first_answer(checkup: Checkup) -> FirstAnswer | None:
     cure = checkup.cure
     if cure is not None and len(cure.steps) > 1 and _speed_up(cure.proof) is not None:
         by_key = {finding.key: finding for finding in checkup.findings}
-        found = [(by_key[step.finding], step.treatment) for step in cure.steps if step.finding in by_key]
-        return FirstAnswer(tuple((finding, _treatment(finding, number)) for finding, number in found), cure.proof)
+        treated = [(by_key[step.finding], step.treatment) for step in cure.steps]
+        return FirstAnswer(tuple((finding, _treatment(finding, number)) for finding, number in treated), cure.proof)
     proven = best_proof(checkup)
     if proven is not None:
         finding, proof = proven
@@ -95,11 +95,14 @@ def is_gain(proof: Proof) -> bool:
     return _speed_up(proof) is not None
 
 
+def is_harm(proof: Proof) -> bool:
+    """Whether the proof says that the treatment makes it worse."""
+    return proof.word in _HARMS
+
+
 def side_figures(proof: Proof) -> Iterator[str]:
     """What else the treatment changed, and what a load on the twin gives."""
-    for label, facts in (("less", proof.mechanism), ("side effects", proof.elsewhere)):
-        if facts:
-            yield f"{label}: {', '.join(compared_words(one) for one in facts)}"
+    yield from changed_words(proof)
     if proof.tps_ratio is not None and proof.sessions:
         yield f"{ratio_words(proof.tps_ratio)} throughput in a closed loop of {count(proof.sessions, 'session')}"
 
@@ -145,9 +148,10 @@ def proof_lines(finding: Finding, proof: Proof) -> Iterator[str]:
         if changes:
             yield f"{proof.plans.word.value} ({tried_words(proof.plans)})"
             yield from (_change_line(change) for change in changes[:_CHANGES_SHOWN])
-            if len(changes) > _CHANGES_SHOWN:
-                more = count(len(changes) - _CHANGES_SHOWN, "other statement")
-                yield f"and {more} with {_other_share(proof)} of the time"
+            others = changes[_CHANGES_SHOWN:]
+            if others:
+                share = percent(sum(change.time_share for change in others))
+                yield f"and {count(len(others), 'other statement')} with {share} of the time"
         else:
             yield f"{proof.plans.word.value}: {plan_proof_words(proof.plans)}"
     words = blocks_line(finding, proof)
@@ -193,35 +197,35 @@ def _interval(proof: Proof) -> str:
 
 def _change_line(change: StatementChange) -> str:
     """768 → 12 buffers per call, Index Scan for Seq Scan, 100 % of the time: select ..."""
-    read = change.buffers if change.buffers.startswith("too") else f"{change.buffers} buffers per call"
+    read = f"{change.buffers} buffers per call" if change.was_run else change.buffers
     parts = [read, change.nodes, f"WAL {change.wal}" if change.wal else "", f"{change.share} of the time"]
     line = f"{', '.join(part for part in parts if part)}: {change.text}"
     return line if len(line) <= _LINE_SHOWN else f"{line[: _LINE_SHOWN - 3]}..."
 
 
-def _other_share(proof: Proof) -> str:
-    assert proof.plans is not None
-    ranked = sorted((one.time_share for one in proof.plans.statements), reverse=True)
-    return percent(sum(ranked[_CHANGES_SHOWN:]))
-
-
 def doubt_lines(proof: Proof) -> Iterator[str]:
-    together = together_words(proof)
-    if together is not None:
-        yield f"doubt: {together}"
-    for one in proof.doubts:
-        words = doubt_words(one)
-        yield f"doubt: {words.label}: {words.text}"
+    yield from (f"doubt: {doubt}" for doubt in doubts_of(proof))
 
 
-def cure_rows(checkup: Checkup, numbered: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """What all cures give together, and which findings the budget left no time for; ``numbered`` are by key."""
-    if checkup.cure is not None:
-        which = ", ".join(str(numbered[step.finding]) for step in checkup.cure.steps if step.finding in numbered)
-        yield "all cures", f"the treatments of {which} together: {short_proof(checkup.cure.proof)}"
-    if checkup.not_reached and checkup.budget_s is not None:
-        names = ", ".join(dict.fromkeys(key.partition(":")[0] for key in checkup.not_reached))
-        yield "budget", f"the budget of {checkup.budget_s:g} s ended before the blocks of trials of {names}"
+def cured_numbers(checkup: Checkup, numbered: Mapping[str, int]) -> str:
+    """The findings whose treatments were tried together: 1, 2. ``numbered`` are by key."""
+    steps = checkup.cure.steps if checkup.cure is not None else ()
+    return ", ".join(str(numbered[step.finding]) for step in steps if step.finding in numbered)
+
+
+def all_cures_words(checkup: Checkup, numbered: Mapping[str, int]) -> str | None:
+    """What all cures give together; None where they were not tried."""
+    if checkup.cure is None:
+        return None
+    return f"the treatments of {cured_numbers(checkup, numbered)} together: {short_proof(checkup.cure.proof)}"
+
+
+def budget_words(checkup: Checkup) -> str | None:
+    """Which findings the budget left no time for; None where it was enough."""
+    if not checkup.not_reached or checkup.budget_s is None:
+        return None
+    names = ", ".join(dict.fromkeys(key.partition(":")[0] for key in checkup.not_reached))
+    return f"the budget of {checkup.budget_s:g} s ended before the blocks of trials of {names}"
 
 
 def unexplained_lines(left: Unexplained) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -149,16 +149,24 @@ def proof_answer(proof: Proof) -> str:
     words = f"{'; '.join(parts) if parts else proof.word}{place}"
     if proof.reason:
         words += f"; {proof_reason(proof.reason)}"
+    return "; ".join((words, *changed_words(proof), *(f"doubt: {doubt}" for doubt in doubts_of(proof))))
+
+
+def changed_words(proof: Proof) -> Iterator[str]:
+    """What the treatment made less, and what else it changed."""
     for label, facts in (("less", proof.mechanism), ("side effects", proof.elsewhere)):
         if facts:
-            words += f"; {label}: {', '.join(compared_words(one) for one in facts)}"
+            yield f"{label}: {', '.join(_compared(one) for one in facts)}"
+
+
+def doubts_of(proof: Proof) -> Iterator[str]:
+    """Each doubt with its name, that about several proofs first."""
     together = together_words(proof)
     if together is not None:
-        words += f"; doubt: {together}"
+        yield together
     for doubt in proof.doubts:
-        doubted = doubt_words(doubt)
-        words += f"; doubt: {doubted.label}: {doubted.text}"
-    return words
+        words = doubt_words(doubt)
+        yield f"{words.label}: {words.text}"
 
 
 def together_words(proof: Proof) -> str | None:
@@ -191,7 +199,7 @@ def pathologies_words(amount: int) -> str:
     return f"{amount:,} {'pathology' if amount == 1 else 'pathologies'}"
 
 
-def compared_words(fact: Fact) -> str:
+def _compared(fact: Fact) -> str:
     """A ratio of a proof is one of the treated to what is."""
     is_ratio = fact.unit is Unit.RATIO and not isinstance(fact.value, str)
     return f"{fact.name} {times(float(fact.value))}" if is_ratio else fact_words(fact)

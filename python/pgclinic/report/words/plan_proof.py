@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pgclinic.model.plan_proof import PlanProof, PlanWord, StatementByPlan
 from pgclinic.report.words.figures import count, percent, times
 
-#: So many figures stand in one sentence; the page has all.
+#: Figures that stand in one sentence; the page has all.
 _NAMED = 3
 #: Statements that read or write less of a difference than this are not told as worse.
 _WORSE = 0.05
 _WAL = 0.02
+#: From here on a ratio is said as one.
+_TIMES_MIN = 2.0
 _ACCESS = ("Scan", "Sort", "Join", "Nested Loop", "Hash", "Aggregate")
 
 
@@ -21,39 +23,43 @@ def plan_proof_words(seen: PlanProof) -> str:
     """2 statements with 95 % of the time read 14 and 79 buffers per call in place of 2,295 and 4,310 (Index Scan for
     Parallel Seq Scan); 3 others write 4 % more WAL."""
     parts = [part for part in (_read(seen, fewer=True), _read(seen, fewer=False), _write(seen), _planned(seen)) if part]
-    tried = f"{count(seen.tried, 'statement')} with {percent(seen.tried_time_share)} of the time tried"
     if not parts:
         what = "the same buffers" if seen.word is PlanWord.NO_CHANGE else "about as many buffers"
-        return f"all statements keep their plans and visit {what} ({tried})"
-    return "; ".join(parts) + f" ({tried}, {seen.draws} values each)"
+        return f"all statements keep their plans and visit {what} ({_tried(seen)} tried)"
+    return "; ".join(parts) + f" ({_tried(seen)} tried, {seen.draws} values each)"
 
 
 @dataclass(frozen=True)
 class StatementChange:
     """One statement before and after a treatment, in words.
 
-    ``share`` is that of the original's statement time, ``buffers`` "768 → 12", ``nodes`` "Index Scan for Seq Scan",
-    ``wal`` "48 % more"; empty where there is nothing to say.
+    ``time_share`` is that of the original's statement time, ``buffers`` "768 → 12", or why there are none where it
+    was not run, ``nodes`` "Index Scan for Seq Scan", ``wal`` "48 % more"; empty where there is nothing to say.
     """
 
-    share: str
+    time_share: float
+    was_run: bool
     buffers: str
     nodes: str
     wal: str
     text: str
     is_better: bool
 
+    @property
+    def share(self) -> str:
+        return percent(self.time_share)
+
 
 def statement_changes(seen: PlanProof) -> Iterator[StatementChange]:
     """Of every statement that visits other buffers, writes more or less WAL, or has another plan: most time first."""
     for one in sorted(seen.statements, key=lambda one: -one.time_share):
-        moved, wal, unrun = _is_moved(one), _wal(one), one.buffers is None and one.has_other_plan
-        if not (moved or wal or unrun):
+        was_run, wal = one.buffers is not None, _wal(one)
+        if not (_is_moved(one) or wal or (one.has_other_plan and not was_run)):
             continue
-        buffers = f"{_before(one):,.0f} → {_after(one):,.0f}" if one.buffers is not None else "too slow to be run here"
         yield StatementChange(
-            share=percent(one.time_share),
-            buffers=buffers,
+            time_share=one.time_share,
+            was_run=was_run,
+            buffers=f"{_before(one):,.0f} → {_after(one):,.0f}" if was_run else "too slow to be run here",
             nodes=_nodes([one]).strip(" ()"),
             wal=wal,
             text=" ".join(one.text.split()),
@@ -63,8 +69,12 @@ def statement_changes(seen: PlanProof) -> Iterator[StatementChange]:
 
 def tried_words(seen: PlanProof) -> str:
     """3 statements with 100 % of the time, 4 values each."""
-    tried = f"{count(seen.tried, 'statement')} with {percent(seen.tried_time_share)} of the time"
-    return f"{tried}, {seen.draws} values each" if any(one.buffers is not None for one in seen.statements) else tried
+    was_run = any(one.buffers is not None for one in seen.statements)
+    return f"{_tried(seen)}, {seen.draws} values each" if was_run else _tried(seen)
+
+
+def _tried(seen: PlanProof) -> str:
+    return f"{count(seen.tried, 'statement')} with {percent(seen.tried_time_share)} of the time"
 
 
 def _wal(one: StatementByPlan) -> str:
@@ -73,7 +83,7 @@ def _wal(one: StatementByPlan) -> str:
     ratio = one.wal_bytes_after / one.wal_bytes
     if abs(ratio - 1.0) <= _WAL:
         return ""
-    return f"{percent(abs(ratio - 1.0))} {'more' if ratio > 1.0 else 'less'}" if ratio < 2.0 else f"{times(ratio)}"
+    return _more_or_less(ratio)
 
 
 def _read(seen: PlanProof, *, fewer: bool) -> str | None:
@@ -105,9 +115,16 @@ def _write(seen: PlanProof) -> str | None:
         if some:
             verb = "writes" if len(some) == 1 else "write"
             mean = sum(some) / len(some)
-            how = f"{percent(abs(mean - 1.0))} {'more' if more else 'less'}" if mean < 2.0 else f"{times(mean)} the"
+            how = f"{_more_or_less(mean)}{' the' if mean >= _TIMES_MIN else ''}"
             words.append(f"{count(len(some), 'statement')} {verb} {how} WAL")
     return "; ".join(words) or None
+
+
+def _more_or_less(ratio: float) -> str:
+    """48 % more, 7 % less, 3.00x."""
+    if ratio >= _TIMES_MIN:
+        return times(ratio)
+    return f"{percent(abs(ratio - 1.0))} {'more' if ratio > 1.0 else 'less'}"
 
 
 def _planned(seen: PlanProof) -> str | None:
