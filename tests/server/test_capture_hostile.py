@@ -48,6 +48,15 @@ def session(running: RunningServer, database: str = "postgres") -> Session:
     )
 
 
+def database(running: RunningServer, name: str, *contents: str) -> None:
+    """A new database with what these statements make."""
+    with session(running) as client:
+        client.execute(f"create database {name}")
+    with session(running, name) as client:
+        for statement in contents:
+            client.execute(statement)
+
+
 def statements(twin: Twin) -> dict[str, str]:
     return {one.name: one.statement for one in twin.objects}
 
@@ -115,12 +124,13 @@ def test_a_role_without_any_right_gets_the_schema(server: RunningServer) -> None
 
 def test_an_object_that_the_lab_cannot_make_is_named_with_what_needs_it(server: RunningServer) -> None:
     """The extension is taken away behind the capture's back: what needs it says so by ``needs``."""
-    with session(server) as client:
-        client.execute("create database extended")
-    with session(server, "extended") as client:
-        client.execute("create schema ext; create extension pageinspect schema ext")
-        client.execute("create view pages as select ext.get_raw_page('pg_class', 0) as page")
-        client.execute("create function page_of(t text) returns bytea language sql as 'select ext.get_raw_page(t, 0)'")
+    database(
+        server,
+        "extended",
+        "create schema ext; create extension pageinspect schema ext",
+        "create view pages as select ext.get_raw_page('pg_class', 0) as page",
+        "create function page_of(t text) returns bytea language sql as 'select ext.get_raw_page(t, 0)'",
+    )
     twin = captured(server, "extended")
     by_name = {one.name: one for one in twin.objects}
     assert by_name["extension pageinspect"].statement == "create extension if not exists pageinspect schema ext"
@@ -131,23 +141,24 @@ def test_an_object_that_the_lab_cannot_make_is_named_with_what_needs_it(server: 
 
 
 def test_objects_that_no_twin_has_are_named_in_it(server: RunningServer) -> None:
-    with session(server) as client:
-        client.execute("create database others")
-    with session(server, "others") as client:
-        client.execute("create extension pageinspect; create extension citext")
-        client.execute("create function watched() returns event_trigger language plpgsql as 'begin end'")
-        client.execute("create event trigger on_drop on sql_drop execute function watched()")
-        client.execute("create event trigger resting on sql_drop execute function watched()")
-        client.execute("alter event trigger resting disable")
-        client.execute("create function near(int, int) returns boolean language sql as 'select abs($1 - $2) < 2'")
-        client.execute("create operator public.<~> (function = near, leftarg = int, rightarg = int)")
-        client.execute("create function yes(int) returns circle language sql as 'select null::circle'")
-        client.execute("create cast (int as circle) with function yes(int)")
-        client.execute('create text search configuration public."Our words" (copy = simple)')
-        client.execute("create text search dictionary public.ours (template = simple)")
-        client.execute("create foreign data wrapper elsewhere; create server far foreign data wrapper elsewhere")
-        client.execute("create publication all_of_it")
-        client.execute("create access method heap_too type table handler heap_tableam_handler")
+    database(
+        server,
+        "others",
+        "create extension pageinspect; create extension citext",
+        "create function watched() returns event_trigger language plpgsql as 'begin end'",
+        "create event trigger on_drop on sql_drop execute function watched()",
+        "create event trigger resting on sql_drop execute function watched()",
+        "alter event trigger resting disable",
+        "create function near(int, int) returns boolean language sql as 'select abs($1 - $2) < 2'",
+        "create operator public.<~> (function = near, leftarg = int, rightarg = int)",
+        "create function yes(int) returns circle language sql as 'select null::circle'",
+        "create cast (int as circle) with function yes(int)",
+        'create text search configuration public."Our words" (copy = simple)',
+        "create text search dictionary public.ours (template = simple)",
+        "create foreign data wrapper elsewhere; create server far foreign data wrapper elsewhere",
+        "create publication all_of_it",
+        "create access method heap_too type table handler heap_tableam_handler",
+    )
     twin = captured(server, "others")
     named = {gap.what: gap.problem for gap in twin.gaps if gap.problem.startswith("not captured: ")}
     assert named == {

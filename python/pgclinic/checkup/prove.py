@@ -117,8 +117,6 @@ class _Prover:
         self._request = request
         self._listener = listener
         self._known = known
-        #: Findings of other pathologies than these are not asked for.
-        self._is_catalog = known is catalog()
         self._left = TimeLeft(request.budget_s, request.began_s)
         self._proving: ProvingTwin | None = None
         self._on_twin: dict[str, _OnTwin] = {}
@@ -165,8 +163,8 @@ class _Prover:
     def _is_unexplained(self) -> bool:
         """Whether plans on a twin are wanted for what they may find: nothing accounts for most of the time."""
         checkup = self._checkup
-        wanted = self._is_catalog and self._access is not None and bool(checkup.active_sessions)
-        return wanted and (checkup.explained_share or 0.0) < _EXPLAINED_MIN and bool(self._query_shares())
+        is_busy = self._access is not None and bool(checkup.active_sessions) and bool(self._query_shares())
+        return is_busy and (checkup.explained_share or 0.0) < _EXPLAINED_MIN
 
     def _query_shares(self) -> Mapping[int, float]:
         """Statements whose texts are known, with their share of the time."""
@@ -175,14 +173,12 @@ class _Prover:
 
     def _find_by_plans(self, trial: ChangeTrial) -> None:
         """The statements' plans on the twin join the case, and what only they show joins the findings."""
-        if not self._is_catalog:
-            return
         plans = trial.plans(lambda: self._left.overrun_s > _GRACE_S)
-        snapshot, before = self._case.snapshot, examine(self._case, server=self._checkup.server)
+        snapshot, before = self._case.snapshot, self._examined()
         seen = {plan.query_id for plan in plans}
         others = tuple(plan for plan in snapshot.plans if plan.query_id not in seen)
         self._case = dataclass_replace(self._case, snapshot=replace(snapshot, plans=(*others, *plans)))
-        merged = with_plans(self._checkup, before, examine(self._case, server=self._checkup.server))
+        merged = with_plans(self._checkup, before, self._examined())
         if merged == self._checkup:
             return
         fresh = {one.key for one in merged.findings} - {one.key for one in self._checkup.findings}
@@ -193,6 +189,11 @@ class _Prover:
         for one in merged.findings:
             if one.key in fresh:
                 self._listener.on_finding(one)
+
+    def _examined(self) -> Checkup:
+        """The case as it is, for the pathologies that are asked for."""
+        found = examine(self._case, server=self._checkup.server)
+        return replace(found, findings=tuple(one for one in found.findings if one.pathology in self._known))
 
     def _built(self) -> ProvingTwin | None:
         if self._access is None:

@@ -206,8 +206,8 @@ class Proof(Record):
     ``high`` allow for. ``tps_ratio`` is that of ``sessions`` closed-loop sessions on the twin, None where commits per
     statement are not those of the original.
     ``doubts`` are those of its blocks, such as other programs that took the CPU. ``log_e_value`` is what its blocks say
-    against "no difference", ``upheld_together`` whether they do among all proofs by blocks of the checkup, which are
-    ``together`` so many; None for a proof alone.
+    against "no difference", ``upheld_together`` whether they do among all proofs by blocks of the checkup, of
+    which there are ``together``; None for a proof alone.
     """
 
     treatment: int
