@@ -68,7 +68,8 @@ def test_the_examples_reach_every_word() -> None:
     assert_reached(block_ratios, lambda ratios: decided(judge(STUDY, run(ratios))), (True, False))
     ground = Ground(region=(0.4, 0.8), null_zone=(1 / 1.05, 1.05), direction=-1)
     assert_reached(bounds, lambda drawn: settled((drawn[0], drawn[1]), ground), (True, False))
-    assert_reached(bounds, lambda drawn: word_for((drawn[0], drawn[1]), ground), words_of, least=1)
+    own = st.tuples(parts, parts).map(lambda ends: placed(ground, ends)[0])
+    assert_reached(st.one_of(bounds.map(tuple), own), lambda drawn: word_for(drawn, ground), words_of, least=1)
 
 
 @given(block_ratios, st.sampled_from([2, 7, 40]))
@@ -155,6 +156,28 @@ grounds = st.one_of(
 )
 
 
+def placed(ground: Ground, ends: tuple[float, float]) -> tuple[Bounds, Ground]:
+    """An interval whose ends lie where ``ends`` say: whole numbers are the cells between the edges that words use."""
+    region = [min(max(edge, 1e-3), 1e3) for edge in ground.region]
+    edges = sorted({1e-4, *region, *MARGIN, 1e4})
+
+    def at(end: float) -> float:
+        cell, part = divmod(end * (len(edges) - 1), 1)
+        low, high = edges[int(cell)], edges[int(cell) + 1]
+        return low * (high / low) ** part
+
+    first, second = sorted((at(ends[0]), at(ends[1])))
+    return (first, second), ground
+
+
+parts = st.integers(0, 9_999).map(lambda part: part / 10_000)
+#: Most intervals have both ends somewhere and cross much, so half have theirs in the cells beside the edges.
+intervals = st.one_of(
+    st.builds(lambda drawn, ground: ((drawn[0], drawn[1]), ground), bounds, grounds),
+    st.builds(placed, grounds, st.tuples(parts, parts)),
+)
+
+
 def words_by_definition(interval: Bounds, ground: Ground) -> list[VerdictWord]:
     """Each word by its own definition, with no order between them, mirrored so that the claimed side is above 1."""
     low, high = interval if ground.direction > 0 else (1 / interval[1], 1 / interval[0])
@@ -179,9 +202,9 @@ def words_by_definition(interval: Bounds, ground: Ground) -> list[VerdictWord]:
     ]
 
 
-@given(bounds, grounds)
-def test_every_interval_has_exactly_one_word(drawn: list[float], ground: Ground) -> None:
-    interval = (drawn[0], drawn[1])
+@given(intervals)
+def test_every_interval_has_exactly_one_word(drawn: tuple[Bounds, Ground]) -> None:
+    interval, ground = drawn
     points = (*interval, 1 / interval[0], 1 / interval[1])
     edges = (*ground.region, *MARGIN)
     if any(math.isclose(point, edge, rel_tol=1e-12) for point in points for edge in edges):
@@ -189,18 +212,17 @@ def test_every_interval_has_exactly_one_word(drawn: list[float], ground: Ground)
     assert words_by_definition(interval, ground) == [word_for(interval, ground)]
 
 
-@given(bounds, grounds)
-def test_what_is_not_replicated_stays_refuted_by_a_narrower_interval(drawn: list[float], ground: Ground) -> None:
-    interval = (drawn[0], drawn[1])
+@given(intervals)
+def test_what_is_not_replicated_stays_refuted_by_a_narrower_interval(drawn: tuple[Bounds, Ground]) -> None:
+    interval, ground = drawn
     if word_for(interval, ground) is not VerdictWord.NOT_REPLICATED:
         return
     assert not settled(interval, ground)
-    low, high = drawn
+    low, high = interval
     for part in ((low, math.sqrt(low * high)), (math.sqrt(low * high), high)):
         assert word_for(part, ground) not in (VerdictWord.REPLICATED, VerdictWord.INCONCLUSIVE)
 
 
 def test_the_definitions_are_reached() -> None:
-    both = st.tuples(bounds, grounds)
     reached = set(VerdictWord) - {VerdictWord.INVALID, VerdictWord.CONFIRMED, VerdictWord.NOT_CONFIRMED}
-    assert_reached(both, lambda drawn: words_by_definition((drawn[0][0], drawn[0][1]), drawn[1])[0], reached, least=1)
+    assert_reached(intervals, lambda drawn: words_by_definition(*drawn)[0], reached, least=1)
