@@ -12,6 +12,7 @@ PgclinicError
       +-- LoadError           the load engine could not do its work
       +-- WorkloadError       no transaction of a load can succeed; names the script, its line and the server's message
       +-- DiskFullError       no room where the lab or a run keeps its files
+      +-- MachineBusyError    another command measured on this machine for as long as there was time
 """
 
 from __future__ import annotations
@@ -99,4 +100,8 @@ class WorkloadError(RunFailedError):
 
 
 class DiskFullError(RunFailedError):
+    pass
+
+
+class MachineBusyError(RunFailedError):
     pass

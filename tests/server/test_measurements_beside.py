@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from fixtures.command import Command, wait_for
 from fixtures.lab_home import binaries_for
+from pgclinic.errors import MachineBusyError
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.locks import named_lock
 from pgclinic.lab.measuring import exclusive_measurement, measurement
@@ -34,6 +37,26 @@ def test_measurements_of_the_lab_take_turns() -> None:
     with exclusive_measurement(lambda: waited.append("first"), lambda: None), named_lock("trial", wait=False) as held:
         assert not held
     assert waited == []
+
+
+def test_another_measurement_is_waited_for_until_the_time_is_over(fresh_home: Path) -> None:
+    assert fresh_home.is_dir()
+    waited: list[str] = []
+    with named_lock("trial"):
+        # Nobody gives the lock up, so that only the limit can end this.
+        second = exclusive_measurement(lambda: waited.append("second"), lambda: None, time.monotonic() + 0.3)
+        with pytest.raises(MachineBusyError, match="until the budget was spent"), second:
+            pytest.fail("two measured at once")
+        assert waited == ["second"]
+    with exclusive_measurement(lambda: waited.append("third"), lambda: None, time.monotonic() - 1.0):
+        assert waited == ["second"], "nothing to wait for needs no time"
+
+
+def test_a_lock_that_is_given_up_in_time_is_had() -> None:
+    with ExitStack() as first:
+        first.enter_context(named_lock("tried"))
+        with named_lock("tried", until_s=time.monotonic() + 60.0, on_wait=first.close) as held:
+            assert held
 
 
 @pytest.mark.drawn(0.2)

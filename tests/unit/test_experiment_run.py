@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from fixtures.headline import headline_text
 from fixtures.planned import plan_of
 from fixtures.records import failed_trial, global_counters, run_info, trial
+from pgclinic.errors import MachineBusyError
 from pgclinic.experiment import budget, road
 from pgclinic.experiment.execute import Listener
 from pgclinic.fleet.here import BlockListener, stage_of
@@ -119,6 +120,30 @@ def test_an_open_question_uses_all_blocks(tmp_path: Path) -> None:
     verdict, _ = run(tmp_path, fleet)
     assert verdict.headline.word is VerdictWord.INCONCLUSIVE
     assert len(fleet.orders) == 2 * PROFILE.blocks_max
+
+
+class BusyFleet(ScriptedFleet):
+    """A machine that another command takes for itself once so many blocks have run."""
+
+    def __init__(self, blocks: int) -> None:
+        super().__init__(steady(0.6))
+        self.blocks = blocks
+
+    def run(self, block: BlockSpec, listener: BlockListener) -> BlockRecord:
+        if block.number > self.blocks:
+            raise MachineBusyError("busy")
+        return super().run(block, listener)
+
+
+def test_what_ran_before_the_machine_was_taken_is_judged(tmp_path: Path) -> None:
+    verdict, folder = run(tmp_path, BusyFleet(2))
+    assert verdict.headline.word is VerdictWord.INCONCLUSIVE
+    assert len(read_run(folder.path).trials) == 4
+
+
+def test_a_machine_that_is_never_free_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(MachineBusyError):
+        run(tmp_path, BusyFleet(0))
 
 
 def test_a_spent_budget_begins_no_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,3 +28,10 @@ def test_a_finding_that_plans_change_keeps_its_proofs() -> None:
     merged = with_plans(KNOWN, BEFORE, after)
     assert merged.findings == (replace(changed, proofs=HELD.proofs),)
     assert merged.explained_share == 0.97
+
+
+def test_treatments_that_no_examination_gave_stay_where_plans_change_a_finding() -> None:
+    more = replace(FIRST.treatments[0], title="another")
+    known = replace(BEFORE, findings=(replace(FIRST, treatments=(*FIRST.treatments, more)), *REST))
+    after = replace(BEFORE, findings=(replace(FIRST, time_share=0.97), *REST))
+    assert with_plans(known, BEFORE, after).findings[0].treatments == (*FIRST.treatments, more)

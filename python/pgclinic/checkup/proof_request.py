@@ -39,6 +39,8 @@ class ProofRequest:
 
     With ``trials`` every proof has these, whatever time is left; else trials are as long as the budget allows.
 
+    With ``uses_kept_twin`` a twin of the same database that an earlier command has captured is used again.
+
     ``command`` is what made it, without secrets; ``masked_text`` words what was masked in the twin's file.
     """
 
@@ -50,6 +52,7 @@ class ProofRequest:
     check_s: float = 10.0
     warm_up_s: float = WARM_UP_S
     trials: Trials | None = None
+    uses_kept_twin: bool = True
     seed: int = 1
     fleet: Fleet = field(default_factory=Here)
     masked_text: Callable[[Twin], str] = field(default=lambda _: "")

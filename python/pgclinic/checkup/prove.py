@@ -373,7 +373,8 @@ class _Prover:
 def with_plans(checkup: Checkup, before: Checkup, after: Checkup) -> Checkup:
     """``checkup`` with what plans changed, by an examination of the same case ``before`` them and ``after``.
 
-    Findings that only plans show are added, and those that they change are changed; proofs stay.
+    Findings that only plans show are added, and those that they change are changed; proofs stay, and so do treatments
+    that the examination of the case did not give.
     """
     known, were = ({one.key: one for one in each.findings} for each in (checkup, before))
     findings = []
@@ -384,7 +385,10 @@ def with_plans(checkup: Checkup, before: Checkup, after: Checkup) -> Checkup:
         elif one == were.get(one.key):
             findings.append(have)
         else:
-            findings.append(replace(one, proofs=have.proofs, no_proof=have.no_proof))
+            were_given = were[one.key].treatments if one.key in were else ()
+            more = (given for given in have.treatments if given not in were_given and given not in one.treatments)
+            treatments = (*one.treatments, *more)
+            findings.append(replace(one, treatments=treatments, proofs=have.proofs, no_proof=have.no_proof))
     keys = {one.key for one in findings}
     if tuple(findings) == checkup.findings:
         return checkup

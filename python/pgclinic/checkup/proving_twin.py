@@ -1,12 +1,14 @@
 """The twin of the database that a checkup looked at: captured and built first, checked when there is time for it.
 
 Rows and plans need no observation of the clients: while the rows are made, the clients of the original are observed,
-and what they did then becomes the workload of the blocks.
+and what they did then becomes the workload of the blocks. What an earlier command has kept of the same database is used
+again: rows, values of statements, and the workload with its check where they are of now.
 """
 
 from __future__ import annotations
 
 import math
+import shutil
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -22,11 +24,13 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.live_settings import fitting
 from pgclinic.checkup.proof_request import ProofRequest
 from pgclinic.errors import PgclinicError
+from pgclinic.experiment.kept_check import find_check
 from pgclinic.experiment.on_twin import OnTwin, dataset_of, on_twin
 from pgclinic.experiment.servers import ChosenServer, ServerAsked, choose_server
-from pgclinic.experiment.twin_check import known_settings
+from pgclinic.experiment.twin_check import CheckRequest, known_settings
 from pgclinic.lab.instance import start_server
 from pgclinic.model.dataset import TwinDataset
+from pgclinic.model.server import Server
 from pgclinic.model.twin import Twin, TwinWorkload
 from pgclinic.pg.session import Access, Session
 from pgclinic.pg.statement_kind import StatementKind
@@ -34,7 +38,8 @@ from pgclinic.store.machine import read_machine
 from pgclinic.trial.server import binaries_of, template_of
 from pgclinic.twin.author import AUTHOR
 from pgclinic.twin.calibrate import CalibratedStatement
-from pgclinic.twin.file import write_twin
+from pgclinic.twin.file import read_twin, write_twin
+from pgclinic.twin.kept_capture import FoundCapture, find_capture, has_workload_of_now, keep_capture, with_workload_of
 from pgclinic.twin.mask import mask_twin
 from pgclinic.twin.mix import calibrated_in_order
 from pgclinic.twin.values import ValueSource
@@ -57,13 +62,16 @@ class ProvingTwin:
     """``smaller`` says in words which settings are not those of the original, as this machine cannot have them.
 
     ``known`` are the statements whose values have been found, by query id; ``on`` is set once the twin was checked.
+    ``kept`` is the file of an earlier command whose workload is of now; nothing is ``observed`` then.
     """
 
     twin: Twin
     wanted: TwinWanted
     server: ChosenServer
     smaller: tuple[str, ...]
-    observed: _Observation
+    original: Server
+    observed: _Observation | None = None
+    kept: Path | None = None
     known: dict[int, CalibratedStatement] = field(default_factory=dict)
     on: OnTwin | None = None
 
@@ -89,8 +97,13 @@ class ProvingTwin:
         Statements whose values have not been found when it ``should_stop`` are left out of the workload. Raises
         UsageError, RunFailedError.
         """
-        self.twin = replace(self.twin, workload=self.observed.workload(self.twin.workload))
-        _write(self.wanted.path, self.twin, request)
+        if self.kept is not None:
+            shutil.copyfile(self.kept, self.wanted.path)
+            self.twin = read_twin(self.wanted.path)
+        else:
+            assert self.observed is not None
+            self.twin = replace(self.twin, workload=self.observed.workload(self.twin.workload))
+            _write(self.wanted.path, self.twin, request)
         self.on = on_twin(
             self.wanted,
             (binaries_of(self.server.spec),),
@@ -101,6 +114,7 @@ class ProvingTwin:
             known=self.known,
             should_stop=should_stop,
         )
+        keep_capture(self.original, self.wanted.path)
         return self.on
 
 
@@ -138,23 +152,47 @@ def proving_twin(
     query_ids: Collection[int],
     on_stage: Callable[[str], None],
 ) -> ProvingTwin:
-    """Capture, keep and build it. ``query_ids`` are statements that its workload has to have.
+    """Capture, keep and build it, or find it again. ``query_ids`` are statements that its workload has to have.
 
     Raises UsageError, UnknownNameError, RunFailedError.
     """
     on_stage(f"capturing a twin of {case.snapshot.server.database}")
     captured = capture_twin(access)
-    observed = _Observation(access, request.observe_s, query_ids)
-    observed.start()
     settings, smaller = fitting(captured.settings, case, read_machine().memory_bytes)
-    twin = mask_twin(replace(captured, settings=settings))
+    captured = replace(captured, settings=settings)
+    found = find_capture(access.server, captured) if request.uses_kept_twin else None
+    if found is not None:
+        on_stage(f"using the twin of {captured.database} again that an earlier command has captured")
+    is_of_now = found is not None and has_workload_of_now(found.twin, set(query_ids))
+    observed = None if is_of_now else _Observation(access, request.observe_s, query_ids)
+    if observed is not None:
+        observed.start()
+    twin = with_workload_of(found.twin, captured) if found is not None else mask_twin(captured)
     request.folder.mkdir(parents=True, exist_ok=True)
     path = request.folder / f"{captured.database.replace('/', '_')}.twin"
     _write(path, twin, request)
     wanted = TwinWanted(path, scale=_scale(twin, request.budget_s))
     server = choose_server(ServerAsked(version=str(case.major)), on_stage=on_stage)
     template_of(binaries_of(server.spec), dataset_of(wanted), on_stage=on_stage)
-    return ProvingTwin(twin=twin, wanted=wanted, server=server, smaller=smaller, observed=observed)
+    if not is_of_now:
+        keep_capture(access.server, path)
+    return ProvingTwin(
+        twin=twin,
+        wanted=wanted,
+        server=server,
+        smaller=smaller,
+        original=access.server,
+        observed=observed,
+        kept=found.path if found is not None and is_of_now else None,
+        known=_known_values(found, wanted.scale, server) if found is not None else {},
+    )
+
+
+def _known_values(found: FoundCapture, scale: float, server: ChosenServer) -> dict[int, CalibratedStatement]:
+    """The values that were found for the check of the same rows."""
+    checked = find_check(found.path, binaries_of(server.spec), CheckRequest(scale=scale))
+    statements = checked.mix.statements if checked is not None else ()
+    return {statement.statement.counted.query_id: statement for statement in statements}
 
 
 @contextmanager
@@ -180,7 +218,7 @@ def change_trial(
             users_search_path=True,
         ) as session:
             source = ValueSource(session, proving.twin)
-            proving.known = calibrated_in_order(session, source, proving.twin, named, should_stop)
+            proving.known = calibrated_in_order(session, source, proving.twin, named, should_stop, known=proving.known)
             whole = sum(one.total_ms for one in proving.twin.workload.statements) or 1.0
             captured = {one.query_id: one.total_ms / whole for one in proving.twin.workload.statements}
             # What did not run while the server was observed has none of that time, whatever it took before.

@@ -46,6 +46,9 @@ def checkup(
     budget: str | None = typer.Option(
         None, "--budget", help="With --prove: time for all proofs [10m].", metavar="TIME"
     ),
+    new_twin: bool = typer.Option(
+        False, "--new-twin", help="With --prove: capture a new twin, even if one of the same database is kept."
+    ),
     full: bool = typer.Option(False, "--full", help="Show notices and all evidence in full."),
     graph: str | None = typer.Option(
         None, "--graph", help="Print which finding explains which, as text or as dot (Graphviz).", metavar="FORM"
@@ -91,6 +94,7 @@ def checkup(
         runs=None if no_run else runs,
         prove=prove,
         budget=budget,
+        new_twin=new_twin,
     )
     if print_sql:
         print_statements(request)

@@ -15,6 +15,7 @@ from pgclinic.cli.lab_output import say_cleaned
 from pgclinic.cli.live import LiveLine
 from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.road import judge_stored
+from pgclinic.fleet.here import Here
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.event import ProofReached
 from pgclinic.model.finding import Finding, Proof, Severity
@@ -37,14 +38,22 @@ def prove_checkup(
     budget_s: float,
     began_s: float,
     command: tuple[str, ...],
+    uses_kept_twin: bool = True,
 ) -> Checkup:
     """The same checkup with proofs in its findings. The folder has each of them as soon as it is finished.
 
-    The budget counts from ``began_s`` of the monotonic clock: when the command began.
+    The budget counts from ``began_s`` of the monotonic clock: when the command began. With ``uses_kept_twin`` a twin of
+    the same database that an earlier command has captured is used again.
     """
     say_cleaned()
     request = ProofRequest(
-        folder=folder / PROOFS, command=command, budget_s=budget_s, began_s=began_s, masked_text=masked_text
+        folder=folder / PROOFS,
+        command=command,
+        budget_s=budget_s,
+        began_s=began_s,
+        fleet=Here(until_s=began_s + budget_s),
+        uses_kept_twin=uses_kept_twin,
+        masked_text=masked_text,
     )
     with LiveLine(sys.stderr) as live:
         for one in checkup.causes:

@@ -38,6 +38,7 @@ class CheckupRequest:
     runs: Path | None = None
     prove: bool = False
     budget: str | None = None
+    new_twin: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ def check_request(request: CheckupRequest) -> Checked:
         raise UsageError("--plans needs a server", hint="the run folder of a checkup has the plans that it asked for")
     if request.budget is not None and not request.prove:
         raise UsageError("--budget needs --prove")
+    if request.new_twin and not request.prove:
+        raise UsageError("--new-twin needs --prove")
     if request.prove and request.runs is None:
         raise UsageError("--prove and --no-run are mutually exclusive", hint="each proof keeps its run")
     check_exports(request.exports, as_json=request.as_json, graph=request.graph is not None)

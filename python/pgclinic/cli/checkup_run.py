@@ -113,7 +113,14 @@ def _kept(checked: Checked, read: ReadServer, case: Case, checkup: Checkup, bega
             from pgclinic.cli.checkup_prove import prove_checkup
 
             checkup = prove_checkup(
-                checkup, case, read, folder, budget_s=checked.budget_s, began_s=began_s, command=info.command
+                checkup,
+                case,
+                read,
+                folder,
+                budget_s=checked.budget_s,
+                began_s=began_s,
+                command=info.command,
+                uses_kept_twin=not request.new_twin,
             )
             write_checkup(folder, checkup)
         changes = _changes(before, checkup)

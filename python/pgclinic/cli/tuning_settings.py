@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,8 +18,10 @@ from pgclinic.observe.settings import changed_settings
 from pgclinic.pg.conf_file import parse_conf
 from pgclinic.pg.portable_settings import portable_settings
 from pgclinic.pg.reach import reach_dsn
+from pgclinic.pg.session import Access
 from pgclinic.report.capture_text import masked_text
 from pgclinic.twin.file import read_twin, write_twin
+from pgclinic.twin.kept_capture import find_capture, has_workload_of_now, keep_capture, with_workload_of
 from pgclinic.twin.mask import mask_twin
 
 #: How long the statements of a live server are counted for its twin.
@@ -77,12 +80,23 @@ def settings_of_server(dsn: str, asked: Asked, folder: Path, on_stage: Callable[
     found = _here(changed_settings(access), replace(asked, version=version))
     if asked.has_traffic:
         return found
+    return replace(found, asked=replace(found.asked, twin=_twin_of(access, folder, on_stage)))
+
+
+def _twin_of(access: Access, folder: Path, on_stage: Callable[[str], None]) -> Path:
+    """The file of the server's twin with a workload of now: the one that an earlier command has kept, or a new one."""
     on_stage("capturing a twin")
+    kept = find_capture(access.server, capture_twin(access))
+    path = folder / f"{access.server.database.replace('/', '_')}.twin"
+    if kept is not None and has_workload_of_now(kept.twin, ()):
+        shutil.copyfile(kept.path, path)
+        return path
+    on_stage("observing the clients of the server")
     captured = capture_twin(access, observe_s=OBSERVE_S)
-    masked = mask_twin(captured)
-    path = folder / f"{captured.database.replace('/', '_')}.twin"
-    write_twin(path, masked, masked_text=masked_text(masked), force=True)
-    return replace(found, asked=replace(found.asked, twin=path))
+    twin = with_workload_of(kept.twin, captured) if kept is not None else mask_twin(captured)
+    write_twin(path, twin, masked_text=masked_text(twin), force=True)
+    keep_capture(access.server, path)
+    return path
 
 
 def _here(settings: dict[str, str], asked: Asked) -> Found:

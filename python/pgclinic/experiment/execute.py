@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
+from pgclinic.errors import MachineBusyError
 from pgclinic.experiment.broken_script import refuse_broken
 from pgclinic.experiment.plan import Plan
 from pgclinic.experiment.progress import ProgressView
@@ -42,7 +43,8 @@ def execute(
     """Run the blocks that ``plan`` asks for and return the records of all trials, ``done`` ones first.
 
     Every record is stored as soon as its trial ends, every event when it happens.
-    Raises WorkloadError where a first trial shows that its load cannot succeed; what the fleet and the disk raise.
+    Raises WorkloadError where a first trial shows that its load cannot succeed, MachineBusyError where no block could
+    begin in time; what else the fleet and the disk raise.
     """
     keeper = _Keeper(folder, listener, view, list(done))
     if fleet.capacity > 1:
@@ -50,7 +52,13 @@ def execute(
         return tuple(keeper.records)
     while (block := plan.next_block(keeper.records)) is not None:
         view.block_begins(block)
-        fleet.run(block, keeper.as_listener())
+        try:
+            fleet.run(block, keeper.as_listener())
+        except MachineBusyError:
+            # The time is over for another command's sake: what there is is judged.
+            if not keeper.records:
+                raise
+            break
     return tuple(keeper.records)
 
 

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from pgclinic.experiment.twin_check import CheckedTwin, CheckRequest, check_twin
 from pgclinic.lab.binaries import Binaries
@@ -31,20 +32,28 @@ def kept_check(
     ``known`` are statements by query id whose values have been found; once it ``should_stop`` no more are found, and
     the check is not kept. Raises what ``check_twin`` raises.
     """
-    file = _place(path, binaries, request)
-    if file.is_file():
-        try:
-            return msgspec.json.decode(file.read_bytes(), type=CheckedTwin)
-        except msgspec.MsgspecError:
-            # Written by a build with other records; it is made anew.
-            pass
+    kept = find_check(path, binaries, request)
+    if kept is not None:
+        return kept
     checked = check_twin(path, binaries, request, known=known, should_stop=should_stop, on_stage=on_stage)
     if not any(one.reason == OmissionReason.TIME.value for one in checked.fidelity.omitted):
-        write_whole(file, msgspec.json.encode(checked))
+        write_whole(_place(path, binaries, request), msgspec.json.encode(checked))
     return checked
+
+
+def find_check(path: Path, binaries: Binaries, request: CheckRequest) -> CheckedTwin | None:
+    """The check that is kept, for however many seconds the workload ran in it; None where there is none."""
+    try:
+        return msgspec.json.decode(_place(path, binaries, request).read_bytes(), type=CheckedTwin)
+    except FileNotFoundError:
+        return None
+    except msgspec.MsgspecError:
+        # Written by a build with other records; it is made anew.
+        return None
 
 
 def _place(path: Path, binaries: Binaries, request: CheckRequest) -> Path:
     dataset = keep_twin(path, scale=request.scale)
-    identity = f"{binaries.identity}|{dataset.key}|{msgspec.json.encode(request).decode()}|{this_tool()}"
+    asked = msgspec.json.encode(replace(request, seconds=0.0)).decode()
+    identity = f"{binaries.identity}|{dataset.key}|{asked}|{this_tool()}"
     return folder("twins") / f"{dataset.sha256[:16]}-{sha256(identity.encode()).hexdigest()[:16]}.check.json"

@@ -39,7 +39,10 @@ class Fleet(Protocol):
     def capacity(self) -> int: ...
 
     def run(self, block: BlockSpec, listener: BlockListener) -> BlockRecord:
-        """Run one block; a trial that goes wrong comes back as a failed record, not as an error."""
+        """Run one block; a trial that goes wrong comes back as a failed record, not as an error.
+
+        Raises MachineBusyError where the block cannot begin in time.
+        """
         ...
 
     def stop(self) -> None:
@@ -49,9 +52,13 @@ class Fleet(Protocol):
 
 @dataclass(frozen=True)
 class Here:
-    """``addresses`` are the whole addresses of attached servers, secrets included, by those without; never stored."""
+    """``addresses`` are the whole addresses of attached servers, secrets included, by those without; never stored.
+
+    Another command's measurement is waited for until ``until_s`` of the monotonic clock, None for as long as it takes.
+    """
 
     addresses: Mapping[str, str] = field(default_factory=dict)
+    until_s: float | None = None
 
     @property
     def capacity(self) -> int:
@@ -76,7 +83,7 @@ class Here:
             for spec in block.trials:
                 listener.on_event(stage_of(spec, stage))
 
-        with exclusive_measurement(lambda: on_stage(WAITING), lambda: on_stage(BESIDE)):
+        with exclusive_measurement(lambda: on_stage(WAITING), lambda: on_stage(BESIDE), self.until_s):
             found = run_interleaved(block, lambda spec: _trial_listener(spec, listener), dsn_of=self._whole_address)
         machine = read_machine()
         records = tuple(replace(record, machine=machine) for record in found)
@@ -88,7 +95,7 @@ class Here:
 
     def _run_trial(self, spec: TrialSpec, listener: BlockListener) -> TrialRecord:
         own = _trial_listener(spec, listener)
-        with exclusive_measurement(lambda: own.on_stage(WAITING), lambda: own.on_stage(BESIDE)):
+        with exclusive_measurement(lambda: own.on_stage(WAITING), lambda: own.on_stage(BESIDE), self.until_s):
             record = run_trial(spec, own, dsn=self._whole_address(spec))
         return replace(record, machine=read_machine())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -12,6 +13,8 @@ from pgclinic.lab.home import folder
 
 #: What lies elsewhere than in the folder of locks: homes may share their versions by a link, and then share these, too.
 _BESIDE = {"version": "versions"}
+#: How often a lock is tried that is not waited for without a limit.
+_AGAIN_S = 0.1
 
 
 def build_lock(
@@ -23,11 +26,17 @@ def build_lock(
 
 @contextmanager
 def named_lock(
-    name: str, *, wait: bool = True, on_wait: Callable[[], None] | None = None, within: str = "locks"
+    name: str,
+    *,
+    wait: bool = True,
+    until_s: float | None = None,
+    on_wait: Callable[[], None] | None = None,
+    within: str = "locks",
 ) -> Iterator[bool]:
     """Hold the lock called ``name``; yields False, without the lock, when it is taken and ``wait`` is False.
 
-    ``on_wait`` is called once when it has to wait; ``within`` is the folder of the lab's home that has its file.
+    It is waited for no longer than ``until_s`` of the monotonic clock. ``on_wait`` is called once when it has to wait;
+    ``within`` is the folder of the lab's home that has its file.
     """
     descriptor = os.open(folder(within) / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -35,8 +44,7 @@ def named_lock(
         if not held and wait:
             if on_wait is not None:
                 on_wait()
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            held = True
+            held = _wait(descriptor, until_s)
         yield held
     finally:
         os.close(descriptor)
@@ -55,6 +63,18 @@ def directory_lock(path: Path, *, shared: bool = False, wait: bool = True) -> It
         yield held
     finally:
         os.close(descriptor)
+
+
+def _wait(descriptor: int, until_s: float | None) -> bool:
+    """Whether the lock was to be had until then: the kernel itself waits without a limit only."""
+    if until_s is None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return True
+    while time.monotonic() < until_s:
+        if _try(descriptor, fcntl.LOCK_EX):
+            return True
+        time.sleep(_AGAIN_S)
+    return False
 
 
 def _try(descriptor: int, kind: int) -> bool:

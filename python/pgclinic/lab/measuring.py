@@ -12,15 +12,27 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from pgclinic.errors import MachineBusyError
 from pgclinic.lab.home import folder
 from pgclinic.lab.locks import named_lock
 
 
 @contextmanager
-def exclusive_measurement(on_wait: Callable[[], None], on_beside: Callable[[], None]) -> Iterator[None]:
-    """Measure a server of the lab; ``on_wait`` is called once when another command does so now and has to end first."""
-    with named_lock("trial", on_wait=on_wait), measurement(on_beside):
-        yield
+def exclusive_measurement(
+    on_wait: Callable[[], None], on_beside: Callable[[], None], until_s: float | None = None
+) -> Iterator[None]:
+    """Measure a server of the lab; ``on_wait`` is called once when another command does so now and has to end first.
+
+    Raises MachineBusyError where it has not ended at ``until_s`` of the monotonic clock.
+    """
+    with named_lock("trial", on_wait=on_wait, until_s=until_s) as held:
+        if not held:
+            raise MachineBusyError(
+                "another pgclinic measurement had this machine until the budget was spent",
+                hint="wait for the other command, or give this one a larger --budget",
+            )
+        with measurement(on_beside):
+            yield
 
 
 @contextmanager

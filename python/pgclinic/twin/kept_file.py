@@ -43,7 +43,7 @@ def rows_identity(twin: Twin) -> str:
 
 def keep_content(digest: str, content: bytes) -> None:
     """Put the content of a file where ``kept_twin`` finds it."""
-    there = _place(digest)
+    there = kept_file(digest)
     if there.is_file():
         return
     building = there.with_name(f".new-{digest}-{os.getpid()}")
@@ -53,7 +53,7 @@ def keep_content(digest: str, content: bytes) -> None:
 
 def kept_twin(dataset: TwinDataset) -> Path:
     """The kept file. Raises UsageError when it is not on this machine any more."""
-    there = _place(dataset.sha256)
+    there = kept_file(dataset.sha256)
     if not there.is_file():
         raise UsageError(
             f"the twin {dataset.name} ({dataset.sha256[:12]}) is not kept in {there.parent}",
@@ -62,5 +62,6 @@ def kept_twin(dataset: TwinDataset) -> Path:
     return there
 
 
-def _place(digest: str) -> Path:
+def kept_file(digest: str) -> Path:
+    """Where the file with this content is, or would be."""
     return folder("twins") / f"{digest}.twin"

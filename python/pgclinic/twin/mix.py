@@ -7,7 +7,7 @@ generic plan could not use a partial index, and the planner of the original saw 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -87,15 +87,16 @@ def calibrated_in_order(
     twin: Twin,
     first: Collection[int] = (),
     should_stop: Callable[[], bool] = lambda: False,
+    known: Mapping[int, CalibratedStatement] | None = None,
 ) -> dict[int, CalibratedStatement]:
     """Statements with values, by query id: those of ``first``, then those with the most time until ``should_stop``.
 
-    Raises QueryError when the connection is lost.
+    The values of those that are ``known`` have been found. Raises QueryError when the connection is lost.
     """
     views = known_views(session, session.version_num // 10_000)
     runnable, _ = runnable_statements(twin, views)
-    found: dict[int, CalibratedStatement] = {}
-    for one in sorted(runnable, key=lambda one: (one.counted.query_id not in first, -one.counted.total_ms)):
+    found, unknown = _known_before(runnable, known or {})
+    for one in sorted(unknown, key=lambda one: (one.counted.query_id not in first, -one.counted.total_ms)):
         if one.counted.query_id not in first and should_stop():
             break
         with suppress(CannotRun):
@@ -121,12 +122,8 @@ def twin_mix(
     source, domains = ValueSource(session, twin, seed=seed), Domains(twin)
     views = known_views(session, session.version_num // 10_000)
     runnable, omitted = runnable_statements(twin, views)
-    statements: dict[int, CalibratedStatement] = {}
-    for one in sorted(runnable, key=lambda one: -one.counted.total_ms):
-        calibrated_before = (known or {}).get(one.counted.query_id)
-        if calibrated_before is not None and calibrated_before.statement.typed == one.typed:
-            statements[one.counted.query_id] = replace(calibrated_before, statement=one)
-            continue
+    statements, unknown = _known_before(runnable, known or {})
+    for one in sorted(unknown, key=lambda one: -one.counted.total_ms):
         try:
             if should_stop():
                 raise CannotRun(OmissionReason.TIME)
@@ -173,6 +170,21 @@ def twin_mix(
         omissions=omitted,
         rate_tps=grouping.commits / since_s if since_s and grouping.commits else None,
     )
+
+
+def _known_before(
+    runnable: Sequence[RunnableStatement], known: Mapping[int, CalibratedStatement]
+) -> tuple[dict[int, CalibratedStatement], list[RunnableStatement]]:
+    """Statements whose values are known, with the counts of now, and those whose values have to be found."""
+    found: dict[int, CalibratedStatement] = {}
+    unknown: list[RunnableStatement] = []
+    for statement in runnable:
+        before = known.get(statement.counted.query_id)
+        if before is not None and before.statement.typed == statement.typed:
+            found[statement.counted.query_id] = replace(before, statement=statement)
+        else:
+            unknown.append(statement)
+    return found, unknown
 
 
 def is_rare(counted: TwinStatement, workload: TwinWorkload) -> bool:
