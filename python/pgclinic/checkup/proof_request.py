@@ -12,13 +12,13 @@ from pgclinic.fleet.here import Fleet, Here
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Finding, Proof
 from pgclinic.model.twin import Twin
-from pgclinic.study.duration import OVERHEAD_S_GUESS
+from pgclinic.study.duration import MEASURE_S_MIN, OVERHEAD_S_GUESS
 
 BUDGET_S = 600.0
 #: The fewest blocks with an interval that holds however often it is looked at; and those that a proof gets if it can.
 BLOCKS_MIN, BLOCKS_WANTED = 5, 8
-#: Shorter trials have too few transactions for a rate; longer ones do not make up for fewer blocks.
-MEASURE_S_MIN, MEASURE_S_MAX = 1.0, 10.0
+#: Longer trials do not make up for fewer blocks.
+MEASURE_S_MAX = 10.0
 WARM_UP_S = 1.0
 _ARMS = 2
 

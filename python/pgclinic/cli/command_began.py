@@ -10,6 +10,11 @@ from pathlib import Path
 _START_FIELD = 19
 
 
+def left_of(budget_s: float) -> float:
+    """Seconds that a budget still has: it counts from the start of the command. Never less than one."""
+    return max(1.0, budget_s - (time.monotonic() - command_began_s()))
+
+
 def command_began_s() -> float:
     """On the clock of ``time.monotonic``; now, where the system does not report it."""
     try:

@@ -71,7 +71,9 @@ def compare(
     existing: bool = typer.Option(False, "--existing", help="Run on the existing tables of --dsn; create nothing."),
     allow_writes: bool = typer.Option(False, "--allow-writes", help="With --existing: allow scripts to write."),
     warm_up: str = typer.Option("2s", "--warm-up", help="Warm-up of each trial, or steady.", metavar="TIME"),
-    measure: str = typer.Option("10s", "--measure", help="Measured time of each trial.", metavar="TIME"),
+    measure: str | None = typer.Option(
+        None, "--measure", help="Measured time of each trial [10s, less in a small budget].", metavar="TIME"
+    ),
     blocks: int | None = typer.Option(None, "--blocks", help="Run exactly N blocks.", metavar="N"),
     budget: str | None = typer.Option(None, "--budget", help="Maximum time [5m; with --warm-up steady 8m]."),
     calibrate: bool | None = typer.Option(None, "--calibrate/--no-calibrate", help="A/A calibration [from 4 min on]."),

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from pgclinic.cli.attached_servers import say_dropped, say_what_is_made
 from pgclinic.cli.block_mode import with_block_mode
+from pgclinic.cli.command_began import command_began_s, left_of
 from pgclinic.cli.command_words import addresses_of, command_words
 from pgclinic.cli.compare_end import Ending, finish_comparison
 from pgclinic.cli.duration import in_words, parse_duration_s
@@ -36,7 +37,7 @@ from pgclinic.report.twin_text import twin_summary_text
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.stats.warm_up import LONGEST_S
 from pgclinic.store.machine import read_machine
-from pgclinic.study.compare import PROFILE, A, B, Length, comparison_study, from_study
+from pgclinic.study.compare import PROFILE, A, B, Length, comparison_study, from_study, in_time_left
 from pgclinic.study.compare_arms import ArmAsked, parse_arm, read_arm_file
 from pgclinic.study.duration import block_s
 from pgclinic.study.inheritance import inherited_arm
@@ -45,6 +46,7 @@ from pgclinic.trial.server import binaries_of
 from pgclinic.twin.wanted import TwinWanted
 
 BUDGET = "5m"
+MEASURE = "10s"
 #: A warm-up that ends by state takes twice as long as such a trial itself.
 BUDGET_STEADY = "8m"
 #: From this length on, what a calibration says is worth its time.
@@ -53,10 +55,10 @@ CALIBRATION_FROM_S = 240.0
 
 @dataclass(frozen=True)
 class Lasting:
-    """How long it may take, in the user's words; ``calibrate`` is None where no option says."""
+    """How long it may take, in the user's words; what is None no option says."""
 
     warm_up: str
-    measure: str
+    measure: str | None
     blocks: int | None
     budget: str | None
     calibrate: bool | None
@@ -89,6 +91,7 @@ class Asked:
 
     study: Study
     servers: Mapping[str, ServerAsked]
+    length: Length
 
 
 def run_comparison(request: Request) -> int:
@@ -108,7 +111,9 @@ def run_comparison(request: Request) -> int:
             name: choose_server(asked.servers[name], default_version=original, on_stage=live.stage) for name in (A, B)
         }
         found = _on_twin(twin, servers, request, live.stage)
+        calibration_s = _calibration_s(asked.study.profiles[PROFILE], request)
         study = study_on_twin(asked.study, found) if found is not None else asked.study
+        study = in_time_left(study, asked.length, _left_s(asked.length, calibration_s))
         fidelity = found.fidelity if found is not None else None
         live.close()
         if fidelity is not None:
@@ -121,6 +126,8 @@ def run_comparison(request: Request) -> int:
         )
         _say_what_comes(plan, servers, mode)
         prepare(plan, addresses, live.stage)
+        if asked.length.budget_s is not None:
+            plan = plan.with_profile(structs.replace(plan.profile, budget_s=_left_s(asked.length, calibration_s)))
         started = new_run_info(
             RunKind.COMPARE,
             plan,
@@ -128,10 +135,11 @@ def run_comparison(request: Request) -> int:
             command=command_words(addresses),
             server=" and ".join(dict.fromkeys(server.words for server in servers.values())),
             wanted=servers[A].spec,
-            calibration_s=_calibration_s(plan.profile, request),
+            calibration_s=calibration_s,
         )
         info = structs.replace(started, fail_if=request.ending.fail_if, strict=request.ending.strict)
-        fleet = fleet_of(request.fleet, addresses)
+        until_s = command_began_s() + asked.length.budget_s if asked.length.budget_s is not None else None
+        fleet = fleet_of(request.fleet, addresses, until_s)
         experiment = start(plan, info, request.runs, fleet)
         verdict = run_shown(experiment, live, addresses)
     return finish_comparison(experiment.folder, plan, verdict, request.ending, addresses.values())
@@ -189,7 +197,7 @@ def _asked(request: Request) -> Asked:
     server = replace(request.server, dsn=arms[A].dsn or request.server.dsn)
     common = common_of(request.scripts, request.data, request.sessions, request.settings, server)
     study = comparison_study(arms[A], arms[B], common, length, time.strftime("%Y-%m-%d"))
-    return Asked(study, {name: _server(arm, request.server) for name, arm in arms.items()})
+    return Asked(study, {name: _server(arm, request.server) for name, arm in arms.items()}, length)
 
 
 def _refuse_default_script(request: Request, arms: Mapping[str, ArmAsked]) -> None:
@@ -231,7 +239,7 @@ def _from_study_file(request: Request, length: Length) -> Asked:
     if not file.endswith(".toml"):
         raise UsageError(f"--from {file}: a study file ends in .toml")
     study = from_study(read_study(file)[0], length)
-    return Asked(study, {name: _server_of_file(study, name, request.server) for name in study.arms})
+    return Asked(study, {name: _server_of_file(study, name, request.server) for name in study.arms}, length)
 
 
 def _server_of_file(study: Study, name: str, common: ServerAsked) -> ServerAsked:
@@ -250,10 +258,16 @@ def _length(lasting: Lasting) -> Length:
     return Length(
         warm_up_s=float(LONGEST_S) if steady else warm_up_s(lasting.warm_up),
         warm_up_ends=WarmUpEnd.STEADY if steady else WarmUpEnd.TIME,
-        measure_s=parse_duration_s(lasting.measure, "--measure"),
+        measure_s=parse_duration_s(lasting.measure or MEASURE, "--measure"),
         blocks=lasting.blocks,
         budget_s=parse_duration_s(budget, "--budget") if lasting.blocks is None else None,
+        may_shorten=lasting.measure is None,
     )
+
+
+def _left_s(length: Length, calibration_s: float) -> float:
+    """What is left of the budget for the blocks."""
+    return max(1.0, left_of(length.budget_s or 0.0) - calibration_s)
 
 
 def _calibration_s(profile: Profile, request: Request) -> float:

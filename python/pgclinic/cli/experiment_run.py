@@ -70,10 +70,13 @@ def command_of(info: RunInfo) -> str:
     return "study run" if info.kind is RunKind.STUDY else info.kind.value
 
 
-def fleet_of(address: str | None, addresses: Mapping[str, str]) -> Fleet:
-    """This machine, or the Ray cluster at ``address``. Raises UsageError: no such cluster, or Ray is not installed."""
+def fleet_of(address: str | None, addresses: Mapping[str, str], until_s: float | None = None) -> Fleet:
+    """This machine, or the Ray cluster at ``address``. Raises UsageError: no such cluster, or Ray is not installed.
+
+    On this machine another measurement is waited for until ``until_s`` of the monotonic clock.
+    """
     if address is None:
-        return Here(addresses)
+        return Here(addresses, until_s)
     try:
         from pgclinic.fleet.ray import RayFleet
     except ModuleNotFoundError as error:

@@ -31,7 +31,7 @@ from pgclinic.model.verdict import Verdict
 from pgclinic.pg.setting_words import parse_settings
 from pgclinic.report.verdict_table import verdict_table
 from pgclinic.store.machine import read_machine
-from pgclinic.study.duration import block_s, expected_s
+from pgclinic.study.duration import OVERRUN_S, block_s, expected_s
 from pgclinic.study.inheritance import profile_of
 from pgclinic.study.read import read_study, shipped_studies
 
@@ -97,7 +97,7 @@ def _within(study: Study, profile: Profile, budget: str) -> Profile:
             f"{study.name} needs at least {profile.blocks_min} for a verdict",
             hint=f"give it {in_words(expected_s(profile))} or more",
         )
-    return msgspec.structs.replace(profile, budget_s=budget_s)
+    return msgspec.structs.replace(profile, budget_s=budget_s, overrun_s=OVERRUN_S)
 
 
 def _run_study(chosen: _Chosen, settings: dict[str, str], request: Request) -> Verdict:

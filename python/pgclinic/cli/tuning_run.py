@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from pgclinic.cli.command_began import command_began_s, left_of
 from pgclinic.cli.command_words import command_words
 from pgclinic.cli.duration import parse_duration_s
 from pgclinic.cli.experiment_run import SEEDS
@@ -92,6 +93,8 @@ def new_experiment(
     plan = structs.replace(plan, wants_plans=wants_plans)
     prepare(plan, {}, live.stage)
     live.close()
+    budget_s = parse_duration_s(asked.budget, "--budget")
+    plan = plan.with_profile(structs.replace(plan.profile, budget_s=left_of(budget_s)))
     info = new_run_info(
         kind,
         plan,
@@ -101,7 +104,7 @@ def new_experiment(
         wanted=next(iter(servers.values())).spec,
         settings=kept,
     )
-    return start(plan, info, asked.runs, Here())
+    return start(plan, info, asked.runs, Here(until_s=command_began_s() + budget_s))
 
 
 def resumed_experiment(kind: RunKind, path: Path, budget: str | None, live: LiveLine) -> tuple[Experiment, StoredRun]:

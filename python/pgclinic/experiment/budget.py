@@ -11,8 +11,9 @@ from pgclinic.model.trial import TrialOutcome, TrialRecord, TrialSpec
 from pgclinic.stats.summary import mean
 from pgclinic.study.duration import OVERHEAD_S_GUESS, likely_warm_up_s
 
-# By how much the last block that a verdict needs may overrun the budget: without it all others were for nothing.
-OVERRUN = 1.25
+# By which part of the budget the last block that a verdict needs may overrun it where no profile says by how much:
+# without that block all others were for nothing.
+OVERRUN_SHARE = 0.25
 
 
 class Budget:
@@ -68,8 +69,9 @@ class Budget:
     def has_room_for_block(self, number: int) -> bool:
         """Whether block ``number`` may begin; that without which there is no verdict may overrun the budget a bit."""
         profile = self._plan.profile
-        budget_s = profile.budget_s * (OVERRUN if number == profile.blocks_min else 1.0)
-        return time.monotonic() - self._started_s + self._block_s() <= budget_s
+        overrun_s = profile.overrun_s if profile.overrun_s is not None else OVERRUN_SHARE * profile.budget_s
+        end_s = profile.budget_s + (overrun_s if number == profile.blocks_min else 0.0)
+        return time.monotonic() - self._started_s + self._block_s() <= end_s
 
     def left_s(self) -> float:
         """Seconds until the last block that the budget holds would end."""

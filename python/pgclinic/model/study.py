@@ -147,7 +147,8 @@ class Profile(Record):
     Only the arms that ``measure_s`` names are run, and only claims about these are judged; with ``claims``, names of
     them, no others.
     A budget in seconds counts from the start of the first trial; a block that cannot be finished in it is not started,
-    but for the last of ``blocks_min``, without which there is no verdict: it may overrun the budget by a quarter.
+    but for the last of ``blocks_min``, without which there is no verdict: it may overrun the budget by ``overrun_s``,
+    None for a quarter of it.
     With ``blocks_min`` equal to ``blocks_max`` nobody stops on what was seen, and the interval is the narrower one of
     a fixed number of blocks. ``warehouses`` is TPC-C's size, ``isolation`` overrides its workload's.
     ``clients`` and ``threads`` override the workload's; ``settings``, by arm, those of the arm and of whatever builds
@@ -171,6 +172,7 @@ class Profile(Record):
     warm_up_ends: WarmUpEnd = WarmUpEnd.TIME
     claims: tuple[str, ...] = ()
     interleaved: bool = False
+    overrun_s: float | None = None
 
     @property
     def blocks_fixed(self) -> int | None:

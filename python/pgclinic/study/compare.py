@@ -27,7 +27,14 @@ from pgclinic.model.study import (
 )
 from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.study.compare_arms import ArmAsked
-from pgclinic.study.duration import BLOCKS_MAX, NO_BUDGET_S, OVERHEAD_S_GUESS, likely_warm_up_s
+from pgclinic.study.duration import (
+    BLOCKS_MAX,
+    MEASURE_S_MIN,
+    NO_BUDGET_S,
+    OVERHEAD_S_GUESS,
+    OVERRUN_S,
+    likely_warm_up_s,
+)
 from pgclinic.study.read import FORMAT, check_steady
 
 A, B = "a", "b"
@@ -40,13 +47,17 @@ TERMINALS_PER_WAREHOUSE = 10
 
 @dataclass(frozen=True)
 class Length:
-    """How much of it: ``blocks`` settled beforehand, or a ``budget_s`` in which the run may stop at the answer."""
+    """How much of it: ``blocks`` settled beforehand, or a ``budget_s`` in which the run may stop at the answer.
+
+    With ``may_shorten`` trials of ``measure_s`` become shorter where the budget would hold too few of them.
+    """
 
     warm_up_s: float
     measure_s: float
     warm_up_ends: WarmUpEnd = WarmUpEnd.TIME
     blocks: int | None = None
     budget_s: float | None = None
+    may_shorten: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,19 @@ def asked(study: Study, length: Length, warehouses: int | None = None) -> Study:
     whole = replace(study, claims=(), question=question(), profiles=profiles)
     check_steady(whole, PROFILE, study.name)
     return whole
+
+
+def in_time_left(study: Study, length: Length, left_s: float) -> Study:
+    """The same in what is left of the budget: fewer blocks, or where ``length`` allows it shorter trials.
+
+    A budget that holds too few blocks for a ratio is used all the same: an answer without a bound is one.
+    """
+    if length.budget_s is None:
+        return study
+    planned = study.profiles[PROFILE]
+    measure_s = _measure_s(length, left_s)
+    shorter = {name: min(seconds, measure_s) for name, seconds in planned.measure_s.items()}
+    return replace(study, profiles={PROFILE: replace(planned, measure_s=shorter, budget_s=left_s)})
 
 
 def with_room(study: Study) -> Study:
@@ -230,7 +254,6 @@ def _with_room(arm: ArmFile, sessions: int) -> ArmFile:
 
 
 def _profile(length: Length) -> Profile:
-    measure_s = {A: length.measure_s, B: length.measure_s}
     if length.blocks is not None:
         if not FIRST_LOOK <= length.blocks <= BLOCKS_MAX:
             raise UsageError(f"--blocks must be from {FIRST_LOOK}, as fewer bound nothing, to {BLOCKS_MAX}")
@@ -238,30 +261,42 @@ def _profile(length: Length) -> Profile:
         return Profile(
             warm_up_s=length.warm_up_s,
             warm_up_ends=length.warm_up_ends,
-            measure_s=measure_s,
+            measure_s={A: length.measure_s, B: length.measure_s},
             blocks_min=length.blocks,
             blocks_max=length.blocks,
             budget_s=NO_BUDGET_S,
         )
-    return _within(length, measure_s, length.budget_s or 0.0)
+    return _within(length, length.budget_s or 0.0)
 
 
-def _within(length: Length, measure_s: dict[str, float], budget_s: float) -> Profile:
-    load_s = 2 * (likely_warm_up_s(length.warm_up_s, length.warm_up_ends) + length.measure_s)
-    block_s = load_s + 2 * OVERHEAD_S_GUESS
+def _within(length: Length, budget_s: float) -> Profile:
     fewest = first_bounded()
+    warm_up_s = likely_warm_up_s(length.warm_up_s, length.warm_up_ends)
+    measure_s = _measure_s(length, budget_s)
+    load_s = 2 * (warm_up_s + measure_s)
+    block_s = load_s + 2 * OVERHEAD_S_GUESS
     if budget_s < fewest * block_s:
         raise UsageError(
             f"--budget {budget_s:g} s holds {int(budget_s / block_s)} blocks of {block_s:g} s; {fewest} are the fewest "
             "that bound a ratio",
-            hint=f"--budget {math.ceil(fewest * block_s)}s, or shorter trials by --measure",
+            hint=f"--budget {math.ceil(fewest * block_s)}s, or shorter trials by --measure and --warm-up",
         )
     most = min(BLOCKS_MAX, max(fewest + 1, math.ceil(budget_s / load_s)))
     return Profile(
         warm_up_s=length.warm_up_s,
         warm_up_ends=length.warm_up_ends,
-        measure_s=measure_s,
+        measure_s={A: measure_s, B: measure_s},
         blocks_min=fewest,
         blocks_max=most,
         budget_s=budget_s,
+        overrun_s=OVERRUN_S,
     )
+
+
+def _measure_s(length: Length, budget_s: float) -> float:
+    """How long each trial measures, so that the budget holds the fewest blocks that bound a ratio."""
+    if not length.may_shorten:
+        return length.measure_s
+    warm_up_s = likely_warm_up_s(length.warm_up_s, length.warm_up_ends)
+    room_s = budget_s / (2 * first_bounded()) - warm_up_s - OVERHEAD_S_GUESS
+    return min(length.measure_s, max(MEASURE_S_MIN, math.floor(room_s)))

@@ -11,6 +11,10 @@ BLOCKS_MAX = 1000
 NO_BUDGET_S = 7 * 86_400.0
 # What a trial takes beyond its load before any has shown it: start, condition, probe, stop.
 OVERHEAD_S_GUESS = 1.2
+#: Shorter trials have too few transactions for a rate.
+MEASURE_S_MIN = 1.0
+#: By how much a block may overrun a budget that somebody has named.
+OVERRUN_S = 8.0
 
 
 def block_s(profile: Profile) -> float:

@@ -68,6 +68,7 @@ _LIMITS: dict[tuple[type, str], Limits] = {
     (Profile, "blocks_max"): (2, 1e9),
     (Profile, "budget_s"): _SOME_TIME,
     (Profile, "calibration_s"): _ANY_TIME,
+    (Profile, "overrun_s"): _ANY_TIME,
     (Profile, "warehouses"): (1, 1e6),
     (Profile, "clients"): (1, _SESSIONS_MAX),
     (Profile, "threads"): (1, 1024),
