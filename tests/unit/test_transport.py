@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pgclinic.judge.reasons import transport_reason
 from pgclinic.judge.transport import OUTSIDE_MAX, BlockSeen, PerCall, touched_tables, transported
@@ -117,6 +118,36 @@ def test_a_statement_out_of_tolerance_is_unchanged_where_the_change_cannot_touch
     assert carried(twin(statement("slow", 0.5), of_table), seen).outside == 1
     assert carried(twin(statement("slow", 0.5), other), blocks(slow=0.1, other=0.5)).outside == 1
     assert carried(twin(statement("slow", 0.5), other), seen, touched=None).outside == 1
+
+
+def rough(share: float, factor: float, *, same_plan: bool | None = None) -> StatementFidelity:
+    """A statement that visits ``factor`` times the buffers on the twin."""
+    one = statement("rough", share, is_within=False)
+    return replace(one, twin_rows=1.0, twin_blocks=10.5 * factor - 0.5, same_plan=same_plan)
+
+
+def test_a_statement_with_other_buffers_may_be_off_by_their_square() -> None:
+    seen = carried(twin(statement("slow", 0.5), rough(0.5, 2.0)), blocks(slow=0.2, rough=1.0), touched=None)
+    assert (seen.outside, seen.rough, seen.rough_share) == (0, 1, 0.5)
+    assert seen.ratio == pytest.approx(0.6, rel=0.02)
+    assert seen.low is not None and seen.high is not None
+    assert seen.low == pytest.approx(0.1 + 0.5 / 4, rel=0.05)
+    assert seen.high == pytest.approx(0.1 + 0.5 * 4, rel=0.05)
+    words = outside_words(seen)
+    assert words is not None and "1 statement with 50 %" in words
+    assert "the square of that" in sentence_of(transport_reason(seen))
+
+
+@pytest.mark.parametrize("one", [rough(0.5, 4.5), rough(0.5, 1.2, same_plan=False)])
+def test_a_statement_of_other_size_or_plan_is_not_reproduced(one: StatementFidelity) -> None:
+    seen = carried(twin(statement("slow", 0.5), one), blocks(slow=0.2, rough=1.0), touched=None)
+    assert (seen.outside, seen.rough) == (1, 0)
+
+
+def test_no_statement_takes_more_than_ten_times_as_long_unless_it_was_seen_to() -> None:
+    for ratio in (5.0, 20.0):
+        seen = carried(twin(statement("s", 0.01), rough(0.99, 3.0)), blocks(s=1.0, rough=ratio), touched=None)
+        assert seen.high == pytest.approx(max(ratio, OUTSIDE_MAX), rel=0.1)
 
 
 def test_a_utility_statement_is_untouched_and_one_that_names_the_table_is_not() -> None:

@@ -180,4 +180,6 @@ def transport_reason(seen: Transport) -> Transported:
         outside=seen.outside,
         outside_share=seen.outside_share,
         by_server=seen.by_server,
+        rough=seen.rough,
+        rough_share=seen.rough_share,
     )

@@ -2,8 +2,10 @@
 
 For statement s with the time t_s on the original and the ratio r_sk = b / a of the twin's time per call in block k, the
 server time of the original's workload changes by R_k = sum(t_s r_sk) / sum(t_s). The interval is that of log R_k over
-blocks. A statement that the twin does not reproduce is unchanged where the change cannot touch it; else it is anything
-between ``OUTSIDE_MIN`` and ``OUTSIDE_MAX`` times its time, which widens the interval (docs/guides/twin.md).
+blocks. A statement that the twin does not reproduce is unchanged where the change cannot touch it. One that visits K
+times the rows or buffers of its original, up to ``ROUGH_MAX``, may be off by K in each arm, so its ratio is between
+r / K^2 and r K^2. Any other is anything between ``OUTSIDE_MIN`` and ``OUTSIDE_MAX`` times its time. Both widen the
+interval (docs/guides/twin.md).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from pgclinic.judge.evidence_beyond import log_evidence_beyond
 from pgclinic.judge.interval import interval_about
@@ -26,6 +29,8 @@ from pgclinic.stats.summary import mean
 
 #: What a statement outside of tolerance may have become, as a multiple of its time.
 OUTSIDE_MIN, OUTSIDE_MAX = 0.0, 10.0
+#: Beyond so many times the rows or buffers of its original a statement of the twin is another one.
+ROUGH_MAX = 4.0
 #: A statement has a ratio of its own if it ran in both arms of this share of the blocks.
 SEEN_MIN = 0.5
 #: Buffers per call that differ by less are the same.
@@ -80,26 +85,27 @@ def transported(
         return None
     later = [one.b_later for one in blocks]
 
-    def mean_with(outside: float) -> BlockMean | None:
+    def mean_with(bound: _Bound) -> BlockMean | None:
         logs = []
         for at in range(len(blocks)):
-            ratio = sum(one.time_share * one.at(at, outside) for one in weighted) / whole
+            ratio = sum(one.time_share * one.at(at, bound) for one in weighted) / whole
             if ratio <= 0:
                 return None
             logs.append(math.log(ratio))
         return block_mean(logs, later)
 
-    def interval_with(outside: float) -> Interval | None:
-        seen = mean_with(outside)
+    def interval_with(bound: _Bound) -> Interval | None:
+        seen = mean_with(bound)
         return interval_about(seen, fixed=fixed) if seen is not None else None
 
-    unchanged, centre = mean_with(1.0), interval_with(1.0)
+    unchanged, centre = mean_with(_Bound.CENTRE), interval_with(_Bound.CENTRE)
     if unchanged is None or centre is None:
         return None
-    least, most = interval_with(OUTSIDE_MIN), interval_with(OUTSIDE_MAX)
+    least, most = interval_with(_Bound.LEAST), interval_with(_Bound.MOST)
     low = (least.low if least is not None else 0.0) if centre.low is not None else None
     high = most.high if most is not None else None
     outside = [one for one in weighted if one.ratios is None and not one.is_untouched]
+    rough = [one for one in measured if one.deviation > 1.0]
     return Transport(
         word=_word(centre, (low, high), null_zone),
         ratio=centre.ratio,
@@ -112,6 +118,8 @@ def transported(
         untouched_share=sum(one.time_share for one in weighted if one.ratios is None and one.is_untouched) / whole,
         outside_share=sum(one.time_share for one in outside) / whole,
         outside=len(outside),
+        rough_share=sum(one.time_share for one in rough) / whole,
+        rough=len(rough),
         by_server=by_server,
         tps_counts=fidelity.judges_throughput,
         sessions=sessions,
@@ -160,19 +168,36 @@ def touched_tables(statements: Iterable[str]) -> frozenset[str] | None:
     return frozenset(found)
 
 
+class _Bound(Enum):
+    """Of what the twin does not reproduce: as it most likely is, or as far down or up as it may be."""
+
+    CENTRE = 1.0
+    LEAST = OUTSIDE_MIN
+    MOST = OUTSIDE_MAX
+
+
 @dataclass(frozen=True)
 class _Weighted:
-    """``ratios`` are by block; None for a statement that the twin does not reproduce."""
+    """``ratios`` are by block; None for a statement that the twin does not reproduce.
+
+    ``deviation`` is the factor by which the rows or buffers of its original differ, 1 where they are within tolerance.
+    """
 
     time_share: float
     ratios: tuple[float, ...] | None
     is_untouched: bool = False
+    deviation: float = 1.0
     statement: TransportedStatement | None = None
 
-    def at(self, block: int, outside: float) -> float:
-        if self.ratios is not None:
-            return self.ratios[block]
-        return 1.0 if self.is_untouched else outside
+    def at(self, block: int, bound: _Bound) -> float:
+        if self.ratios is None:
+            return 1.0 if self.is_untouched else bound.value
+        ratio = self.ratios[block]
+        if bound is _Bound.CENTRE or self.deviation == 1.0:
+            return ratio
+        if bound is _Bound.LEAST:
+            return ratio / self.deviation**2
+        return max(ratio, min(OUTSIDE_MAX, ratio * self.deviation**2))
 
 
 def _weigh(one: StatementFidelity, blocks: Sequence[BlockSeen], touched: frozenset[str] | None) -> _Weighted:
@@ -180,15 +205,18 @@ def _weigh(one: StatementFidelity, blocks: Sequence[BlockSeen], touched: frozens
     known = [pair for pair in pairs if pair is not None]
     if not known or len(known) < SEEN_MIN * len(blocks):
         return _Weighted(one.time_share, None)
-    if not one.is_within:
-        same = _has_same_buffers(known) and _is_untouched(one.text, touched)
-        return _Weighted(one.time_share, None, is_untouched=same)
+    if not one.is_within and _has_same_buffers(known) and _is_untouched(one.text, touched):
+        return _Weighted(one.time_share, None, is_untouched=True)
+    deviation = _deviation(one)
+    if deviation is None:
+        return _Weighted(one.time_share, None)
     logs = [math.log(b.ms / a.ms) for a, b in known]
     usual = math.exp(mean(logs))
     ratios = tuple(pair[1].ms / pair[0].ms if pair is not None else usual for pair in pairs)
     return _Weighted(
         one.time_share,
         ratios,
+        deviation=deviation,
         statement=TransportedStatement(
             query_id=one.query_id,
             text=one.text,
@@ -202,6 +230,15 @@ def _weigh(one: StatementFidelity, blocks: Sequence[BlockSeen], touched: frozens
             b_wal_bytes=_mean_of([b.wal_bytes for _, b in known]),
         ),
     )
+
+
+def _deviation(one: StatementFidelity) -> float | None:
+    """1 for a statement within tolerance, None for one that is another on the twin."""
+    if one.is_within:
+        return 1.0
+    if one.deviation is None or one.deviation > ROUGH_MAX or one.same_plan is False:
+        return None
+    return one.deviation
 
 
 def _pair(fingerprints: Sequence[str], block: BlockSeen) -> tuple[PerCall, PerCall] | None:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 from pgclinic.model.record import Record
 from pgclinic.model.twin_refusal import RefusedObject
+
+#: Half a row or block more or less is no difference.
+_SMOOTHING = 0.5
+
+
+def factor_between(one: float, other: float) -> float:
+    """How many times one count per call is the other, 1 or more whichever is larger."""
+    return math.exp(abs(math.log((one + _SMOOTHING) / (other + _SMOOTHING))))
 
 
 class FigureName(str, Enum):
@@ -78,6 +87,16 @@ class StatementFidelity(Record):
     twin_plan: str | None = None
     is_within: bool = False
     fingerprints: tuple[str, ...] = ()
+
+    @property
+    def deviation(self) -> float | None:
+        """The factor between the rows or the blocks per call of both sides, whichever is larger.
+
+        None for a statement that was not seen to run on the twin.
+        """
+        if self.twin_rows is None or self.twin_blocks is None:
+            return None
+        return max(factor_between(self.rows, self.twin_rows), factor_between(self.blocks, self.twin_blocks))
 
 
 class OmittedStatement(Record):

@@ -287,7 +287,7 @@ class Transported(Record, tag_field="reason", tag="transported"):
 
     ``ratio`` is b / a, ``low`` and ``high`` its bounds, None while they are open. ``statements`` have ratios of their
     own, with ``measured_share`` of the original's time; ``outside`` others with ``outside_share`` of it are taken for
-    anything from 0 to 10 times as long.
+    anything from 0 to 10 times as long. ``rough`` ones with ``rough_share`` have a ratio, and other rows or buffers.
     """
 
     ratio: float
@@ -297,6 +297,8 @@ class Transported(Record, tag_field="reason", tag="transported"):
     outside: int
     outside_share: float
     by_server: bool
+    rough: int = 0
+    rough_share: float = 0.0
 
 
 class SignOpen(Record, tag_field="reason", tag="sign_open"):

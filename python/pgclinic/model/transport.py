@@ -33,7 +33,9 @@ class Transport(Record):
     ``ratio`` with ``ci_low`` and ``ci_high`` (95 %, over ``blocks`` blocks, None while they are unbounded) takes every
     statement that the twin does not reproduce as unchanged; ``low`` and ``high`` allow for anything from 0 to 10 times
     its time. Shares are of the original's statement time: ``measured_share`` of statements with a ratio of their own,
-    ``untouched_share`` of those that the change cannot touch, ``outside_share`` of the ``outside`` others.
+    ``untouched_share`` of those that the change cannot touch, ``outside_share`` of the ``outside`` others. Of those
+    with a ratio ``rough`` ones with ``rough_share`` have other rows or buffers than the original, by a factor whose
+    square ``low`` and ``high`` allow for.
     ``by_server`` says that times are the server's own; else they are what clients waited. ``tps_counts`` is whether
     commits per statement are those of the original, so that the twin's throughput may be compared at all.
     ``log_e_value`` is the natural logarithm of the evidence against a change within the equivalence margin.
@@ -55,6 +57,8 @@ class Transport(Record):
     sessions: int
     statements: tuple[TransportedStatement, ...] = ()
     log_e_value: float | None = None
+    rough: int = 0
+    rough_share: float = 0.0
 
     @property
     def is_decided(self) -> bool:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from pgclinic.model.fidelity import Fidelity, Figure, FigureName, OmittedStatement, StatementFidelity
+from pgclinic.model.fidelity import (
+    Fidelity,
+    Figure,
+    FigureName,
+    OmittedStatement,
+    StatementFidelity,
+    factor_between,
+)
 from pgclinic.model.load import LoadResult
 from pgclinic.model.record import Record
 from pgclinic.model.twin import ColumnStatistics, MaskMethod, Twin, TwinColumn, TwinStatement, TwinTable, TwinWorkload
@@ -29,7 +35,6 @@ DEMANDED = {
     FigureName.COMMITS: 0.10,
 }
 FACTOR = 1.5
-_SMOOTHING = 0.5
 _DISTINCT = 0.25
 _CORRELATION = 0.15
 _HEAP_PAGES = 0.10
@@ -272,9 +277,7 @@ def _sum(statements: Sequence[TwinStatement]) -> TwinStatement:
 
 
 def _within_factor(one: float, other: float | None) -> bool:
-    if other is None:
-        return False
-    return abs(math.log((one + _SMOOTHING) / (other + _SMOOTHING))) <= math.log(FACTOR)
+    return other is not None and factor_between(one, other) <= FACTOR
 
 
 def _plan_figures(statements: Sequence[StatementFidelity]) -> Iterator[Figure]:

@@ -356,6 +356,12 @@ def _transported(reason: Transported) -> str:
         f"their share of that time as weights, the {whose} of the original's workload is {times(reason.ratio)} in b "
         f"over a{bounds}."
     )
+    if reason.rough:
+        which = count(reason.rough, "statement")
+        words += (
+            f" The twin's rows or buffers of {which} with {percent(reason.rough_share)} of the time are up to four times "
+            "or a fourth of the original's; the bounds allow for the square of that."
+        )
     if not reason.outside:
         return words
     which = count(reason.outside, "statement")

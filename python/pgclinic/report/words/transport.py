@@ -32,10 +32,16 @@ def closed_loop_words(seen: Transport, tps: Interval | None) -> str | None:
 
 def outside_words(seen: Transport) -> str | None:
     """2 statements with 0.2 % of the time are not reproduced: taken for 0 to 10 times as long."""
-    if not seen.outside:
-        return None
-    verb = "is" if seen.outside == 1 else "are"
-    return (
-        f"{count(seen.outside, 'statement')} with {percent(seen.outside_share)} of the original's time {verb} not "
-        "reproduced by the twin; the CI allows for 0 to 10 times their time"
-    )
+    parts = []
+    if seen.outside:
+        verb = "is" if seen.outside == 1 else "are"
+        parts.append(
+            f"{count(seen.outside, 'statement')} with {percent(seen.outside_share)} of the original's time {verb} not "
+            "reproduced by the twin; the CI allows for 0 to 10 times their time"
+        )
+    if seen.rough:
+        parts.append(
+            f"the twin's rows or buffers of {count(seen.rough, 'statement')} with {percent(seen.rough_share)} of the "
+            "time differ from the original's; the CI allows for the square of that factor"
+        )
+    return "; ".join(parts) or None
