@@ -359,8 +359,8 @@ def _transported(reason: Transported) -> str:
     if reason.rough:
         which = count(reason.rough, "statement")
         words += (
-            f" The twin's rows or buffers of {which} with {percent(reason.rough_share)} of the time are up to four times "
-            "or a fourth of the original's; the bounds allow for the square of that."
+            f" The twin's rows or buffers of {which} with {percent(reason.rough_share)} of the time are up to four "
+            "times, or down to a fourth of, the original's; the bounds allow for the square of that."
         )
     if not reason.outside:
         return words
