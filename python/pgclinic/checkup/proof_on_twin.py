@@ -181,7 +181,7 @@ def _why_invalid(comparison: Comparison) -> str:
     open_sign = next((one for one in comparison.reasons if isinstance(one, SignOpen)), None)
     if open_sign is not None:
         share = f"{open_sign.outside_share:.0%}".replace("%", " %")
-        return f"the sign is open: the twin does not reproduce statements with {share} of the time"
+        return f"the sign is open: the twin does not reproduce statements with {share} of the time closely enough"
     unlike = next((one for one in comparison.reasons if isinstance(one, TwinUnlike)), None)
     if unlike is None or comparison.invalid_because is not InvalidReason.TWIN_UNLIKE:
         return (comparison.invalid_because or InvalidReason.NO_BLOCK).value.replace("_", " ")

@@ -286,8 +286,8 @@ def _refusal(evidence: Evidence, run: _Run, carried: Transport | None) -> _Outco
         if carried.word is not CompareWord.INVALID:
             return None
         turns = SignOpen(
-            outside=carried.outside,
-            outside_share=carried.outside_share,
+            outside=carried.outside + carried.rough,
+            outside_share=carried.outside_share + carried.rough_share,
             low=carried.low or 0.0,
             high=carried.high or 0.0,
         )

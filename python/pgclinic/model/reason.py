@@ -302,8 +302,8 @@ class Transported(Record, tag_field="reason", tag="transported"):
 
 
 class SignOpen(Record, tag_field="reason", tag="sign_open"):
-    """What the twin does not reproduce could turn the sign: ``outside`` statements with ``outside_share`` of the
-    original's time leave its server time between ``low`` and ``high`` times what it is."""
+    """What the twin does not reproduce, or only roughly, could turn the sign: ``outside`` statements with
+    ``outside_share`` of the original's time leave its server time between ``low`` and ``high`` times what it is."""
 
     outside: int
     outside_share: float

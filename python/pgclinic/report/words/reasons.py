@@ -375,7 +375,7 @@ def _transported(reason: Transported) -> str:
 def _sign_open(reason: SignOpen) -> str:
     which = f"{count(reason.outside, 'statement')} with {percent(reason.outside_share)} of the original's time"
     return (
-        f"Refused: the twin does not reproduce {which}, which "
+        f"Refused: the twin does not reproduce {which} closely enough, which "
         f"leaves its server time between {times(reason.low)} and {times(reason.high)}."
     )
 
