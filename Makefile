@@ -14,8 +14,6 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 
-LONG_TESTS := tests/studies tests/server
-
 .PHONY: reference readme-picture claims-table build demo test lint rust-test rust-lint python-lint test-tools lock clean
 
 build: $(VENV)/.built
@@ -27,8 +25,8 @@ demo: build
 
 test: lint rust-test test-tools
 	$(BIN)/python -m pytest -m alone
-	# The long ones first, and a worker that has nothing left takes from another, so that none is alone at the end.
-	$(BIN)/python -m pytest $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(wildcard tests/*)) -m "not alone" --numprocesses 4 --dist worksteal --durations 20 --durations-min 5
+	# A worker that has nothing left takes from another; tests/fixtures/dealt.py lets each begin with what takes long.
+	$(BIN)/python -m pytest -m "not alone" --numprocesses 4 --dist worksteal --durations 20 --durations-min 5
 
 lint: rust-lint python-lint
 

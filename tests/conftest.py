@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from fixtures.command import Command
+from fixtures.dealt import dealt
 from fixtures.drawn import drawn_majors, is_drawn
 from fixtures.lab_home import MAJORS, binaries_for, temporary_home, worker_home
 from pgclinic.lab.binaries import Binaries
@@ -35,13 +36,16 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the cases of ``drawn`` tests that this run has not drawn."""
+    """Leave out the cases of ``drawn`` tests that this run has not drawn, and deal the others to the workers."""
     left_out = [
         item for item in items if (mark := item.get_closest_marker("drawn")) and not is_drawn(item.nodeid, *mark.args)
     ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        items[:] = dealt(items, workers)
 
 
 def pytest_report_header() -> str:
