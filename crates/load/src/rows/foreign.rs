@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::copy_text::Column;
+use super::making::Making;
 use super::plan::ForeignPlan;
 use super::spread::Spread;
-use super::table::Making;
 use super::NULL;
 
 /// Lets every row refer to a parent that is there, as near as possible to what it had.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::domain::{Domain, Wanted};
+use super::making::{fit, Making};
 use super::plan::{CouplePlan, JointPlan, PresencePlan};
-use super::table::{fit, Making};
 use super::{place, NULL};
 
 /// With each round twice as many rows take part that stood the right way.

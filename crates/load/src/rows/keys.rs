@@ -7,9 +7,9 @@
 use std::collections::HashSet;
 
 use super::copy_text::Column;
+use super::making::{fit, Making};
 use super::plan::ForeignPlan;
 use super::spread::{Spread, Wish};
-use super::table::{fit, Making};
 use super::{place, NULL};
 use crate::script::Prng;
 

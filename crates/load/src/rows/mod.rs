@@ -4,6 +4,7 @@
 //! Plan (plan.rs) ──> Tables (table.rs)   one table after the other, parents before their children
 //!    a column is a Spread: its values in order (domain.rs), and how many rows have each    spread.rs, text.rs, shapes.rs
 //!    tuples that have to agree: keys, joint values, composite foreign keys                  keys.rs, joint.rs, foreign.rs
+//!    what these steps share                                                                 making.rs
 //!    which row gets which, so that the correlation with the position is as planned          place.rs
 //!    rows as text, block by block                                                           copy_text.rs, format.rs
 //! ```
@@ -20,6 +21,7 @@ mod foreign;
 mod format;
 mod joint;
 mod keys;
+mod making;
 mod place;
 pub mod plan;
 mod shapes;

@@ -169,3 +169,48 @@ pub struct CouplePlan {
     pub high: usize,
     pub strict: bool,
 }
+
+impl Plan {
+    /// Positions that no table or column has would be found too late.
+    pub(super) fn check(&self) -> Result<(), String> {
+        for table in &self.tables {
+            let columns = table.columns.len();
+            if table.parts.iter().any(|part| {
+                self.tables
+                    .get(*part)
+                    .is_none_or(|part| part.columns.len() != columns || !part.parts.is_empty())
+            }) {
+                return Err(format!("{}: a part is not a table with the same columns", table.name));
+            }
+            let mut named: Vec<usize> = table.keys.iter().flatten().copied().collect();
+            named.extend(table.foreign.iter().flat_map(|foreign| foreign.columns.iter().copied()));
+            named.extend(table.joint.iter().flat_map(|joint| joint.columns.iter().copied()));
+            named.extend(table.dependent.iter().flatten().copied());
+            named.extend(table.presence.iter().flat_map(|presence| [presence.flag, presence.of]));
+            named.extend(table.couples.iter().flat_map(|couple| [couple.low, couple.high]));
+            if named.iter().any(|column| *column >= columns) {
+                return Err(format!("{}: a column is named that it does not have", table.name));
+            }
+            let joints = table.joint.iter().all(|joint| {
+                !joint.columns.is_empty()
+                    && joint
+                        .values
+                        .iter()
+                        .all(|value| value.values.len() == joint.columns.len())
+            });
+            let parents = table.foreign.iter().all(|foreign| {
+                let there = self.tables.get(foreign.parent).map_or(0, |parent| parent.columns.len());
+                !foreign.columns.is_empty()
+                    && foreign.columns.len() == foreign.parent_columns.len()
+                    && foreign.parent_columns.iter().all(|column| *column < there)
+            });
+            if !joints || !parents || table.keys.iter().any(Vec::is_empty) {
+                return Err(format!("{}: columns and values do not go together", table.name));
+            }
+            if table.rows >= u64::from(u32::MAX) {
+                return Err(format!("{}: {} rows are more than can be made", table.name, table.rows));
+            }
+        }
+        Ok(())
+    }
+}
