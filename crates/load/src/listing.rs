@@ -1,8 +1,29 @@
 //! Which commands of a script have a record of their own, under which text, and how pgbench numbers them.
 
-use crate::program::{Place, Statement};
 use crate::result::StatementKind;
 use crate::script::{Command, Script};
+
+/// A command that has a record of its own.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The line of the script, from 1.
+    pub line: u32,
+    pub text: String,
+    pub kind: StatementKind,
+}
+
+/// What the engine knows about one command besides what the language says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// The index among the script's statements.
+    pub statement: Option<u32>,
+    /// The index among the program's prepared statements.
+    pub prepared: Option<u32>,
+    /// The index among the program's values, of a `\draw`.
+    pub values: Option<u32>,
+    /// Its number as pgbench counts, from 1.
+    pub number: u32,
+}
 
 /// A place for every command. `\elif` is one command in a script and two in the engine, `\endif` one and none.
 pub fn numbered(script: &Script) -> Vec<Place> {

@@ -3,19 +3,11 @@
 use crate::drawn::Drawn;
 use crate::error::LoadError;
 use crate::listing;
+pub use crate::listing::{Place, Statement};
 use crate::result::StatementKind;
 use crate::script::{self, Command, Names, Script, SeedPlan, Variables};
 use crate::spec::{self, LoadSpec, Protocol, TpccSpec};
 use crate::tpcc;
-
-/// A command that has a record of its own.
-#[derive(Clone, Debug)]
-pub struct Statement {
-    /// The line of the script, from 1.
-    pub line: u32,
-    pub text: String,
-    pub kind: StatementKind,
-}
 
 /// A statement of the prepared protocol.
 #[derive(Clone, Debug)]
@@ -23,19 +15,6 @@ pub struct Prepared {
     /// Its name in every session.
     pub name: String,
     pub sql: String,
-}
-
-/// What the engine knows about one command besides what the language says.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
-    /// The index among the script's statements.
-    pub statement: Option<u32>,
-    /// The index among the program's prepared statements.
-    pub prepared: Option<u32>,
-    /// The index among the program's values, of a `\draw`.
-    pub values: Option<u32>,
-    /// Its number as pgbench counts, from 1.
-    pub number: u32,
 }
 
 /// One script, ready to run.

@@ -140,6 +140,15 @@ impl Failures {
     }
 }
 
+/// How a transaction ended, in the log's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Succeeded,
+    Failed(Code),
+    RolledBack,
+    Skipped,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::failures::Code;
+use super::failures::{Code, End};
 use super::log_interval::Interval;
 use super::scripts::Course;
 use crate::clock::{micros, Nanos};
@@ -16,15 +16,6 @@ use crate::spec::LoadSpec;
 const BUFFER: usize = 64 * 1024;
 /// No line is longer.
 const LINE_MAX: usize = 256;
-
-/// How a transaction ended, in the log's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    Succeeded,
-    Failed(Code),
-    RolledBack,
-    Skipped,
-}
 
 /// The thread that logs.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use super::failures::Code;
-use super::log::End;
+use super::failures::{Code, End};
 use super::scripts::Course;
 use crate::clock::{micros, Nanos};
 

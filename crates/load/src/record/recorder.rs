@@ -3,9 +3,9 @@
 use std::sync::mpsc::Sender;
 
 use super::errors::ErrorMessages;
-use super::failures::{Code, FailureKey, Failures, Fault};
+use super::failures::{Code, End, FailureKey, Failures, Fault};
 use super::histogram::{Histogram, Precision};
-use super::log::{End, LogOutcome, TransactionLog};
+use super::log::{LogOutcome, TransactionLog};
 use super::scripts::{Course, ScriptRecord, StatementRecord};
 use super::seconds::Seconds;
 use super::window::{Phase, Window};

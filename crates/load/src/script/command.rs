@@ -57,15 +57,6 @@ impl Command {
     }
 }
 
-/// Where the columns of a result go: each becomes the variable `prefix` + column name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Capture {
-    /// `\gset`: the group's last result, which must have exactly one row.
-    Gset { prefix: String },
-    /// `\aset`: the last row of every result of the group that has rows.
-    Aset { prefix: String },
-}
-
 /// A word of a meta command that is known now, or a variable that is read when the command runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {

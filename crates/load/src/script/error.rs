@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::names::{Names, Slot};
-use super::variables::Variables;
+use super::names::Slot;
 
 /// A script that cannot be run, with the place of the fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -122,23 +121,4 @@ pub enum EvalError {
     /// The size of a permutation is not positive.
     #[error("permute size parameter must be greater than zero")]
     PermuteSize,
-}
-
-impl EvalError {
-    /// The message with the name of the variable, if one is at fault, and with its text where that is the fault.
-    pub fn describe(&self, names: &Names, variables: &Variables) -> String {
-        let text = |slot| {
-            let mut found = String::new();
-            variables.with_text(slot, |text| found = String::from_utf8_lossy(text).into_owned());
-            found
-        };
-        match *self {
-            Self::Undefined { slot } => format!("{self} \"{}\"", names.name(slot)),
-            Self::Malformed { slot } => format!("{self} \"{}\" value: \"{}\"", names.name(slot), text(slot)),
-            Self::SleepNotNumber { slot } => {
-                format!("{self} \"{}\" for variable \"{}\"", text(slot), names.name(slot))
-            }
-            _ => self.to_string(),
-        }
-    }
 }

@@ -1,10 +1,11 @@
 //! Meta commands: a backslash, words, and the end of the line.
 
-use super::command::{Argument, Capture, Shell, Sleep};
+use super::command::{Argument, Shell, Sleep};
 use super::error::Fault;
 use super::expr::Expr;
 use super::grammar;
 use super::names::{Names, Slot};
+use super::sql::Capture;
 use super::token::{continuation_length, skip_blank};
 
 /// pgbench takes no command of more words, its name among them.

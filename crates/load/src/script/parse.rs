@@ -1,11 +1,12 @@
 //! From the text of a script to its commands.
 
 use super::blocks::Blocks;
-use super::command::{Capture, Command};
+use super::command::Command;
 use super::error::{line_of, Fault, ScriptError};
 use super::meta::{self, Meta};
 use super::names::Names;
 use super::split::{Splitter, Stop};
+use super::sql::Capture;
 use super::sql::SqlCommand;
 
 /// The most parameters that pgbench gives one statement.

@@ -1,8 +1,16 @@
 //! SQL with variables, cut into pieces at parse time so that a client only copies bytes.
 
-use super::command::Capture;
 use super::names::{Names, Slot};
 use super::variables::Variables;
+
+/// Where the columns of a result go: each becomes the variable `prefix` + column name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Capture {
+    /// `\gset`: the group's last result, which must have exactly one row.
+    Gset { prefix: String },
+    /// `\aset`: the last row of every result of the group that has rows.
+    Aset { prefix: String },
+}
 
 /// Text up to a variable, then the variable. `text` ends before the colon.
 #[derive(Clone, Debug, PartialEq, Eq)]
