@@ -2,17 +2,14 @@
 """Treatments that were proven: sick servers, each examined by ``pgclinic checkup --prove`` while clients work on it.
 
 A patient has several illnesses at once, as servers do. What is kept of each proof is its word and its interval, or why
-there is none.
+there is none; of each finding that is certain or likely, what it claims to save beside what its proof measured.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,17 +18,17 @@ from pathlib import Path
 
 import msgspec
 
-from pgclinic.errors import PgclinicError
+from applications import at_work
+from claimed_gains import Gain, gains_goal, gains_of, gains_table
+from consulted import consult
 from pgclinic.lab.instance import start_server
 from pgclinic.lab.sources import find_source
-from pgclinic.load.engine import Stopper, run_load
+from pgclinic.model.checkup import Checkup
 from pgclinic.model.load import LoadSpec, Pace, Script
-from pgclinic.model.output import CheckupOutput
 from pgclinic.pg.dsn import dsn_of
 from pgclinic.pg.load_target import target_of
 from pgclinic.pg.session import Access, Session
 
-PGCLINIC = Path(sys.executable).parent / "pgclinic"
 SETTINGS = {"shared_preload_libraries": "pg_stat_statements"}
 TIMEOUT_MS = 120_000
 
@@ -197,7 +194,7 @@ def sick(patient: Patient) -> Iterator[Access]:
                 session.execute(statement)
         if patient.idle:
             stack.enter_context(_named_idle(access, patient.idle))
-        stack.enter_context(_loaded(access, patient))
+        stack.enter_context(at_work(_load(access, patient)))
         time.sleep(patient.warm_s)
         yield access
 
@@ -215,10 +212,8 @@ def _named_idle(access: Access, count: int) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _loaded(access: Access, patient: Patient) -> Iterator[None]:
-    stopper = Stopper()
-    spec = LoadSpec(
+def _load(access: Access, patient: Patient) -> LoadSpec:
+    return LoadSpec(
         target=target_of(access, application_name="app"),
         scripts=tuple(Script(name=f"script {n}", text=text) for n, text in enumerate(patient.scripts, start=1)),
         clients=8,
@@ -226,27 +221,15 @@ def _loaded(access: Access, patient: Patient) -> Iterator[None]:
         measure_s=3600.0,
     )
 
-    def run() -> None:
-        try:
-            run_load(spec, stopper=stopper)
-        except PgclinicError as error:
-            print(f"the load stopped: {error}", file=sys.stderr)
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopper.stop()
-        thread.join()
-
-
-def proofs_of(patient: Patient, folder: Path) -> list[Proven]:
-    """All proofs of one patient, as the command prints them."""
+def examined(patient: Patient, folder: Path) -> Checkup:
+    """Its checkup with proofs, by the command."""
     with sick(patient) as access:
-        words = ["checkup", dsn_of(access.server), "--prove", "--budget", patient.budget, "--json"]
-        done = subprocess.run([PGCLINIC, *words], stdout=subprocess.PIPE, cwd=folder, text=True, check=False)
-    found = msgspec.json.decode(done.stdout.encode(), type=CheckupOutput).checkup
+        return consult(dsn_of(access.server), patient.budget, folder).checkup
+
+
+def proofs_of(patient: Patient, found: Checkup) -> list[Proven]:
+    """All proofs of one patient, as the command prints them."""
     return [
         Proven(
             patient=patient.name,
@@ -288,18 +271,22 @@ def main() -> None:
     parser.add_argument("--budget", help="for each patient, in place of its own")
     parser.add_argument("--out", type=Path, default=Path("checkup-proofs.json"))
     options = parser.parse_args()
-    proven: list[Proven] = []
+    proven, gains = list[Proven](), list[Gain]()
     for patient in PATIENTS:
         if options.patients and patient.name not in options.patients:
             continue
         chosen = patient if options.budget is None else Patient(**{**vars(patient), "budget": options.budget})
         with tempfile.TemporaryDirectory() as folder:
-            proven += proofs_of(chosen, Path(folder))
-        options.out.write_text(json.dumps([asdict(one) for one in proven], indent=1) + "\n")
-        options.out.with_suffix(".md").write_text(table(proven))
+            found = examined(chosen, Path(folder))
+        proven += proofs_of(chosen, found)
+        gains += gains_of(chosen.name, found)
+        kept = {"proofs": [asdict(one) for one in proven], "gains": msgspec.to_builtins(gains)}
+        options.out.write_text(json.dumps(kept, indent=1) + "\n")
+        options.out.with_suffix(".md").write_text(f"{table(proven)}\n{gains_table(gains)}")
     findings = {(one.patient, one.pathology, one.subject) for one in proven if one.word is not None}
-    print(table(proven))
+    print(f"{table(proven)}\n{gains_table(gains)}")
     print(f"{len(findings)} findings have a proof with a verdict")
+    print(gains_goal(gains))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How alike the twins of two known originals are, and how fast they are built: TPC-C and the shop of the tests.
+"""How alike the twins of known originals are, and how fast they are built: TPC-C, the shop and the clinic of the tests.
 
 The original runs its load for a while, a masked twin is captured and built, its workload runs, and every figure is
 compared, plans by EXPLAIN on the original. What `pgclinic capture twin` and `pgclinic twin check --against` do.
@@ -9,29 +9,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
+from applications import NAMES, application, at_work
 from fixtures.lab_home import binaries_for
-from fixtures.shop import DATABASE, shop_scripts, shop_server
 from pgclinic.capture.twin import capture_twin
 from pgclinic.experiment.twin_check import CheckRequest, check_twin
 from pgclinic.lab.instance import start_server
-from pgclinic.load.engine import Stopper, run_load
-from pgclinic.load.tpcc_fill import fill_tpcc
 from pgclinic.model.fidelity import Fidelity
-from pgclinic.model.load import Convention, Isolation, LoadSpec, TpccSpec
-from pgclinic.pg.load_target import target_of
-from pgclinic.pg.reach import in_database
+from pgclinic.model.load import LoadSpec
 from pgclinic.pg.session import Access, Session
 from pgclinic.report.capture_text import masked_text
 from pgclinic.report.twin_text import fidelity_text
@@ -40,41 +30,16 @@ from pgclinic.twin.file import read_twin, write_twin
 from pgclinic.twin.mask import mask_twin
 
 CLIENTS = 4
-SETTINGS = {"shared_preload_libraries": "pg_stat_statements", "autovacuum": "off"}
-
-
-@contextmanager
-def tpcc(warehouses: int) -> Iterator[tuple[Access, LoadSpec]]:
-    with start_server(binaries_for("18"), settings=SETTINGS) as running:
-        access = Access(running.server)
-        fill_tpcc(access, warehouses)
-        with Session(access, statement_timeout_ms=60_000, application_name="bench", users_search_path=True) as session:
-            session.execute("create extension pg_stat_statements")
-        spec = TpccSpec(warehouses=warehouses, convention=Convention.SPEC, isolation=Isolation.READ_COMMITTED)
-        yield access, LoadSpec(target=target_of(access), clients=CLIENTS, measure_s=3600.0, tpcc=spec)
-
-
-@contextmanager
-def shop() -> Iterator[tuple[Access, LoadSpec]]:
-    with shop_server("18") as running:
-        access = in_database(Access(running.server), DATABASE)
-        target = target_of(access)
-        yield access, LoadSpec(target=target, clients=CLIENTS, measure_s=3600.0, scripts=shop_scripts())
+MAJOR = "18"
 
 
 def checked(access: Access, spec: LoadSpec, observe_s: float, path: Path) -> tuple[Fidelity, Built]:
-    stopper = Stopper()
-    load = threading.Thread(target=run_load, args=(spec,), kwargs={"stopper": stopper})
-    load.start()
-    try:
+    with at_work(spec):
         captured = mask_twin(capture_twin(access, observe_s=observe_s))
-    finally:
-        stopper.stop()
-        load.join()
     write_twin(path, captured, masked_text=masked_text(captured))
-    with start_server(binaries_for("18"), settings={"fsync": "off", "autovacuum": "off"}) as empty:
+    with start_server(binaries_for(MAJOR), settings={"fsync": "off", "autovacuum": "off"}) as empty:
         built = build_twin(Access(empty.server), read_twin(path))
-    found = check_twin(path, binaries_for("18"), CheckRequest(seconds=10.0, clients=CLIENTS), against=watching(access))
+    found = check_twin(path, binaries_for(MAJOR), CheckRequest(seconds=10.0, clients=CLIENTS), against=watching(access))
     return found.fidelity, built
 
 
@@ -87,18 +52,17 @@ def watching(access: Access) -> Access:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("originals", nargs="*", default=["tpcc", "shop"], help="tpcc, shop")
+    parser.add_argument("originals", nargs="*", default=NAMES, help=", ".join(NAMES))
     parser.add_argument("--warehouses", type=int, default=1)
     parser.add_argument("--observe-s", type=float, default=30.0)
     parser.add_argument("--out", type=Path, default=Path("twin-fidelity.json"))
     options = parser.parse_args()
     result = {}
     for name in options.originals:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            tpcc(options.warehouses) if name == "tpcc" else shop() as original,
-        ):
-            fidelity, built = checked(*original, options.observe_s, Path(folder) / f"{name}.twin")
+        one = application(name, options.warehouses)
+        with tempfile.TemporaryDirectory() as folder, one.copied_server(MAJOR) as running:
+            spec = one.load(running, clients=CLIENTS)
+            fidelity, built = checked(one.access(running), spec, options.observe_s, Path(folder) / f"{name}.twin")
         rows, took = sum(built.rows.values()), built.elapsed_s
         print(fidelity_text(fidelity, name))
         making, whole = rows / took["making rows"], rows / sum(took.values())

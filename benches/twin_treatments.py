@@ -1,153 +1,165 @@
 #!/usr/bin/env python3
 """Treatments judged on an original and on its twin, side by side: the direction and the size of each effect.
 
-The original is the shop of the tests. Its clients run for a while, a twin is captured, and every treatment is then
-compared with `pgclinic compare` twice: on the shop's own rows with its own scripts, and on the twin with the workload
-that was captured. Without --treatments all of them are run.
+The clients of an application run for a while, and a twin is captured. Every treatment is then compared twice: on two
+servers with the application's own rows and clients, and by `pgclinic compare --twin`. What the twin says of the server
+time of its original is held against what the original's server counts for the same calls.
+
+What is in --out already is not run again.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import subprocess
 import sys
 import tempfile
-import threading
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import msgspec
 
-from fixtures.shop import DATABASE, SHOP, WEIGHTS, shop_scripts, shop_server
-from pgclinic.load.engine import run_load
-from pgclinic.model.load import LoadSpec
-from pgclinic.pg.load_target import target_of
-from pgclinic.pg.reach import in_database
-from pgclinic.pg.session import Access
+from applications import NAMES, Application, application, at_work, temporary_home
+from kept_rows import KeptRows
+from pgclinic.cli.duration import parse_duration_s
+from pgclinic.errors import PgclinicError
+from pgclinic.model.output import CompareOutput
+from pgclinic.model.verdict import Interval
+from pgclinic.pg.dsn import dsn_of
+from treated_original import Size, Treatment, on_original
+from treatments import TREATMENTS
+from twin_agreement import Bounds, Row, goals, table
 
 PGCLINIC = Path(sys.executable).parent / "pgclinic"
-#: What arm b does, in the words of `compare`: a setting, or statements on the data.
-TREATMENTS = {
-    "no index on customers' orders": "drop index order_customer_id_ordered_at_idx;",
-    "no index on stock by product": "drop index stock_product_id_idx;",
-    "no index on products by category": "drop index product_category_id_price_idx;",
-    "no full-text index": "drop index product_search_idx;",
-    "no index on normalized e-mail": "drop index customer_email_key;",
-    "no index on addresses": "drop index address_customer_id_kind_idx;",
-    "no index on order lines by product": "drop index order_line_product_id_idx;",
-    "no index scans": "set:enable_indexscan=off",
-    "no nested loops": "set:enable_nestloop=off",
-    "random_page_cost 1000": "set:random_page_cost=1000",
-    "shared_buffers 256 kB": "set:shared_buffers=256kB",
-    "asynchronous commits": "set:synchronous_commit=off",
-    "work_mem 64 kB": "set:work_mem=64kB",
-}
-#: Smaller effects than this are not counted: their sign is chance.
-EFFECT = 0.10
-SIZE = 0.25
+MAJOR = "18"
+WARM_UP_S = 1.0
+#: Until the caches of the original are warm and its clients are at work, before its twin is captured.
+SETTLE_S = 5.0
+#: Reasons by which a comparison says that a twin is not alike enough.
+UNLIKE = frozenset(("twin_unlike", "sign_open"))
 
 
-def capture(folder: Path, seconds: float, clients: int) -> Path:
-    """The twin of the shop after its clients have run for so long."""
-    path = folder / "shop.twin"
-    with shop_server("18") as running:
-        spec = LoadSpec(
-            target=target_of(in_database(Access(running.server), DATABASE)),
-            scripts=shop_scripts(),
-            clients=clients,
-            measure_s=seconds + 5.0,
+class CommandError(Exception):
+    """A command without an answer."""
+
+
+def capture(one: Application, folder: Path, seconds: float, clients: int) -> Path:
+    """The twin of the application after its clients have run for so long."""
+    path = folder / f"{one.name}.twin"
+    with one.copied_server(MAJOR) as running, at_work(one.load(running, clients=clients)):
+        time.sleep(SETTLE_S)
+        pgclinic(
+            folder, "capture", "twin", dsn_of(one.access(running).server), "-o", str(path), "--observe", f"{seconds:g}s"
         )
-        thread = threading.Thread(target=run_load, args=(spec,))
-        thread.start()
-        server = running.server
-        dsn = f"host={server.host} port={server.port} user={server.user} dbname={DATABASE}"
-        run(folder, "capture", "twin", dsn, "-o", str(path), "--observe", f"{seconds:g}s")
-        thread.join()
     return path
 
 
-def run(folder: Path, *words: str) -> str:
+def pgclinic(folder: Path, *words: str) -> str:
     done = subprocess.run([str(PGCLINIC), *words], cwd=folder, capture_output=True, text=True, check=False)
     if not done.stdout:
-        sys.exit(done.stderr)
-    print(done.stderr, file=sys.stderr, end="")
+        raise CommandError(done.stderr.strip()[-500:])
     return done.stdout
 
 
-def compared(folder: Path, where: list[str], treatment: str, options: argparse.Namespace) -> dict[str, Any]:
-    if not treatment.startswith("set:"):
-        (folder / "treatment.sql").write_text(treatment + "\n")
-        treatment = "schema:treatment.sql"
-    length = ["--measure", options.measure, "--blocks", str(options.blocks), "--warm-up", "1s", "--no-calibrate"]
-    words = [*where, "--b", treatment, "-c", str(options.clients), *length, "--seed", "1", "--json"]
-    seen: dict[str, Any] = json.loads(run(folder, "compare", *words))["comparison"]
-    return seen
+def on_twin(twin: Path, treatment: Treatment, size: Size, folder: Path) -> CompareOutput:
+    words = ["compare", "--twin", str(twin), "--set", "autovacuum=off", "-c", str(size.clients)]
+    if treatment.statements:
+        (folder / "treatment.sql").write_text("".join(f"{one};\n" for one in treatment.statements))
+        words += ["--b", "schema:treatment.sql"]
+    for name, value in treatment.settings.items():
+        words += ["--b", f"set:{name}={value}"]
+    words += ["--measure", f"{size.measure_s:g}s", "--warm-up", f"{size.warm_up_s:g}s", "--blocks", str(size.blocks)]
+    answer = pgclinic(folder, *words, "--no-calibrate", "--seed", "1", "--json")
+    return msgspec.json.decode(answer, type=CompareOutput)
 
 
-def original(folder: Path) -> list[str]:
-    """The shop itself as data of `compare`: its schema, its rows, its scripts."""
-    parts = [(SHOP / name).read_text(encoding="utf-8") for name in ("schema.sql", "fill.sql")]
-    (folder / "shop.sql").write_text("\n".join([*parts, "vacuum analyze;"]))
-    words = ["--schema", "shop.sql", "--set", "autovacuum=off"]
-    for name, weight in WEIGHTS.items():
-        words += ["--script", f"{SHOP / 'scripts' / name}.sql@{weight}"]
-    return words
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--treatments", nargs="+", choices=list(TREATMENTS), default=list(TREATMENTS))
-    parser.add_argument("--blocks", type=int, default=6)
-    parser.add_argument("--measure", default="5s")
-    parser.add_argument("--clients", type=int, default=4)
-    parser.add_argument("--capture-s", type=float, default=30.0)
-    parser.add_argument("--out", type=Path, default=Path("twin-treatments.json"))
-    options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="pgclinic-bench-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        twin = capture(folder, options.capture_s, options.clients)
-        on_original, on_twin = original(folder), ["--twin", str(twin), "--set", "autovacuum=off"]
-        for treatment in options.treatments:
-            seen = {
-                where: compared(folder, words, TREATMENTS[treatment], options)
-                for where, words in (("original", on_original), ("twin", on_twin))
-            }
-            rows.append({"treatment": treatment, **{where: one["interval"] for where, one in seen.items()}})
-            rows[-1]["transport"] = seen["twin"].get("transport")
-            rows[-1]["words"] = {where: one["word"] for where, one in seen.items()}
-            print(line(rows[-1]), file=sys.stderr, flush=True)
-            options.out.write_text(json.dumps(rows, indent=1))
-    head = "| treatment | original, TPS | twin, TPS | for the original | its server time | sign | size within 25 % |"
-    print(f"{head}\n|---|---|---|---|---|---|---|")
-    for row in rows:
-        print(line(row))
-
-
-def line(row: dict[str, Any]) -> str:
-    one, other = row["original"], row["twin"]
-    if not one or not other:
-        return f"| {row['treatment']} | {row['words']['original']} | - | {row['words']['twin']} | - | - | - |"
-    large = abs(math.log(one["ratio"])) > -math.log(1 - EFFECT)
-    same = (one["ratio"] < 1) == (other["ratio"] < 1)
-    near = abs(math.log(other["ratio"] / one["ratio"])) <= math.log(1 + SIZE)
-    sign = ("same" if same else "other") if large else "too small"
-    shown = [f"{side['ratio']:.2f}x ({side['low']:.2f} to {side['high']:.2f})" for side in (one, other)]
-    return (
-        f"| {row['treatment']} | {shown[0]} | {shown[1]} | {row['words']['twin']} | {server_time(row['transport'])} "
-        f"| {sign} | {'yes' if near else 'no'} |"
+def both(one: Application, treatment: Treatment, twin: Path, size: Size, folder: Path) -> Row:
+    """Raises PgclinicError, CommandError."""
+    began_s = time.monotonic()
+    original = on_original(one, MAJOR, treatment, size, folder / "runs")
+    seen = on_twin(twin, treatment, size, folder).comparison
+    said = seen.transport
+    reasons = {msgspec.to_builtins(reason)["reason"] for reason in seen.reasons}
+    return Row(
+        application=one.name,
+        treatment=treatment.name,
+        took_s=time.monotonic() - began_s,
+        tps=_bounds(original.tps),
+        server_time=_bounds(original.server_time),
+        compared_share=original.compared_share,
+        twin_tps=_bounds(seen.interval),
+        word=seen.word.value,
+        unlike=seen.word.value == "invalid" and bool(reasons & UNLIKE),
+        said=None if said is None else Bounds(said.ratio, said.low, said.high),
+        outside_share=None if said is None else said.outside_share,
     )
 
 
-def server_time(seen: dict[str, Any] | None) -> str:
-    """What the twin says of the original's server time: below 1 is less."""
-    if seen is None:
-        return "-"
-    bounds = "" if seen["low"] is None or seen["high"] is None else f" ({seen['low']:.2f} to {seen['high']:.2f})"
-    return f"{seen['ratio']:.2f}x{bounds}"
+def _bounds(interval: Interval | None) -> Bounds | None:
+    return Bounds(interval.ratio, interval.low, interval.high) if interval is not None else None
+
+
+def key_of(row: Row) -> tuple[str, str]:
+    return row.application, row.treatment
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """By their applications and treatments."""
+    order = [(name, one.name) for name in NAMES for one in TREATMENTS[name]]
+    return sorted(rows, key=lambda row: order.index(key_of(row)))
+
+
+def run_all(
+    one: Application, treatments: Sequence[Treatment], options: argparse.Namespace, kept: KeptRows[Row]
+) -> None:
+    """Those of one application that are not there yet, on one capture of it; what failed is tried again."""
+    missing = [
+        treatment
+        for treatment in treatments
+        if (row := kept.get((one.name, treatment.name))) is None or row.failure is not None
+    ]
+    if not missing:
+        return
+    size = Size(options.blocks, parse_duration_s(options.measure, "--measure"), WARM_UP_S, options.clients)
+    with tempfile.TemporaryDirectory(prefix="pgclinic-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        twin = capture(one, folder, options.capture_s, options.clients)
+        for treatment in missing:
+            try:
+                row = both(one, treatment, twin, size, folder)
+            except (PgclinicError, CommandError) as error:
+                row = Row(application=one.name, treatment=treatment.name, failure=str(error) or repr(error))
+            kept.add(row)
+            options.out.with_suffix(".md").write_text(report(kept.rows), encoding="utf-8")
+            print(table([row]).splitlines()[-1], file=sys.stderr, flush=True)
+
+
+def report(rows: Iterable[Row]) -> str:
+    ordered = in_order(rows)
+    return f"{table(ordered)}\n{goals(ordered)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    known = sorted({one.name for treatments in TREATMENTS.values() for one in treatments})
+    parser.add_argument("--applications", nargs="+", choices=NAMES, default=NAMES)
+    parser.add_argument("--treatments", nargs="+", choices=known, default=known, metavar="NAME", help=", ".join(known))
+    parser.add_argument("--blocks", type=int, default=5)
+    parser.add_argument("--measure", default="4s", help="of each trial")
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--warehouses", type=int, default=2)
+    parser.add_argument("--capture-s", type=float, default=30.0)
+    parser.add_argument("--out", type=Path, default=Path("twin-treatments.json"))
+    options = parser.parse_args()
+    conditions = {name: getattr(options, name) for name in ("blocks", "measure", "clients", "warehouses", "capture_s")}
+    kept = KeptRows(options.out, Row, key_of, conditions)
+    with temporary_home():
+        for name in options.applications:
+            chosen = [one for one in TREATMENTS[name] if one.name in options.treatments]
+            run_all(application(name, options.warehouses), chosen, options, kept)
+    print(report(kept.rows), end="")
 
 
 if __name__ == "__main__":
