@@ -81,6 +81,26 @@ def test_commits_of_others_do_not_dilute_the_figures_of_the_load() -> None:
     assert found[Counter.BUFFER_HITS_PER_TRANSACTION] == pytest.approx(6.0)
 
 
+def test_counts_that_come_late_are_divided_by_the_commits_that_came_with_them() -> None:
+    """A short trial: the sample before it lacks half a second of the warm-up, which the next one has."""
+
+    def database(at_s: float, seen_s: float) -> Sample:
+        row = {"reset_s": None, "commits": int(2 * TPS * seen_s), "hits": int(600 * seen_s), "reads": 0}
+        return Sample(at_s=at_s, view="database", rows=(row,))
+
+    samples = Samples(taken=(database(-2.1, 0.0), database(-0.1, 0.5), database(2.2, 3.0)))
+    late = mechanism_counters(samples, measured_s=1.0, transactions=100, warm_up_transactions=200)
+    assert late[Counter.BUFFER_HITS_PER_TRANSACTION] == pytest.approx(6.0)
+    by_time = mechanism_counters(samples, measured_s=1.0, transactions=100)
+    assert by_time[Counter.BUFFER_HITS_PER_TRANSACTION] > 12.0
+
+
+def test_commits_of_others_over_the_whole_load_are_known() -> None:
+    found = counters(taken([-3, -1, *range(1, 13)], commits_per_s=400), warm_up_transactions=300)
+    assert found[Counter.BUFFER_HITS_PER_TRANSACTION] == pytest.approx(6.0)
+    assert found[Counter.WAL_BYTES_PER_TRANSACTION] == pytest.approx(50.0), "what is never late is not corrected"
+
+
 def test_without_a_checkpoint_the_interval_is_the_measured_time() -> None:
     still = tuple(
         Sample(at_s=at_s, view="checkpoints", rows=({"reset_s": 1.0, "timed": 3, "requested": 7},))

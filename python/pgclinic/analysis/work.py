@@ -26,7 +26,14 @@ def work_of(trial: TrialRecord) -> dict[Work, float]:
     found = {}
     for work, rates in _OF_SAMPLES.items():
         each = [
-            per_transaction(trial.samples, rate, measured_s=load.span_s, transactions=load.served) for rate in rates
+            per_transaction(
+                trial.samples,
+                rate,
+                measured_s=load.span_s,
+                transactions=load.served,
+                warm_up_transactions=load.warm_up_transactions,
+            )
+            for rate in rates
         ]
         known = [one for one in each if one is not None]
         if len(known) == len(rates):

@@ -8,17 +8,27 @@ from pgclinic.observe.deltas import Growth, Rate, grown
 
 # Beyond this, others than the load commit as well, or a transaction of the load is more than one for the server.
 _COMMITS_TO_TRANSACTIONS = (0.8, 1.2)
+#: Samples of several views that are this close were asked for together.
+_SAME_ROUND_S = 0.05
+#: Views of what backends report about once a second; other counts are those of the moment.
+_LATE = frozenset((Rate.COMMITS.view, Rate.SEQUENTIAL_SCANS.view))
 
 
 def mechanism_counters(
-    samples: Samples, *, measured_s: float, transactions: int, read_calls: float | None = None
+    samples: Samples,
+    *,
+    measured_s: float,
+    transactions: int,
+    warm_up_transactions: int | None = None,
+    read_calls: float | None = None,
 ) -> dict[Counter, float]:
     """Counters over the measured time, which began at 0 and lasted ``measured_s``; one that cannot be read is left out.
 
     ``read_calls`` are the read system calls of the server in that time. Samples must be aligned, the first taken before
-    0, the last when the statistics have heard of all of the load (``statistics_lag``).
+    0, the last when the statistics have heard of all of the load (``statistics_lag``). With ``warm_up_transactions``,
+    those that the load finished before 0, the first sample was taken before the load began.
     """
-    span = _Span(samples, measured_s, transactions)
+    span = _Span(samples, measured_s, transactions, warm_up_transactions)
     found: dict[Counter, float | None] = {
         Counter.HIT_RATIO: _share(span.whole(Rate.BUFFER_HITS), span.whole(Rate.BUFFER_READS)),
         Counter.BUFFER_HITS_PER_TRANSACTION: span.hits_per_transaction(),
@@ -37,18 +47,23 @@ def mechanism_counters(
     return {counter: value for counter, value in found.items() if value is not None}
 
 
-def per_transaction(samples: Samples, rate: Rate, *, measured_s: float, transactions: int) -> float | None:
+def per_transaction(
+    samples: Samples, rate: Rate, *, measured_s: float, transactions: int, warm_up_transactions: int | None = None
+) -> float | None:
     """One rate for each transaction of the load, as the counters have it; None where it cannot be read."""
-    return _Span(samples, measured_s, transactions).per_transaction(rate)
+    return _Span(samples, measured_s, transactions, warm_up_transactions).per_transaction(rate)
 
 
 class _Span:
     """The samples that enclose the measured time, view by view."""
 
-    def __init__(self, samples: Samples, measured_s: float, transactions: int) -> None:
+    def __init__(
+        self, samples: Samples, measured_s: float, transactions: int, warm_up_transactions: int | None
+    ) -> None:
         self._samples = samples
         self._measured_s = measured_s
         self._transactions = transactions
+        self._warm_up_transactions = warm_up_transactions
 
     def whole(self, rate: Rate) -> Growth | None:
         """From the last sample before the measured time to the very last: what comes late is in it."""
@@ -61,18 +76,45 @@ class _Span:
         return grown(taken[: after + 1], rate)
 
     def per_transaction(self, rate: Rate) -> float | None:
-        """The load was the same in the part of the warm-up that the samples enclose: it counts in proportion."""
-        growth, transactions = self.whole(rate), self._transactions_seen(rate)
+        """By the commits that came with it; else the load was the same in the part of the warm-up that the samples
+        enclose, which counts in proportion."""
+        growth, transactions = self.whole(rate), self._transactions_committed(rate) or self._transactions_seen(rate)
         return growth.amount / transactions if growth is not None and transactions > 0 else None
 
     def hits_per_transaction(self) -> float | None:
         """By the commits that came with the hits, unless others committed as well."""
+        if self._transactions_committed(Rate.BUFFER_HITS):
+            return self.per_transaction(Rate.BUFFER_HITS)
         hits, commits = self.whole(Rate.BUFFER_HITS), self.whole(Rate.COMMITS)
         expected = self._transactions_seen(Rate.COMMITS)
         low, high = _COMMITS_TO_TRANSACTIONS
         if hits is not None and commits is not None and 0 < low * expected <= commits.amount <= high * expected:
             return hits.amount / commits.amount
         return self.per_transaction(Rate.BUFFER_HITS)
+
+    def _transactions_committed(self, rate: Rate) -> float | None:
+        """How many transactions the commits are that a backend reported along with these counts, up to a second late.
+
+        Over the whole load it is known how many commits a transaction has, those of others included.
+        """
+        if self._warm_up_transactions is None or rate.view not in _LATE:
+            return None
+        all_transactions = self._transactions + self._warm_up_transactions
+        all_commits, commits = grown(self._samples.of(Rate.COMMITS.view), Rate.COMMITS), self._commits_beside(rate)
+        if all_commits is None or commits is None or all_commits.amount <= 0:
+            return None
+        return commits.amount * all_transactions / all_commits.amount
+
+    def _commits_beside(self, rate: Rate) -> Growth | None:
+        """The commits between the first and the last sample of this rate; None where they were not counted then."""
+        mine = self._since_begin(rate)
+        if not mine:
+            return None
+        begin_s, end_s = mine[0].at_s - _SAME_ROUND_S, mine[-1].at_s + _SAME_ROUND_S
+        commits = [one for one in self._samples.of(Rate.COMMITS.view) if one.rows and begin_s <= one.at_s <= end_s]
+        if not commits or commits[0].at_s - begin_s > 2 * _SAME_ROUND_S or end_s - commits[-1].at_s > 2 * _SAME_ROUND_S:
+            return None
+        return grown(commits, Rate.COMMITS)
 
     def _transactions_seen(self, rate: Rate) -> float:
         """How many transactions the load finished between the samples; 0 when that cannot be said."""

@@ -68,6 +68,7 @@ def counters_of(measured: Measured) -> dict[str, float]:
         measured.samples,
         measured_s=load.span_s,
         transactions=load.served,
+        warm_up_transactions=load.warm_up_transactions,
         read_calls=read_calls_between(measured.processes, 0.0, load.span_s),
     )
     counters = measured.custom_metrics | {counter.value: value for counter, value in mechanism.items()}
