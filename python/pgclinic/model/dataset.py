@@ -41,8 +41,9 @@ class TpccDataset(Record, tag="tpcc", tag_field="kind"):
         return f"tpcc-{self.warehouses}-{TPCC_SEED}"
 
 
-#: How twins are built; 2: by a role that owns nothing else. A template that was built otherwise is not used again.
-TWIN_BUILD = 2
+#: How twins are built; 2: by a role that owns nothing else; 3: with pg_prewarm. A template that was built otherwise is
+#: not used again.
+TWIN_BUILD = 3
 
 
 class TwinDataset(Record, tag="twin", tag_field="kind"):

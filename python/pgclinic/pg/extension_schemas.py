@@ -9,6 +9,7 @@ from typing import Protocol
 from pgclinic.pg.sql import query
 
 STATEMENTS = "pg_stat_statements"
+PREWARM = "pg_prewarm"
 #: Where the text of a query names an extension's schema, as psql writes a variable that is an identifier.
 _SCHEMA = re.compile(r':"(\w+)"')
 

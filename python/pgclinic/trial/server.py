@@ -20,9 +20,10 @@ from pgclinic.load.tpcc_fill import fill_tpcc
 from pgclinic.model.dataset import AttachedDataset, Dataset, PgbenchDataset, SqlDataset, TpccDataset, TwinDataset
 from pgclinic.model.server import Server
 from pgclinic.model.trial import ServerSpec, TrialSpec
-from pgclinic.pg.extension_schemas import STATEMENTS
+from pgclinic.pg.extension_schemas import PREWARM, STATEMENTS
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.session_settings import READ_ONLY, with_settings
+from pgclinic.trial.warm_buffers import warm_buffers
 from pgclinic.twin.author import AUTHOR, Administrator, is_own
 from pgclinic.twin.build import Built, build_twin
 from pgclinic.twin.file import read_twin
@@ -95,7 +96,7 @@ def run_fill(
         case TwinDataset(scale=scale, changes=changes):
             twin = read_twin(kept_twin(dataset))
             on_built(build_twin(access, twin, scale=scale, on_stage=on_stage, on_progress=on_filled))
-            _count_statements(access)
+            _add_extensions(access)
             _run_statements(access, changes)
         case SqlDataset(statements=text):
             _run_statements(access, text)
@@ -107,12 +108,14 @@ def run_fill(
             pass
 
 
-def _count_statements(access: Access) -> None:
-    """The original may have the extension in another database; programs without it count no statements."""
+def _add_extensions(access: Access) -> None:
+    """What counts statements and what warms buffers; programs without them do neither."""
     if not is_own(access):
         return
-    with suppress(QueryError), Administrator(access) as administrator:
-        administrator.create_apart(STATEMENTS)
+    with Administrator(access) as administrator:
+        for name in (STATEMENTS, PREWARM):
+            with suppress(QueryError):
+                administrator.create_apart(name)
 
 
 def _run_statements(access: Access, text: str) -> None:
@@ -162,6 +165,8 @@ def server_for(spec: TrialSpec, *, dsn: str | None) -> Iterator[Access]:
     template = template_of(binaries, spec.dataset)
     with start_server(binaries, settings=spec.settings, template=template) as running:
         try:
+            if isinstance(spec.dataset, TwinDataset):
+                warm_buffers(Access(running.server))
             yield Access(running.server, author=author_of(spec.dataset))
         except PgclinicError as error:
             _blame_a_dead_server(running, error)
