@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.explained import EXPLAINED, log_since, log_size
 from fixtures.patient import Patient, patient
-from pgclinic.capture.server_log import read_server_log
 from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.examine import examine
 from pgclinic.model.finding import Finding, SubjectKind
-from pgclinic.model.log import LogSettings
-from pgclinic.model.server_log import ServerLog
 
 #: Nine batches of ten are of the usual kind. A day has 250 batches with two or three lines each, but for batch 10000,
 #: which has one line of five.
@@ -53,7 +51,6 @@ MANY = (
     # Every line is wanted, as an outer join keeps those without a batch.
     "select sum(l.amount) from lines l left join batches b on l.batch_id = b.id and b.day = 7",
 )
-EXPLAINED = ("load 'auto_explain'", "set auto_explain.log_min_duration = 0", "set auto_explain.log_analyze = on")
 BY_STATISTICS = "rows of public.lines wanted, by the statistics of its columns"
 CALLS = 25
 
@@ -65,10 +62,10 @@ def sick() -> Iterator[Patient]:
         yield made
 
 
-def case_of(sick: Patient, statement: str, *before: str, log: ServerLog | None = None) -> Case:
+def case_of(sick: Patient, statement: str, *before: str) -> Case:
     sick.sql("select pg_stat_statements_reset()", "select pg_stat_reset()", *before, *[statement] * CALLS)
     sick.until(f"select seq_scan + idx_scan >= {CALLS} from pg_stat_user_tables where relname = 'lines'")
-    return Case(take_snapshot(sick.access), log=log)
+    return Case(take_snapshot(sick.access))
 
 
 def found(case: Case) -> list[Finding]:
@@ -105,12 +102,9 @@ def test_a_join_of_many_rows_is_not(sick: Patient, statement: str) -> None:
 
 
 def logged(sick: Patient, folder: Path, statement: str) -> Case:
-    since = sick.running.log_path.stat().st_size
+    since = log_size(sick)
     case = case_of(sick, statement, *EXPLAINED)
-    part = folder / "server.log"
-    part.write_bytes(sick.running.log_path.read_bytes()[since:])
-    log = read_server_log(part, LogSettings(log_line_prefix="%m [%p] ", log_timezone="UTC"))
-    return Case(case.snapshot, log=log)
+    return Case(case.snapshot, log=log_since(sick, since, folder))
 
 
 def test_rows_that_a_plan_counted_decide(sick: Patient, tmp_path: Path) -> None:
