@@ -18,9 +18,16 @@ from fixtures.changed_snapshot import (
 )
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.lock_waits import queued_behind, queues
-from pgclinic.model.finding import Applies, Confidence, Finding, Severity
+from pgclinic.model.finding import Applies, Confidence, Finding, Severity, SubjectKind
 from pgclinic.model.server_log import LoggedMessage, ServerLog
-from pgclinic.model.snapshot import LockCount, PreparedTransaction, Snapshot, StatementText, SubtransactionCount
+from pgclinic.model.snapshot import (
+    LockCount,
+    PreparedTransaction,
+    SessionState,
+    Snapshot,
+    StatementText,
+    SubtransactionCount,
+)
 from pgclinic.model.snapshot_counters import Counters, DatabaseCounters, SlruCounters
 
 
@@ -140,6 +147,39 @@ def test_a_queue_is_two_sessions_and_a_third_of_all() -> None:
     assert finding.cost is not None
     assert finding.cost.value == 2.0
     assert finding.time_share == 1 / 3
+
+
+def test_a_queue_names_the_statements_that_mostly_wait() -> None:
+    texts = tuple(StatementText(query_id=query_id, text=f"update t{query_id} set v = $1") for query_id in (11, 12))
+    waits_long = active(4, query_id=11, wait_event_type="Lock", wait_event="tuple")
+    works_long = active(3, query_id=12), active(1, query_id=12, wait_event_type="Lock", wait_event="tuple")
+    taken = samples({"activity": (waits_long, active(1, query_id=11), *works_long)})
+    snapshot = replace(healthy_snapshot(), samples=taken, statement_texts=texts)
+    finding = only("row-lock-queue", snapshot)
+    assert [one.query_id for one in finding.evidence] == [11]
+    assert {fact.name: fact.value for fact in finding.evidence[0].facts} == {
+        "sessions that wait": 4.0,
+        "part of its time that it waits": 0.8,
+    }
+
+
+def test_before_14_a_queue_names_who_waits_now_or_else_who_has_the_time() -> None:
+    """Samples have no query ids there."""
+    seen = healthy_snapshot()
+    counted = replace(seen.counters.statements[0], query_id=11, calls=10)
+    crowd = with_major(queue("tuple", 3, 0), 13)
+    texts = (StatementText(query_id=11, text="update orders set v = $1"), StatementText(query_id=12, text="select $1"))
+
+    def of(total_ms: float, *sessions: SessionState) -> list[int | None]:
+        statements = (replace(counted, total_ms=total_ms), replace(counted, query_id=12, total_ms=total_ms))
+        counters = replace(crowd.counters, statements=statements, at_epoch_s=100.0)
+        before = replace(crowd.counters, statements=(), at_epoch_s=90.0)
+        snapshot = replace(crowd, sessions=sessions, statement_texts=texts, counters=counters, counters_before=before)
+        return [one.query_id for one in only("row-lock-queue", snapshot).evidence if one.kind is SubjectKind.STATEMENT]
+
+    assert of(100.0, waits(8, 7, event="tuple", query="update orders set v = ?")) == [11]
+    assert of(28_000.0) == [11]
+    assert of(14_000.0) == []
 
 
 def test_rows_of_an_idle_or_a_prepared_transaction_are_no_queue_of_their_own() -> None:
