@@ -43,6 +43,7 @@ from pgclinic.report.words.findings import (
     treatment_words,
     unchecked_reasons,
 )
+from pgclinic.report.words.rewrites import rewrite_words
 
 _STYLES = {
     Health.OK: "bold green",
@@ -223,7 +224,7 @@ def _brief(screen: _Screen, checkup: Checkup, one: Finding, alike: Sequence[Find
     screen.rows("proof", [line for proof in proofs for line in proof_lines(one, proof)])
     _other_treatments(screen, one)
     proving = any(other.proofs for other in checkup.findings)
-    if not one.proofs and one.no_proof is not None and proving:
+    if not one.proofs and one.no_proof is not None and (proving or not one.treatments):
         screen.row("proof", f"none: {one.no_proof}")
 
 
@@ -239,6 +240,9 @@ def _first_treatment(screen: _Screen, one: Finding) -> None:
         screen.raw("", *lines)
     if risk_words(first):
         screen.row("", risk_words(first))
+    written = rewrite_words(first)
+    if written is not None:
+        screen.row("rewrite", written)
 
 
 def _other_treatments(screen: _Screen, one: Finding) -> None:

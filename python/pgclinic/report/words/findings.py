@@ -30,6 +30,7 @@ from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.facts import cost_words, fact_words, plain
 from pgclinic.report.words.figures import count, percent, span, times
 from pgclinic.report.words.plan_proof import plan_proof_words
+from pgclinic.report.words.rewrites import rewrite_words, rewritten_lines
 
 HEALTH_WORDS = {Health.OK: "OK", Health.WATCH: "WATCH", Health.SICK: "SICK", Health.CRITICAL: "CRITICAL"}
 _STATEMENT_NUMBER = re.compile(r"statement -?\d+")
@@ -118,12 +119,16 @@ def treatment_words(treatment: Treatment) -> str:
         parts.append(f"lock: {treatment.lock}")
     if treatment.risk:
         parts.append(f"risk: {treatment.risk}")
+    written = rewrite_words(treatment)
+    if written is not None:
+        parts.append(written)
     return "; ".join(" ".join(part.split()) for part in parts)
 
 
 def treatment_lines(treatment: Treatment) -> tuple[str, ...]:
     """What to type: statements, then settings as a configuration file has them."""
-    lines = [f"{statement.rstrip().rstrip(';')};" for statement in treatment.sql]
+    statements = (*treatment.sql, *rewritten_lines(treatment))
+    lines = [f"{statement.rstrip().rstrip(';')};" for statement in statements]
     lines += [f"{name} = {quoted(value)}" for name, value in treatment.settings.items()]
     if treatment.settings:
         lines.append(_APPLIED.get(treatment.applies, _APPLIED[Applies.RELOAD]))
