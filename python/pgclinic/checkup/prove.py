@@ -237,7 +237,7 @@ class _Prover:
             self._listener.on_stage(f"{finding.pathology}: rows of both statements on the twin")
             check = trial.page(rewrite.query_id, rewrite.unique, lambda: self._left.overrun_s > _GRACE_S)
             self._checkup = with_check(self._checkup, self._case, finding, rewrite, check)
-        self._listener.on_checkup(self._checkup)
+            self._listener.on_checkup(self._checkup)
 
     def _tried(self, trial: ChangeTrial, change: TwinChange) -> PlanProof | None:
         """None where the change cannot be made inside a transaction, as that of a setting that needs a restart."""

@@ -144,8 +144,10 @@ def proof_words(finding: Finding, proof: Proof) -> str:
 def proof_answer(proof: Proof) -> str:
     """The same without what was treated."""
     place = f" on {proof.on}" if proof.on else ""
+    doubts = [f"doubt: {doubt}" for doubt in doubts_of(proof)]
     if proof.word is None:
-        return f"no verdict{place}" + (f": {proof_reason(proof.reason)}" if proof.reason else "")
+        no_verdict = f"no verdict{place}" + (f": {proof_reason(proof.reason)}" if proof.reason else "")
+        return "; ".join((no_verdict, *doubts))
     parts = []
     if proof.plans is not None:
         parts.append(f"{proof.plans.word.value}: {plan_proof_words(proof.plans)}")
@@ -154,7 +156,7 @@ def proof_answer(proof: Proof) -> str:
     words = f"{'; '.join(parts) if parts else proof.word}{place}"
     if proof.reason:
         words += f"; {proof_reason(proof.reason)}"
-    return "; ".join((words, *changed_words(proof), *(f"doubt: {doubt}" for doubt in doubts_of(proof))))
+    return "; ".join((words, *changed_words(proof), *doubts))
 
 
 def changed_words(proof: Proof) -> Iterator[str]:
