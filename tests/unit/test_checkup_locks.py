@@ -237,21 +237,47 @@ def with_slru(name: str, hits: int, reads: int = 0, transactions: int = 100, **c
     return replace(snapshot, counters=counters, **changes)  # type: ignore[arg-type]
 
 
+OVERFLOWED = (SubtransactionCount(pid=9, subtransactions=64, overflowed=True),)
+
+
 def test_before_16_lookups_alone_show_an_overflow() -> None:
     name = "subtransaction-overflow"
     finding = only(name, with_major(with_slru("Subtrans", 20_000), 15))
     assert finding.confidence is Confidence.LIKELY
     assert found(name, with_slru("subtransaction", 20_000)) == ()
-    assert found(name, with_major(with_slru("Subtrans", 20_000, transactions=5_000), 15)) == ()
-    overflowed = (SubtransactionCount(pid=9, subtransactions=64, overflowed=True),)
-    assert only(name, with_slru("subtransaction", 20_000, subtransactions=overflowed)).subject == "session 9"
-    assert found(name, with_slru("subtransaction", 5_000, subtransactions=overflowed)) == ()
-    # Below ten lookups a transaction it takes the session that has overflowed.
-    few = with_slru("subtransaction", 20_000, transactions=5_000)
-    assert found(name, few) == ()
-    assert only(name, replace(few, subtransactions=overflowed)).subject == "session 9"
-    none = with_slru("subtransaction", 20_000, transactions=40_000, subtransactions=overflowed)
-    assert found(name, none) == ()
+    # As many as transactions make whose subtransactions have room.
+    assert found(name, with_major(with_slru("Subtrans", 20_000, transactions=320), 15)) == ()
+    assert only(name, with_slru("subtransaction", 20_000, subtransactions=OVERFLOWED)).subject == "session 9"
+    # Fewer than one a transaction since the reset may be those of another day.
+    assert found(name, with_slru("subtransaction", 20_000, transactions=40_000, subtransactions=OVERFLOWED)) == ()
+
+
+def observed_slru(major: int, lookups: int, transactions: int, assigned: int, **changes: object) -> Snapshot:
+    """An observation of ten seconds in which so many IDs were assigned."""
+    snapshot = with_major(with_slru("Subtrans" if major < 17 else "subtransaction", lookups, **changes), major)
+    (first, (one,)) = snapshot.counters.databases[0], snapshot.counters.slru
+    database = replace(first, commits=1_000 + transactions, rollbacks=0, xid_age=50 + assigned)
+    now = replace(snapshot.counters, databases=(database,), at_epoch_s=110.0)
+    earlier = replace(database, commits=1_000, xid_age=50)
+    before = replace(now, databases=(earlier,), slru=(replace(one, hits=0),), at_epoch_s=100.0)
+    return replace(snapshot, counters=now, counters_before=before)
+
+
+def test_subtransactions_that_begin_are_no_lookups_of_others() -> None:
+    """Thirty savepoints in each transaction, all with room: as many lookups as IDs."""
+    name = "subtransaction-overflow"
+    assert found(name, observed_slru(15, 60_000, 2_000, assigned=62_000)) == ()
+    assert only(name, observed_slru(15, 90_000, 2_000, assigned=62_000)).confidence is Confidence.LIKELY
+    assert found(name, observed_slru(15, 65_000, 2_000, assigned=62_000)) == ()
+    # An import with a hundred thousand savepoints beside readers of other rows.
+    assert found(name, observed_slru(18, 100_000, 500, assigned=100_050, subtransactions=OVERFLOWED)) == ()
+
+
+def test_few_lookups_of_an_overflowed_session_are_a_notice() -> None:
+    name = "subtransaction-overflow"
+    for lookups, severity in ((90, None), (700, Severity.NOTICE), (9_000, Severity.NOTICE), (20_000, Severity.WARNING)):
+        seen = found(name, observed_slru(18, lookups, 5_000, assigned=0, subtransactions=OVERFLOWED))
+        assert [one.severity for one in seen] == ([severity] if severity is not None else [])
 
 
 def test_waits_for_multixacts_are_enough() -> None:
@@ -294,8 +320,7 @@ def test_lookups_of_one_session_with_many_savepoints_need_no_larger_cache() -> N
     counters = replace(seen.counters, slru=(replace(counted, reset_epoch_s=server.clock_epoch_s - 100),))
     alone = replace(seen, counters=counters)
     assert only("slru-misses", alone).treatments[-1].applies is Applies.RESTART
-    overflowed = (SubtransactionCount(pid=9, subtransactions=64, overflowed=True),)
-    finding = only("slru-misses", replace(alone, subtransactions=overflowed))
+    finding = only("slru-misses", replace(alone, subtransactions=OVERFLOWED))
     assert finding.treatments[0].sql == ("select pg_terminate_backend(9)",)
     assert not [one for one in finding.treatments if one.settings or "upgrade" in one.title]
 
