@@ -19,6 +19,7 @@ from pgclinic.report.words.checkup_lines import (
     all_cures_words,
     bar,
     budget_words,
+    first_answer,
     first_line,
     one_sentence,
     proof_lines,
@@ -75,12 +76,18 @@ def checkup_text(
     colour: bool = False,
     width: int = 100,
 ) -> str:
-    """The whole checkup, wrapped to ``width`` columns. Notices take a line each unless ``full``."""
+    """The whole checkup, wrapped to ``width`` columns. Notices take a line each unless ``full``.
+
+    What the first line says to do stands below in full, also where its finding is a notice or explained by another.
+    """
     screen = _Screen(width)
     _verdict(screen, checkup)
     _cure(screen, checkup)
+    answer = first_answer(checkup)
+    named = {finding.key for finding, _ in answer.steps} if answer is not None else set()
     groups = [(one,) for one in checkup.causes] if full else list(_groups(checkup))
-    shown = [group for group in groups if full or group[0].severity is not Severity.NOTICE]
+    groups += [(one,) for one in checkup.findings if one.explained_by and one.key in named]
+    shown = [group for group in groups if full or group[0].severity is not Severity.NOTICE or group[0].key in named]
     brief = [group for group in groups if group not in shown]
     for group in shown:
         screen.line()
