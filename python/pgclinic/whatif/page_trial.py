@@ -58,7 +58,7 @@ def check_page(
     trial = _PageTrial(session, calibrated, unique)
     session.execute("begin")
     try:
-        return _checked(trial, source, should_stop)
+        return _checked(trial, trial.drawn(source), should_stop)
     except _CannotDecide as open_:
         return RewriteCheck(word=RewriteWord.OPEN, because=open_.because, detail=open_.detail)
     except _Failed as failed:
@@ -67,9 +67,9 @@ def check_page(
         session.execute("rollback")
 
 
-def _checked(trial: _PageTrial, source: ValueSource, should_stop: Callable[[], bool]) -> RewriteCheck:
+def _checked(trial: _PageTrial, drawn: Sequence[Values], should_stop: Callable[[], bool]) -> RewriteCheck:
     seen: list[_Compared] = []
-    for number, values in enumerate(trial.drawn(source)):
+    for number, values in enumerate(drawn):
         if should_stop():
             raise _CannotDecide(OpenBecause.BUDGET)
         began_s = time.monotonic()
@@ -101,10 +101,11 @@ class _PageTrial:
         self._offset, self._limit = places.get(PlaceUse.OFFSET), places.get(PlaceUse.LIMIT)
 
     def drawn(self, source: ValueSource) -> list[Values]:
-        try:
-            return source.draw(self._calibrated.statement, self._calibrated.tried.choice, DRAWS)
-        except CannotRun as error:
-            raise _CannotDecide(OpenBecause.VALUES, error.detail) from error
+        with self._savepoint(OpenBecause.VALUES):
+            try:
+                return source.draw(self._calibrated.statement, self._calibrated.tried.choice, DRAWS)
+            except CannotRun as error:
+                raise _CannotDecide(OpenBecause.VALUES, error.detail) from error
 
     def compared(self, values: Values, number: int) -> _Compared | None:
         """One page, the further the higher the ``number``; None where these values have no second page."""
@@ -177,15 +178,15 @@ class _PageTrial:
             self._session.execute("rollback to savepoint page")
 
     @contextmanager
-    def _savepoint(self) -> Iterator[None]:
-        """What the server refuses here it refuses of the original."""
+    def _savepoint(self, because: OpenBecause = OpenBecause.REFUSED) -> Iterator[None]:
+        """What the server refuses here is no matter of the new statement."""
         self._session.execute("savepoint page")
         try:
             yield
         except QueryError as error:
             if error.sqlstate is None:
                 raise
-            raise _CannotDecide(OpenBecause.REFUSED, error.message) from error
+            raise _CannotDecide(because, error.message) from error
         finally:
             self._session.execute("rollback to savepoint page")
 
