@@ -11,16 +11,14 @@ from msgspec.structs import replace
 
 from fixtures.command import Command
 from fixtures.drawn import drawn_majors
+from fixtures.explained import EXPLAINED, log_since, log_size
 from fixtures.patient import Patient, patient
 from pgclinic.capture.plans import read_plans
-from pgclinic.capture.server_log import read_server_log
 from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.examine import examine
 from pgclinic.model.finding import Confidence, Finding
-from pgclinic.model.log import LogSettings
 from pgclinic.model.query_plan import PlanSource
-from pgclinic.model.server_log import ServerLog
 
 #: Texts name the view, and no table; the function's statement has no text of its own here.
 SCHEMA = (
@@ -34,11 +32,6 @@ SCHEMA = (
     "grant pg_monitor to watcher",
     "grant select on all tables in schema public to watcher",
     "analyze",
-)
-EXPLAINED = (
-    "load 'auto_explain'",
-    "set auto_explain.log_min_duration = 0",
-    "set auto_explain.log_analyze = on",
 )
 OF_AN_ORDER = "select sku from sold where order_id = 77"
 OF_A_CUSTOMER = "select sku from sold where customer = 42"
@@ -56,19 +49,13 @@ def asked(sick: Patient, *statements: str, explained: tuple[str, ...] = ()) -> N
     sick.sql("select pg_stat_statements_reset()", *explained, *(one for one in statements for _ in range(CALLS)))
 
 
-def log_since(sick: Patient, since: int, folder: Path) -> ServerLog:
-    part = folder / "server.log"
-    part.write_bytes(sick.running.log_path.read_bytes()[since:])
-    return read_server_log(part, LogSettings(log_line_prefix="%m [%p] ", log_timezone="UTC"))
-
-
 def missing_index(case: Case) -> list[Finding]:
     return [one for one in examine(case, server="patient").findings if one.pathology == "missing-index"]
 
 
 @pytest.mark.parametrize(("form", "statement"), [("text", OF_AN_ORDER), ("json", OF_A_CUSTOMER)])
 def test_the_log_shows_what_a_view_hides(sick: Patient, tmp_path: Path, form: str, statement: str) -> None:
-    since = sick.running.log_path.stat().st_size
+    since = log_size(sick)
     asked(sick, statement, explained=(*EXPLAINED, f"set auto_explain.log_format = {form}"))
     snapshot = take_snapshot(sick.access)
     assert missing_index(Case(snapshot)) == []
@@ -99,7 +86,7 @@ def test_explain_on_the_server_shows_it_without_running_it(sick: Patient) -> Non
 
 def test_a_plan_that_takes_an_index_is_believed(sick: Patient, tmp_path: Path) -> None:
     """Counters alone say that this statement scans: another one does, which the statistics have forgotten."""
-    since = sick.running.log_path.stat().st_size
+    since = log_size(sick)
     asked(sick, "select sku from item where order_id = 78")
     snapshot = take_snapshot(sick.access)
     (found,) = missing_index(Case(snapshot))

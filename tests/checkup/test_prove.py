@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,6 +13,7 @@ from dataclasses import replace as with_fields
 from pathlib import Path
 from statistics import median
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -22,10 +27,14 @@ from pgclinic.checkup.prove import prove
 from pgclinic.checkup.role_settings import role_setting_of
 from pgclinic.load.engine import Stopper, run_load
 from pgclinic.model.checkup import Checkup
+from pgclinic.model.doubt import CpuTaken
 from pgclinic.model.finding import Applies, Area, Fact, Finding, Proof, Role, Severity, Treatment
 from pgclinic.model.load import LoadSpec, Script
 from pgclinic.model.plan_proof import PlanWord
+from pgclinic.model.verdict import Verdict
 from pgclinic.pg.load_target import target_of
+from pgclinic.report.checkup_view import render_checkup
+from pgclinic.report.words.findings import doubts_of
 from pgclinic.store.run_folder import read_run
 
 ORDERS = (
@@ -257,12 +266,38 @@ def test_a_held_horizon_is_proven_by_its_study(tmp_path: Path) -> None:
     )
     assert proof.run is not None
     assert len(read_run(Path(proof.run)).trials) == 8
+    stored = msgspec.json.decode((Path(proof.run) / "verdict.json").read_bytes(), type=Verdict)
+    assert proof.doubts == stored.doubts
     hits = [one.value for one in proof.mechanism if one.name.startswith("buffer hits per update")]
     assert len(hits) == 2
     sick_hits, cured_hits = hits
     assert isinstance(sick_hits, float)
     assert isinstance(cured_hits, float)
     assert sick_hits > 1.2 * cured_hits
+
+
+@pytest.mark.drawn(0.2)
+def test_a_study_beside_other_processes_says_so(tmp_path: Path) -> None:
+    """Twice as many as there are CPUs: whether the blocks are refused for it or not, the proof has the doubt."""
+    with patient("18", {}) as sick:
+        case = Case(take_snapshot(sick.access))
+    known = {"held": pathology("held", ProofOn.STUDY, "global-counters")}
+    ends = Treatment(title="end it", applies=Applies.STATEMENT, sql=("select pg_terminate_backend(1)",))
+    request = ProofRequest(folder=tmp_path, warm_up_s=0.5, trials=Trials(2.0, blocks=2))
+    others = [subprocess.Popen((sys.executable, "-c", "while True: pass")) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        done = prove(checkup_of(case, known, {"held": (ends,)}), case, None, request, known=known)
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
+    (proof,) = done.findings[0].proofs
+    taken = [one for one in proof.doubts if isinstance(one.facts, CpuTaken)]
+    assert taken, proof
+    read = msgspec.json.decode(msgspec.json.encode(done), type=Checkup)
+    assert read.findings[0].proofs[0].doubts == proof.doubts
+    words = next(one for one in doubts_of(proof) if "%" in one)
+    assert html.escape(words) in render_checkup(done, case.snapshot)
 
 
 def test_what_cannot_be_proven_says_why(tmp_path: Path) -> None:

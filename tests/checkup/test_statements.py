@@ -168,8 +168,14 @@ def count_all(sick: Patient) -> None:
     sick.until("select seq_scan >= 60 from pg_stat_user_tables where relname = 'people'")
 
 
+#: They read all rows as well, and an estimate of their number answers none of them.
+OTHER_SUMS = ("sum(length(pad))", "count(distinct email)", "max(email)", "count(*), sum(id)")
+
+
 def count_some(near: Patient) -> None:
     near.sql(*PEOPLE, *["select count(*) from people where id < 100"] * 60)
+    near.sql(*(f"select {one} from people" for one in OTHER_SUMS for _ in range(60)))
+    near.until("select seq_scan >= 240 from pg_stat_user_tables where relname = 'people'")
 
 
 def read_the_estimate(sick: Patient, found: Finding) -> None:

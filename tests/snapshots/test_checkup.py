@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from fixtures.checkups import DEAD_ROWS, FULL_PAGES, HEALTHY, HELD, SICK, SNAPSHOT, UNUSED
+from fixtures.checkups import DEAD_ROWS, DROPPED, FULL_PAGES, HEALTHY, HELD, PAGED, SICK, SNAPSHOT, UNUSED
 from fixtures.snapshots import Snapshots, page_sections
 from pgclinic.checkup.changes import compare_checkups
 from pgclinic.model.checkup import Checkup
@@ -83,6 +83,19 @@ def test_treatment(name: str, finding: Finding, number: int, snapshots: Snapshot
     snapshots.check(f"treatment-{name}", treatment_sql(SICK, finding, finding.treatments[number]))
 
 
+@pytest.mark.parametrize(("name", "finding"), [(str(number), one) for number, one in enumerate((*PAGED, DROPPED))])
+def test_statements_that_are_written_anew(name: str, finding: Finding, snapshots: Snapshots) -> None:
+    """Terminal, Markdown, file of the treatment and page of one finding; no statement that was not checked."""
+    checkup = replace(SICK, health=Health.SICK, findings=(finding,), gaps=(), unchecked=())
+    parts = [without_areas(checkup_text(checkup, full=full)) for full in (False, True)]
+    parts.append(checkup_markdown(checkup))
+    parts += [treatment_sql(checkup, finding, one) for one in finding.treatments]
+    page = render_checkup(checkup, SNAPSHOT)
+    rewrite = finding.treatments[0].rewrite if finding.treatments else None
+    assert ("(credit, id) &lt; ($2, $3)" in page) is (rewrite is not None and rewrite.statement is not None)
+    snapshots.check(f"rewrite-{name}", "\n\n".join(parts))
+
+
 def test_treatment_of_settings(snapshots: Snapshots) -> None:
     snapshots.check("treatment-conf", treatment_conf(SICK, FULL_PAGES, FULL_PAGES.treatments[0]))
 
@@ -99,6 +112,6 @@ def test_page(snapshots: Snapshots) -> None:
 def test_no_text_is_left_over(snapshots: Snapshots) -> None:
     names = "sick sick-in-full watch healthy narrow changes-better changes-worse changes-of-the-same graph graph-dot"
     names += " graph-of-nothing prometheus prometheus-healthy markdown markdown-healthy treatment-statement"
-    names += " treatment-index treatment-settings treatment-conf"
+    names += " treatment-index treatment-settings treatment-conf rewrite-0 rewrite-1 rewrite-2 rewrite-3 rewrite-4"
     files = {path.stem for path in snapshots.folder.glob("*.txt")}
     assert files == set(names.split())

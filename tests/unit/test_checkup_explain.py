@@ -93,6 +93,20 @@ def test_without_statements_tables_decide() -> None:
     assert explained(symptom, elsewhere)["dead-rows"].explained_by == ()
 
 
+def test_a_queue_explains_only_a_statement_or_a_table_that_it_names() -> None:
+    """Nobody knows what those wait for who are seen to wait in another database, or before PostgreSQL 14."""
+    symptom = of_statement("statement-dominates", 1, tables=("public.counter",))
+    for queue, explains in (
+        (finding("row-lock-queue"), False),
+        (of_statement("row-lock-queue", 2, tables=("public.counter",)), False),
+        (finding("row-lock-queue", tables=("public.orders",)), False),
+        (finding("row-lock-queue", tables=("public.counter",)), True),
+        (of_statement("row-lock-queue", 1), True),
+    ):
+        assert explained(symptom, queue)["statement-dominates"].explained_by == ((queue.key,) if explains else ())
+    assert explained(finding("idle-connections"), finding("row-lock-queue"))["idle-connections"].explained_by
+
+
 def test_a_symptom_alone_explains_no_time_and_each_second_counts_once() -> None:
     symptom = of_statement("statement-dominates", 1, time_share=0.6)
     assert symptom.role is Role.SYMPTOM
@@ -127,3 +141,9 @@ def test_a_share_of_statements_takes_no_share_of_samples() -> None:
     assert found["missing-index"].time_share == pytest.approx(0.5)
     sampled = {one.pathology: one for one in explain((replace(cause, cost=None), worse), catalog(), case)}
     assert sampled["missing-index"].time_share == pytest.approx(0.6)
+    # Of the other kind too: a queue is seen in samples, and its share is not that of the statement's time.
+    slow = replace(worse, time_share=0.9, cost=replace(cost, value=0.9), key="statement-dominates:it")
+    slow = replace(slow, pathology="statement-dominates")
+    queue = of_statement("row-lock-queue", 1, time_share=0.4, cost=Cost(kind=CostKind.WAIT_S_PER_S, value=4.0))
+    waiting = {one.pathology: one for one in explain((queue, slow), catalog(), case)}
+    assert waiting["row-lock-queue"].time_share == pytest.approx(0.6)

@@ -18,9 +18,16 @@ from fixtures.changed_snapshot import (
 )
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.lock_waits import queued_behind, queues
-from pgclinic.model.finding import Applies, Confidence, Finding, Severity
+from pgclinic.model.finding import Applies, Confidence, Finding, Severity, SubjectKind
 from pgclinic.model.server_log import LoggedMessage, ServerLog
-from pgclinic.model.snapshot import LockCount, PreparedTransaction, Snapshot, StatementText, SubtransactionCount
+from pgclinic.model.snapshot import (
+    LockCount,
+    PreparedTransaction,
+    SessionState,
+    Snapshot,
+    StatementText,
+    SubtransactionCount,
+)
 from pgclinic.model.snapshot_counters import Counters, DatabaseCounters, SlruCounters
 
 
@@ -142,6 +149,39 @@ def test_a_queue_is_two_sessions_and_a_third_of_all() -> None:
     assert finding.time_share == 1 / 3
 
 
+def test_a_queue_names_the_statements_that_mostly_wait() -> None:
+    texts = tuple(StatementText(query_id=query_id, text=f"update t{query_id} set v = $1") for query_id in (11, 12))
+    waits_long = active(4, query_id=11, wait_event_type="Lock", wait_event="tuple")
+    works_long = active(3, query_id=12), active(1, query_id=12, wait_event_type="Lock", wait_event="tuple")
+    taken = samples({"activity": (waits_long, active(1, query_id=11), *works_long)})
+    snapshot = replace(healthy_snapshot(), samples=taken, statement_texts=texts)
+    finding = only("row-lock-queue", snapshot)
+    assert [one.query_id for one in finding.evidence] == [11]
+    assert {fact.name: fact.value for fact in finding.evidence[0].facts} == {
+        "sessions that wait": 4.0,
+        "part of its time that it waits": 0.8,
+    }
+
+
+def test_before_14_a_queue_names_who_waits_now_or_else_who_has_the_time() -> None:
+    """Samples have no query ids there."""
+    seen = healthy_snapshot()
+    counted = replace(seen.counters.statements[0], query_id=11, calls=10)
+    crowd = with_major(queue("tuple", 3, 0), 13)
+    texts = (StatementText(query_id=11, text="update orders set v = $1"), StatementText(query_id=12, text="select $1"))
+
+    def of(total_ms: float, *sessions: SessionState) -> list[int | None]:
+        statements = (replace(counted, total_ms=total_ms), replace(counted, query_id=12, total_ms=total_ms))
+        counters = replace(crowd.counters, statements=statements, at_epoch_s=100.0)
+        before = replace(crowd.counters, statements=(), at_epoch_s=90.0)
+        snapshot = replace(crowd, sessions=sessions, statement_texts=texts, counters=counters, counters_before=before)
+        return [one.query_id for one in only("row-lock-queue", snapshot).evidence if one.kind is SubjectKind.STATEMENT]
+
+    assert of(100.0, waits(8, 7, event="tuple", query="update orders set v = ?")) == [11]
+    assert of(28_000.0) == [11]
+    assert of(14_000.0) == []
+
+
 def test_rows_of_an_idle_or_a_prepared_transaction_are_no_queue_of_their_own() -> None:
     crowd = queue("transactionid", 3, 0)
     for holders in ((client(7, state="idle in transaction", state_s=5.0),), ()):
@@ -197,21 +237,47 @@ def with_slru(name: str, hits: int, reads: int = 0, transactions: int = 100, **c
     return replace(snapshot, counters=counters, **changes)  # type: ignore[arg-type]
 
 
+OVERFLOWED = (SubtransactionCount(pid=9, subtransactions=64, overflowed=True),)
+
+
 def test_before_16_lookups_alone_show_an_overflow() -> None:
     name = "subtransaction-overflow"
     finding = only(name, with_major(with_slru("Subtrans", 20_000), 15))
     assert finding.confidence is Confidence.LIKELY
     assert found(name, with_slru("subtransaction", 20_000)) == ()
-    assert found(name, with_major(with_slru("Subtrans", 20_000, transactions=5_000), 15)) == ()
-    overflowed = (SubtransactionCount(pid=9, subtransactions=64, overflowed=True),)
-    assert only(name, with_slru("subtransaction", 20_000, subtransactions=overflowed)).subject == "session 9"
-    assert found(name, with_slru("subtransaction", 5_000, subtransactions=overflowed)) == ()
-    # Below ten lookups a transaction it takes the session that has overflowed.
-    few = with_slru("subtransaction", 20_000, transactions=5_000)
-    assert found(name, few) == ()
-    assert only(name, replace(few, subtransactions=overflowed)).subject == "session 9"
-    none = with_slru("subtransaction", 20_000, transactions=40_000, subtransactions=overflowed)
-    assert found(name, none) == ()
+    # As many as transactions make whose subtransactions have room.
+    assert found(name, with_major(with_slru("Subtrans", 20_000, transactions=320), 15)) == ()
+    assert only(name, with_slru("subtransaction", 20_000, subtransactions=OVERFLOWED)).subject == "session 9"
+    # Fewer than one a transaction since the reset may be those of another day.
+    assert found(name, with_slru("subtransaction", 20_000, transactions=40_000, subtransactions=OVERFLOWED)) == ()
+
+
+def observed_slru(major: int, lookups: int, transactions: int, assigned: int, **changes: object) -> Snapshot:
+    """An observation of ten seconds in which so many IDs were assigned."""
+    snapshot = with_major(with_slru("Subtrans" if major < 17 else "subtransaction", lookups, **changes), major)
+    (first, (one,)) = snapshot.counters.databases[0], snapshot.counters.slru
+    database = replace(first, commits=1_000 + transactions, rollbacks=0, xid_age=50 + assigned)
+    now = replace(snapshot.counters, databases=(database,), at_epoch_s=110.0)
+    earlier = replace(database, commits=1_000, xid_age=50)
+    before = replace(now, databases=(earlier,), slru=(replace(one, hits=0),), at_epoch_s=100.0)
+    return replace(snapshot, counters=now, counters_before=before)
+
+
+def test_subtransactions_that_begin_are_no_lookups_of_others() -> None:
+    """Thirty savepoints in each transaction, all with room: as many lookups as IDs."""
+    name = "subtransaction-overflow"
+    assert found(name, observed_slru(15, 60_000, 2_000, assigned=62_000)) == ()
+    assert only(name, observed_slru(15, 90_000, 2_000, assigned=62_000)).confidence is Confidence.LIKELY
+    assert found(name, observed_slru(15, 65_000, 2_000, assigned=62_000)) == ()
+    # An import with a hundred thousand savepoints beside readers of other rows.
+    assert found(name, observed_slru(18, 100_000, 500, assigned=100_050, subtransactions=OVERFLOWED)) == ()
+
+
+def test_few_lookups_of_an_overflowed_session_are_a_notice() -> None:
+    name = "subtransaction-overflow"
+    for lookups, severity in ((90, None), (700, Severity.NOTICE), (9_000, Severity.NOTICE), (20_000, Severity.WARNING)):
+        seen = found(name, observed_slru(18, lookups, 5_000, assigned=0, subtransactions=OVERFLOWED))
+        assert [one.severity for one in seen] == ([severity] if severity is not None else [])
 
 
 def test_waits_for_multixacts_are_enough() -> None:
@@ -254,8 +320,7 @@ def test_lookups_of_one_session_with_many_savepoints_need_no_larger_cache() -> N
     counters = replace(seen.counters, slru=(replace(counted, reset_epoch_s=server.clock_epoch_s - 100),))
     alone = replace(seen, counters=counters)
     assert only("slru-misses", alone).treatments[-1].applies is Applies.RESTART
-    overflowed = (SubtransactionCount(pid=9, subtransactions=64, overflowed=True),)
-    finding = only("slru-misses", replace(alone, subtransactions=overflowed))
+    finding = only("slru-misses", replace(alone, subtransactions=OVERFLOWED))
     assert finding.treatments[0].sql == ("select pg_terminate_backend(9)",)
     assert not [one for one in finding.treatments if one.settings or "upgrade" in one.title]
 

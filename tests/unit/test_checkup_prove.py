@@ -8,17 +8,23 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.checkups import HELD, SNAPSHOT
+from fixtures.ladder import ladder_verdict
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.live_settings import BUFFERS_SHARE, fitting, live_settings
+from pgclinic.checkup.proof_by_study import proof_of
 from pgclinic.checkup.proof_request import BLOCKS_MIN, MEASURE_S_MAX, ProofRequest, Trials, needed_s, trials_in
 from pgclinic.checkup.prove import in_order, sharing
 from pgclinic.checkup.twin_change import TwinChange, twin_changes
+from pgclinic.model.doubt import CpuTaken, Doubt, DoubtKind
 from pgclinic.model.finding import Applies, Finding, Severity, Treatment
 from pgclinic.model.snapshot import SettingState
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
 from pgclinic.pg.typed_statement import typed_statement
 from pgclinic.pg.unqualified import without_aliases
+from pgclinic.report.words.findings import proof_words
+from pgclinic.study.read import read_study
 
 
 def table(name: str, *columns: str) -> KnownTable:
@@ -198,3 +204,16 @@ def test_notices_are_proven_by_what_the_others_leave() -> None:
     # Alone among notices a warning does not take all there is.
     assert sharing(large, [notice] * 8) == 5.0
     assert sharing(notice, [symptom]) == 2
+
+
+@pytest.mark.parametrize("word", [VerdictWord.REPLICATED, VerdictWord.INVALID])
+def test_a_proof_by_a_study_has_the_doubts_of_its_blocks(word: VerdictWord) -> None:
+    """Also where it says nothing: then they are why."""
+    study, _ = read_study("global-counters")
+    taken = Doubt(kind=DoubtKind.STARVED_CPU, share=0.6, facts=CpuTaken(obtained_s=4.0, available_s=10.0))
+    first, *_ = ladder_verdict().claims
+    verdict = replace(ladder_verdict(), claims=(replace(first, word=word),), doubts=(taken,))
+    proof = proof_of(study.claims[0], verdict, on="study global-counters", run="runs/1")
+    assert (proof.word is None) is (word is VerdictWord.INVALID)
+    assert proof.doubts == (taken,)
+    assert "60 %" in proof_words(HELD, proof)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from fixtures.checkups import SICK, SNAPSHOT
+from fixtures.checkups import DEAD_ROWS, FULL_PAGES, SICK, SNAPSHOT
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Cure, CureStep, Proof
 from pgclinic.model.plan_proof import PlanProof, PlanWord
+from pgclinic.report.checkup_text import checkup_text
 from pgclinic.report.checkup_view import render_checkup
 from pgclinic.report.words.checkup_lines import (
     best_proof,
@@ -106,3 +107,21 @@ def test_a_page_with_all_cures_has_every_statement_to_run() -> None:
     hero = page[page.index('class="verdict') : page.index('class="facts"')]
     assert "treat runs/x --all" in hero
     assert hero.count(";\n") + hero.count(";</code>") >= len(treated)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_what_it_says_to_do_stands_below_as_statements(full: bool) -> None:
+    """A notice takes a line, and what another finding explains one word there: not if the first line names them."""
+    notice, explained = FULL_PAGES, DEAD_ROWS
+    steps = tuple(CureStep(finding=one.key, treatment=0) for one in (notice, explained))
+    cured = tuple(replace(one, proofs=(BY_PLANS,)) for one in (notice, explained))
+    others = tuple(one for one in SICK.findings if one.key not in (notice.key, explained.key))
+    checkup = replace(SICK, findings=(*others, *cured), cure=Cure(steps=steps, proof=BY_TIME))
+    assert first_line(checkup).startswith("Preload the library (work_mem); vacuum the table")
+    text = checkup_text(checkup, full=full)
+    assert 'vacuum public."odd ""name"' in text
+    assert "shared_preload_libraries = " in text
+    # Without it they are in the page alone.
+    without = checkup_text(replace(checkup, cure=None, findings=(*others, notice, explained)), full=False)
+    assert 'vacuum public."odd ""name"' not in without
+    assert "shared_preload_libraries = " not in without

@@ -44,6 +44,34 @@ def comparisons(text: str) -> list[tuple[str, str | None, str, str | None, str]]
             "select * from a join b as x using (k)",
             [("a", "k", "=", None, "column"), ("b", "k", "=", None, "column")],
         ),
+        # The rows of a are kept whatever b has, so that no condition is on them.
+        (
+            "select * from a left join b on a.id = b.a_id and a.v = $1 and b.v = $2",
+            [("b", "a_id", "=", None, "column"), ("b", "v", "=", None, "value")],
+        ),
+        (
+            "select * from b right join a using (k)",
+            [("b", "k", "=", None, "column")],
+        ),
+        ("select * from a full join b on a.id = b.a_id and b.v = $1", []),
+        # A comparison with b is true for no row that has no partner there.
+        (
+            "select * from a left join b on a.id = b.a_id where b.v = $1",
+            [("b", "v", "=", None, "value"), ("a", "id", "=", None, "column"), ("b", "a_id", "=", None, "column")],
+        ),
+        (
+            "select * from a left join b on a.id = b.a_id where b.v is not distinct from $1",
+            [("b", "v", "", None, "value"), ("b", "a_id", "=", None, "column")],
+        ),
+        (
+            "select * from a left join b on a.id = b.a_id join c on c.v = b.v",
+            [
+                ("a", "id", "=", None, "column"),
+                ("b", "a_id", "=", None, "column"),
+                ("b", "v", "=", None, "column"),
+                ("c", "v", "=", None, "column"),
+            ],
+        ),
         ("update a set v = $1 where id = $2", [("a", "id", "=", None, "value")]),
         ("delete from a where id = $1 or v = $2", []),
         ("with q as (select 1 as id) select * from q where id = $1", []),
@@ -75,6 +103,13 @@ def test_what_returns_every_row_that_it_finds(text: str, expected: bool) -> None
     shape = statement_shape(text)
     assert shape is not None
     assert shape.returns_what_it_reads is expected
+
+
+def test_a_comparison_of_two_columns_knows_its_partner() -> None:
+    shape = statement_shape("select * from a join b as x on a.id = x.a_id")
+    assert shape is not None
+    found = {(one.mentions[0].alias, one.column, one.partners[0].alias, one.partner) for one in shape.top.comparisons}
+    assert found == {("a", "id", "x", "a_id"), ("x", "a_id", "a", "id")}
 
 
 def test_order_limit_and_offset_are_those_of_the_outermost_level() -> None:

@@ -37,6 +37,11 @@ class WrongEstimate:
         return self.rows > self.node.rows_planned
 
     @property
+    def missed(self) -> float:
+        """How many more rows came than were expected, or fewer."""
+        return abs(self.rows - self.node.rows_planned)
+
+    @property
     def factor(self) -> float:
         """How many times too few or too many were expected; 1 is right."""
         expected, came = max(self.node.rows_planned, 1.0), max(self.rows, 1.0)

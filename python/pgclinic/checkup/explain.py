@@ -20,8 +20,9 @@ def explain(
     """The same findings, each with the keys of those that cause it, in the order in which they are shown.
 
     A finding explains another if its pathology says so and both are of the same statement, where both name any, else
-    of the same table, or one of them is of the whole server. Of two that would explain each other the one that comes
-    first in rank is the cause. A cause takes on the severity of what it explains, and with a ``case`` also the time.
+    of the same table, or one of them is of the whole server and need not name the other's. Of two that would explain
+    each other the one that comes first in rank is the cause. A cause takes on the severity of what it explains, and
+    with a ``case`` also the time.
     """
     ranked = sorted(findings, key=_rank)
     causes: dict[str, tuple[str, ...]] = {}
@@ -30,8 +31,7 @@ def explain(
             other.key
             for other in ranked
             if other.key != one.key
-            and one.pathology in known[other.pathology].explains
-            and _touch(other, one)
+            and _explains(known[other.pathology], other, one)
             and not _leads_to(one.key, other.key, causes)
         ]
         causes[one.key] = tuple(found)
@@ -57,7 +57,10 @@ def _with_explained(
         shares = [one.time_share for one in whole if _is_of_statements(one)] + [together]
     else:
         together = explained_share(case, claims) if case is not None and claims else None
-        shares = [one.time_share for one in whole] + [together]
+        shares = [one.time_share for one in whole if not _is_of_statements(one)] + [together]
+        if not any(shares):
+            # Before 14 no sample says which statement it is of.
+            shares = [one.time_share for one in whole]
     share = max((one for one in shares if one is not None), default=None)
     return replace(cause, severity=severity, time_share=share)
 
@@ -84,12 +87,17 @@ def _rank(one: Finding) -> tuple[int, float, int, str]:
     return (-one.severity.rank, -(one.time_share or 0.0), 0 if one.role.value == "cause" else 1, one.key)
 
 
-def _touch(cause: Finding, symptom: Finding) -> bool:
+def _explains(pathology: Pathology, cause: Finding, symptom: Finding) -> bool:
     """Statements that both name decide: two statements of one table have nothing to do with each other."""
+    if symptom.pathology not in (*pathology.explains, *pathology.explains_named):
+        return False
     ours, theirs = _statements(cause), _statements(symptom)
     if ours and theirs:
         return bool(ours & theirs)
-    return not cause.tables or not symptom.tables or bool(set(cause.tables) & set(symptom.tables))
+    if set(cause.tables) & set(symptom.tables):
+        return True
+    of_whole_server = not cause.tables or not symptom.tables
+    return of_whole_server and symptom.pathology in pathology.explains
 
 
 def _statements(one: Finding) -> frozenset[int]:

@@ -9,6 +9,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.treatments import session_evidence
 from pgclinic.model.finding import Cost, CostKind, Evidence, Fact, SubjectKind, TimeClaim, Unit
 from pgclinic.model.snapshot import LockState, SessionState
+from pgclinic.pg.fingerprint import normalised
 
 #: pg_blocking_pids() has this number for a prepared transaction.
 PREPARED = 0
@@ -16,6 +17,8 @@ PREPARED = 0
 IDLE_S = 1.0
 #: Two sessions that always wait and a third of all active ones: below that most of the time goes to work.
 QUEUE_MIN, QUEUE_SHARE = 2.0, 0.3
+#: Of the time of a statement: from here on, nothing else about it is worth a look first.
+MOSTLY = 0.5
 STRONG_MODES = frozenset({"ShareLock", "ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock"})
 ROW_EVENTS = ("transactionid", "tuple")
 _NAMED = 5
@@ -96,18 +99,30 @@ def waiter_evidence(waiting: Sequence[SessionState]) -> tuple[Evidence, ...]:
 
 
 def waiting_statements(case: Case, events: Sequence[str]) -> tuple[Evidence, ...]:
-    """Statements that wait for such locks most often: by the samples, on 13 those that wait now."""
-    seen: Counter[int] = Counter()
+    """Statements that wait for such locks most often: by the samples, on 13 those that wait now.
+
+    Where some do nothing else most of their time, those that have other work stay out: it is what makes them slow.
+    """
+    waiting, active = Counter[int](), Counter[int]()
     for row in case.active_rows:
         query_id, backends = row.get("query_id"), row.get("backends")
-        if row.get("wait_event") in events and isinstance(query_id, int) and isinstance(backends, int):
-            seen[query_id] += backends
-    samples = max(len(case.activity), 1)
-    known = [(query_id, count) for query_id, count in seen.most_common(_STATEMENTS_NAMED) if query_id in case.texts]
-    if known:
-        return tuple(_statement(case.texts[query_id], query_id, count / samples) for query_id, count in known)
+        if isinstance(query_id, int) and isinstance(backends, int) and query_id in case.texts:
+            active[query_id] += backends
+            waiting[query_id] += backends if row.get("wait_event") in events else 0
+    seen = {query_id: count for query_id, count in waiting.most_common() if count}
+    mostly = {query_id: count for query_id, count in seen.items() if count >= MOSTLY * active[query_id]}
+    if seen:
+        samples = len(case.activity)
+        return tuple(
+            _statement(case, case.texts[query_id], query_id, count / samples, count / active[query_id])
+            for query_id, count in list((mostly or seen).items())[:_STATEMENTS_NAMED]
+        )
     texts = Counter(one.query for one in blocked_sessions(case) if one.wait_event in events and one.query)
-    return tuple(_statement(text, None, float(count)) for text, count in texts.most_common(_STATEMENTS_NAMED))
+    by_text = {normalised(text): query_id for query_id, text in case.texts.items()} if texts else {}
+    return tuple(
+        _statement(case, text, by_text.get(normalised(text)), float(count))
+        for text, count in texts.most_common(_STATEMENTS_NAMED)
+    )
 
 
 def waited_locks(case: Case, pid: int) -> tuple[LockState, ...]:
@@ -146,10 +161,17 @@ def _blocker(pid: int) -> str:
     return "a prepared transaction" if pid == PREPARED else f"session {pid}"
 
 
-def _statement(text: str, query_id: int | None, waiting: float) -> Evidence:
+def _statement(case: Case, text: str, query_id: int | None, waiting: float, share: float | None = None) -> Evidence:
     return Evidence(
         kind=SubjectKind.STATEMENT,
-        name=text,
+        name=case.texts.get(query_id or 0) or text,
         query_id=query_id,
-        facts=(Fact(name="sessions that wait", value=waiting, unit=Unit.COUNT),),
+        facts=(
+            Fact(name="sessions that wait", value=waiting, unit=Unit.COUNT),
+            *(
+                (Fact(name="part of its time that it waits", value=share, unit=Unit.SHARE),)
+                if share is not None
+                else ()
+            ),
+        ),
     )

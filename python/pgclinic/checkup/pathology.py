@@ -45,7 +45,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class Pathology:
-    """``threshold`` says why a server just below it is called healthy. ``explains`` are names of pathologies it causes.
+    """``threshold`` says why a server just below it is called healthy. ``explains`` are names of pathologies it causes,
+    ``explains_named`` those that it causes only where both name one statement or, without statements, one table.
 
     ``needs`` are parts of the snapshot without which nothing can be said: names as in gaps, such as ``sessions`` or
     ``counters.statements``; ``host`` and ``log`` stand for the machine and the server's log. ``proof`` is where a lab
@@ -62,6 +63,7 @@ class Pathology:
     references: tuple[str, ...]
     detect: Callable[[Case], Iterable[Seen]]
     explains: tuple[str, ...] = ()
+    explains_named: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     proof: ProofOn | None = None
     study: str | None = None

@@ -17,7 +17,8 @@ _SCANS = ("Seq Scan", "Parallel Seq Scan")
 #: Between a scan and the join that it is an input of: they pass on what they get.
 _PASSING = ("Hash", "Parallel Hash", "Sort", "Incremental Sort", "Materialize", "Gather", "Gather Merge", "Memoize")
 _EQUAL = frozenset({"=", "in", "any"})
-_SEEN = {
+#: Where the rows of a plan were counted; a plan without counts has none but those that the planner expects.
+SEEN = {
     PlanSource.LOG: "in the log",
     PlanSource.TWIN: "on the twin",
     PlanSource.GENERIC: "by the planner's estimate",
@@ -47,11 +48,24 @@ class WastefulScan:
         words = f"{self.node.kind} on {self.table.name}"
         if self.node.condition is not None:
             words += f", filter {self.node.condition}"
-        seen = _SEEN[self.source] if self.node.rows is not None else _SEEN[PlanSource.GENERIC]
+        seen = SEEN[self.source] if self.node.rows is not None else SEEN[PlanSource.GENERIC]
         return (
             Fact(name="plan", value=words),
             Fact(name=f"part of the table's rows that is wanted, {seen}", value=self.kept, unit=Unit.SHARE),
         )
+
+
+@dataclass(frozen=True)
+class JoinedScan:
+    """A scan of a whole table that goes into a join by equality of its ``columns`` with those of others.
+
+    Rows of one execution: ``read`` by the scan, ``other`` the other input of the join, ``came`` out of it.
+    """
+
+    columns: tuple[str, ...]
+    read: float
+    other: float
+    came: float
 
 
 def scans_of(plan: QueryPlan, table: Table) -> Iterator[int]:
@@ -109,31 +123,62 @@ def compared_columns(condition: str, node: PlanNode) -> tuple[str, ...]:
 
 def _by_join(case: Case, table: Table, nodes: Sequence[PlanNode], at: int) -> tuple[float, tuple[str, ...]]:
     """The same where all rows go into a join, and few come out of it."""
-    join = _join_above(nodes, at)
-    if join is None or join.condition is None:
+    found = joined_scan(nodes, at)
+    if found is None:
         return 1.0, ()
+    selective = tuple(column for column in found.columns if _finds_few(case, table, column))
+    return found.came / max(found.read, 1.0), selective[:1]
+
+
+def joined_scan(nodes: Sequence[PlanNode], at: int) -> JoinedScan | None:
+    """The join that takes what the scan at this place reads; None where none does, or under no condition."""
+    above = _join_above(nodes, at)
+    if above is None or nodes[above].condition is None:
+        return None
     others = [node for node in nodes if node.alias is not None]
     compared = [
         one
-        for one in _comparisons(join.condition, others)
+        for one in _comparisons(nodes[above].condition or "", others)
         if one.other == "column" and any(mention.alias == nodes[at].alias for mention in one.mentions)
     ]
-    columns = tuple(dict.fromkeys(one.column for one in compared if one.wrapped is None and one.operator == "="))
-    scan = nodes[at]
-    read = (scan.rows or 0.0) * (scan.loops or 1.0) if scan.rows is not None else scan.rows_planned
-    came = (join.rows or 0.0) * (join.loops or 1.0) if join.rows is not None else join.rows_planned
-    selective = tuple(column for column in columns if _finds_few(case, table, column))
-    return came / max(read, 1.0), selective[:1]
+    return JoinedScan(
+        columns=tuple(dict.fromkeys(one.column for one in compared if one.wrapped is None and one.operator == "=")),
+        read=_rows_in_all(nodes[at]),
+        other=max(
+            (_rows_in_all(nodes[one]) for one in _inputs(nodes, above) if not _is_below(nodes, one, at)), default=0
+        ),
+        came=_rows_in_all(nodes[above]),
+    )
 
 
-def _join_above(nodes: Sequence[PlanNode], at: int) -> PlanNode | None:
-    """The join that the node at this place is an input of."""
+def _rows_in_all(node: PlanNode) -> float:
+    """Of all loops, as far as they were counted."""
+    return (node.rows or 0.0) * (node.loops or 1.0) if node.rows is not None else node.rows_planned
+
+
+def _inputs(nodes: Sequence[PlanNode], above: int) -> Iterator[int]:
+    """The nodes right below the one at this place."""
+    for at in range(above + 1, len(nodes)):
+        if nodes[at].depth <= nodes[above].depth:
+            return
+        if nodes[at].depth == nodes[above].depth + 1:
+            yield at
+
+
+def _is_below(nodes: Sequence[PlanNode], top: int, at: int) -> bool:
+    """Whether the node ``at`` is this one or stands below it."""
+    return top <= at and all(node.depth > nodes[top].depth for node in nodes[top + 1 : at + 1])
+
+
+def _join_above(nodes: Sequence[PlanNode], at: int) -> int | None:
+    """Where the join is that the node at this place is an input of."""
     depth = nodes[at].depth
-    for node in reversed(nodes[:at]):
+    for place in range(at - 1, -1, -1):
+        node = nodes[place]
         if node.depth >= depth:
             continue
         if node.kind.endswith("Join") or node.kind == "Nested Loop":
-            return node
+            return place
         if node.kind not in _PASSING:
             return None
         depth = node.depth

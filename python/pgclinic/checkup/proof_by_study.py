@@ -25,7 +25,7 @@ from pgclinic.lab.cluster import settings_catalog
 from pgclinic.model.finding import Fact, Proof
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Claim, Mechanism, Profile, Question, Study
-from pgclinic.model.verdict import ClaimVerdict, Interval
+from pgclinic.model.verdict import Interval, Verdict
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.pg.portable_settings import portable_settings
 from pgclinic.store.machine import read_machine
@@ -77,8 +77,8 @@ def proof_by_study(
         RunKind.COMPARE, plan, machine, command=request.command, server=server.words, wanted=server.spec
     )
     experiment = start(plan, info, request.folder, request.fleet)
-    seen = run(experiment, listener.experiment).headline
-    return _proof(claim, seen, on=on, run=str(experiment.folder.path))
+    verdict = run(experiment, listener.experiment)
+    return proof_of(claim, verdict, on=on, run=str(experiment.folder.path))
 
 
 def _claim(study: Study, names: Sequence[str], major: int) -> Claim:
@@ -135,8 +135,9 @@ def _on_top_of(study: Study, settings: dict[str, str]) -> Study:
     return replace(study, arms=arms)
 
 
-def _proof(claim: Claim, seen: ClaimVerdict, *, on: str, run: str) -> Proof:
+def proof_of(claim: Claim, verdict: Verdict, *, on: str, run: str) -> Proof:
     """The claim is of the sick arm against the cured one, but where the arm is claimed to be faster."""
+    seen = verdict.headline
     cured_is_arm = claim.measure == TPS and direction_of(claim) > 0
     word = word_for(seen)
     mechanism = tuple(
@@ -147,7 +148,7 @@ def _proof(claim: Claim, seen: ClaimVerdict, *, on: str, run: str) -> Proof:
     )
     if word is CompareWord.INVALID or seen.interval is None:
         reason = seen.invalid_because.value.replace("_", " ") if seen.invalid_because is not None else "no block"
-        return Proof(treatment=0, word=None, on=on, run=run, reason=reason, mechanism=mechanism)
+        return Proof(treatment=0, word=None, on=on, run=run, reason=reason, mechanism=mechanism, doubts=verdict.doubts)
     interval = seen.interval if cured_is_arm else _inverse(seen.interval)
     shown = word if cured_is_arm else _FLIPPED.get(word, word)
     return Proof(
@@ -160,6 +161,7 @@ def _proof(claim: Claim, seen: ClaimVerdict, *, on: str, run: str) -> Proof:
         on=on,
         run=run,
         mechanism=mechanism,
+        doubts=verdict.doubts,
         log_e_value=log_evidence_of(seen),
     )
 

@@ -23,12 +23,14 @@ from pgclinic.checkup.proof_by_study import proof_by_study
 from pgclinic.checkup.proof_on_twin import Asked, by_plans, proof_on_twin
 from pgclinic.checkup.proof_request import ProofListener, ProofRequest, TimeLeft, needed_s
 from pgclinic.checkup.proving_twin import ProvingTwin, change_trial, proving_twin
+from pgclinic.checkup.rewrites import left_open, rewrites, with_check
 from pgclinic.checkup.shared_level import with_shared_level
 from pgclinic.checkup.twin_change import twin_changes
 from pgclinic.errors import PgclinicError
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Cure, CureStep, Finding, Proof, Severity
 from pgclinic.model.plan_proof import PlanProof, PlanWord
+from pgclinic.model.rewrite import OpenBecause
 from pgclinic.pg.session import Access
 from pgclinic.whatif.change_trial import ChangeTrial
 from pgclinic.whatif.twin_change import TwinChange, together
@@ -138,7 +140,7 @@ class _Prover:
     def _by_plans(self) -> None:
         """Every treatment that a twin can judge, of all findings."""
         self._take_up()
-        if not self._on_twin and not self._is_unexplained:
+        if not self._on_twin and not self._is_unexplained and not any(rewrites(self._checkup.findings)):
             return
         try:
             self._proving = self._built()
@@ -203,6 +205,7 @@ class _Prover:
 
     def _without_twin(self, reason: str) -> None:
         """What had been proven by plans stays, without blocks."""
+        self._checkup = left_open(self._checkup, OpenBecause.NO_TWIN, reason)
         for one in self._on_twin.values():
             found = self._finding(one.finding.key)
             made = [replace(proof, reason=proof.reason or reason) for proof in found.proofs]
@@ -218,6 +221,7 @@ class _Prover:
         with change_trial(proving, self._case, named, lambda: time.monotonic() > until_s) as trial:
             self._listener.on_stage("plans of the statements on the twin")
             self._find_by_plans(trial)
+            self._check_rewrites(trial)
             for one in list(self._on_twin.values()):
                 self._listener.on_stage(f"{one.finding.pathology}: plans and buffers on the twin")
                 one.plans = {change.treatment: self._tried(trial, change) for change in one.changes}
@@ -226,6 +230,14 @@ class _Prover:
                 first = next((proof for proof in made if proof.treatment == one.best.treatment), made[0])
                 self._listener.on_proof(one.finding, first)
             self._try_together(trial, proving)
+
+    def _check_rewrites(self, trial: ChangeTrial) -> None:
+        """What treatments make of the application's statements, against the originals."""
+        for finding, rewrite in list(rewrites(self._checkup.findings)):
+            self._listener.on_stage(f"{finding.pathology}: rows of both statements on the twin")
+            check = trial.page(rewrite.query_id, rewrite.unique, lambda: self._left.overrun_s > _GRACE_S)
+            self._checkup = with_check(self._checkup, self._case, finding, rewrite, check)
+            self._listener.on_checkup(self._checkup)
 
     def _tried(self, trial: ChangeTrial, change: TwinChange) -> PlanProof | None:
         """None where the change cannot be made inside a transaction, as that of a setting that needs a restart."""
@@ -365,9 +377,10 @@ class _Prover:
         return one.saved_share if one is not None else finding.time_share or 0.0
 
     def _query_ids(self) -> set[int]:
-        """The statements that findings to be proven on the twin name."""
+        """The statements that findings to be proven on the twin name, and those that are written anew."""
         on_twin = [one for one in self._checkup.findings if self._known[one.pathology].proof is ProofOn.TWIN]
-        return {evidence.query_id for one in on_twin for evidence in one.evidence if evidence.query_id is not None}
+        named = {evidence.query_id for one in on_twin for evidence in one.evidence if evidence.query_id is not None}
+        return named | {rewrite.query_id for _, rewrite in rewrites(self._checkup.findings)}
 
 
 def with_plans(checkup: Checkup, before: Checkup, after: Checkup) -> Checkup:

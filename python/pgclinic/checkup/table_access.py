@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case, Index, Table
@@ -21,10 +21,11 @@ _EQUAL = frozenset({"=", "in", "any"})
 
 @dataclass(frozen=True)
 class Access:
-    """A table in a statement, with the conditions on its columns. A statement may have several."""
+    """A mention of a table in a statement, with the conditions on its columns. A statement may have several."""
 
     work: Work
     level: Level
+    mention: Mention
     table: Table
     comparisons: tuple[Comparison, ...]
 
@@ -43,14 +44,17 @@ def accesses(case: Case) -> Iterator[Access]:
     """Every table of users in the statements with the most time."""
     for work in workload(case):
         shape = work.shape
-        if shape is None:
-            continue
-        for level in shape.levels:
-            for mention in dict.fromkeys(level.mentions):
-                table = table_of(case, mention)
-                if table is not None:
-                    found = tuple(one for one in level.comparisons if _is_of(case, one, mention))
-                    yield Access(work=work, level=level, table=table, comparisons=found)
+        for level in shape.levels if shape is not None else ():
+            yield from accesses_of_level(case, work, level)
+
+
+def accesses_of_level(case: Case, work: Work, level: Level) -> Iterator[Access]:
+    """The tables of one of its levels."""
+    for mention in dict.fromkeys(level.mentions):
+        table = table_of(case, mention)
+        if table is not None:
+            found = tuple(one for one in level.comparisons if _is_of(case, one, mention))
+            yield Access(work=work, level=level, mention=mention, table=table, comparisons=found)
 
 
 def table_of(case: Case, mention: Mention) -> Table | None:
@@ -140,13 +144,14 @@ def _is_usable(index: Index) -> bool:
 
 
 def _is_of(case: Case, comparison: Comparison, mention: Mention) -> bool:
-    """Whether the column is of this table. Of several that it may be of, only one must be known to have it."""
-    if mention not in comparison.mentions:
-        return False
-    if len(comparison.mentions) == 1:
-        return True
-    owners = [one for one in comparison.mentions if comparison.column in _columns_of(case, one)]
-    return owners == [mention]
+    """Whether the column is of this table."""
+    return owner_of(case, comparison.column, comparison.mentions) == mention
+
+
+def owner_of(case: Case, column: str, mentions: Sequence[Mention]) -> Mention | None:
+    """Of the tables that a column may be of, the only one that is known to have it."""
+    owners = mentions if len(mentions) == 1 else [one for one in mentions if column in _columns_of(case, one)]
+    return owners[0] if len(owners) == 1 else None
 
 
 def _columns_of(case: Case, mention: Mention) -> frozenset[str]:

@@ -17,3 +17,16 @@ def transactions_per_s(case: Case) -> float:
 def ended_transactions(counters: Counters) -> int:
     """Commits and rollbacks since statistics were reset."""
     return sum((one.commits or 0) + (one.rollbacks or 0) for one in counters.databases)
+
+
+def assigned_transaction_ids(case: Case) -> int | None:
+    """IDs that transactions and subtransactions took during the observation; None without one.
+
+    The age of each database's oldest row grows by them, unless a VACUUM froze that row meanwhile.
+    """
+    before = case.snapshot.counters_before
+    if before is None or not case.observed_s:
+        return None
+    ages = {one.oid: one.xid_age for one in before.databases}
+    grown = [one.xid_age - ages[one.oid] for one in case.snapshot.counters.databases if one.oid in ages]
+    return max(0, *grown) if grown else None

@@ -7,6 +7,7 @@ from enum import Enum
 from pgclinic.model.doubt import Doubt
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.record import Record
+from pgclinic.model.rewrite import Rewrite
 
 
 class Severity(str, Enum):
@@ -181,7 +182,8 @@ class Treatment(Record):
     """What to do: statements, settings, or for what no command can change, words.
 
     ``lock`` is the lock that the statements take, ``undo`` the statements that take them back, ``undo_settings`` the
-    values from before (None removes a line). ``prevents`` marks what keeps the illness from coming again.
+    values from before (None removes a line). ``prevents`` marks what keeps the illness from coming again. ``rewrite``
+    is a statement of the application's written anew.
     """
 
     title: str
@@ -193,6 +195,7 @@ class Treatment(Record):
     undo: tuple[str, ...] = ()
     undo_settings: dict[str, str | None] = {}
     prevents: bool = False
+    rewrite: Rewrite | None = None
 
 
 class Proof(Record):

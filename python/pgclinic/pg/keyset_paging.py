@@ -26,11 +26,17 @@ class SortKey:
 
 @dataclass(frozen=True)
 class KeysetPage:
-    """``statement`` returns the rows behind one whose sort keys are its parameters ``first_parameter`` and on."""
+    """``statement`` returns the rows behind one whose sort keys are its parameters ``first_parameter`` and on.
+
+    ``ordered`` is the original with an order that no two rows share, for which it is written; ``all_keys`` gives the
+    sort keys as text of the rows of all its pages, in that order.
+    """
 
     statement: str
     keys: tuple[SortKey, ...]
     first_parameter: int
+    ordered: str
+    all_keys: str
 
 
 def keyset_page(text: str, unique: Sequence[str] = ()) -> KeysetPage | None:
@@ -49,18 +55,35 @@ def keyset_page(text: str, unique: Sequence[str] = ()) -> KeysetPage | None:
         return None
     prefix = _prefix(node.sortClause[0].node) if missing else ()
     node.sortClause = (*node.sortClause, *(_sorted_by(prefix, one, node.sortClause[-1].sortby_dir) for one in missing))
-    node.limitOffset = None
-    taken = {int(one.number or 0) for one in nodes_within(node) if isinstance(one, ast.ParamRef)}
     keys = tuple(_key(one) for one in node.sortClause)
-    first = max(taken, default=0) + 1
-    columns = [one.node for one in node.sortClause]
-    values = [ast.ParamRef(number=first + index) for index in range(len(keys))]
-    behind = _behind(columns, values, [one.descending for one in keys])
-    node.whereClause = behind if node.whereClause is None else _all((node.whereClause, behind))
+    page = deepcopy(node)
+    page.limitOffset = None
+    first = max((int(one.number or 0) for one in nodes_within(page) if isinstance(one, ast.ParamRef)), default=0) + 1
+    _go_behind(page, keys, first)
     try:
-        return KeysetPage(statement=str(RawStream()(node)), keys=keys, first_parameter=first)
+        statement, ordered, all_keys = (str(RawStream()(one)) for one in (page, node, _all_keys(node)))
     except (AttributeError, RuntimeError):
         return None
+    return KeysetPage(statement, keys, first, ordered, all_keys)
+
+
+def _all_keys(node: Any) -> Any:
+    whole = deepcopy(node)
+    text = ast.TypeName(names=(ast.String(sval="text"),))
+    # Under names of their own, as ORDER BY would mean these texts else.
+    whole.targetList = tuple(
+        ast.ResTarget(name=f"pgclinic_key_{number}", val=ast.TypeCast(arg=one.node, typeName=text))
+        for number, one in enumerate(node.sortClause)
+    )
+    whole.limitCount = whole.limitOffset = whole.lockingClause = None
+    return whole
+
+
+def _go_behind(page: Any, keys: Sequence[SortKey], first: int) -> None:
+    columns = [one.node for one in page.sortClause]
+    values = [ast.ParamRef(number=first + index) for index in range(len(keys))]
+    behind = _behind(columns, values, [one.descending for one in keys])
+    page.whereClause = behind if page.whereClause is None else _all((page.whereClause, behind))
 
 
 def _paged(text: str) -> Any:

@@ -7,10 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from pglast import ast, parser
-from pglast.enums import A_Expr_Kind, BoolExprType
+from pglast.enums import A_Expr_Kind
 from pglast.stream import RawStream
 
 from pgclinic.model.record import Record
+from pgclinic.pg.join_conditions import Restricted, compared_names, join_conditions, sources_of
+from pgclinic.pg.parse_tree import conjuncts
 from pgclinic.pg.statement_kind import nodes_within
 
 _AGGREGATES = frozenset(
@@ -41,12 +43,12 @@ class Mention(Record):
 
 
 class Comparison(Record):
-    """One condition that all rows of a level must fulfil, of which one side has exactly one column.
+    """One condition that all rows of its tables must fulfil, of which one side has exactly one column.
 
     ``mentions`` are the tables that the column may be of: one, if it is qualified or there is one table alone.
     ``wrapped`` is None for the column itself, else how it is used: cast, function or expression. ``other`` is what it
-    is compared with: value (no column), column (of another table) or anything. ``operator`` is that of the text, or
-    in, any, between, like.
+    is compared with: value (no column), column (alone, of the tables ``partners``) or anything. ``operator`` is that of
+    the text, or in, any, between, like.
     """
 
     column: str
@@ -55,6 +57,8 @@ class Comparison(Record):
     expression: str
     wrapped: str | None = None
     other: str = "value"
+    partners: tuple[Mention, ...] = ()
+    partner: str | None = None
 
 
 class Level(Record):
@@ -141,23 +145,25 @@ def _level(node: Any, named: set[str]) -> Level:
         items = [node.relation, *items, *(getattr(node, "usingClause", None) or ())]
         if getattr(node, "sourceRelation", None) is not None:
             items.append(node.sourceRelation)
-    sources = [one for item in items for one in _sources(item)]
+    sources = [one for item in items for one in sources_of(item)]
     mentions = tuple(
         _mention(one)
         for one in sources
         if isinstance(one, ast.RangeVar) and (one.schemaname or one.relname not in named)
     )
-    conditions = [getattr(node, "whereClause", None), getattr(node, "joinCondition", None)]
-    conditions += [one for item in items for one in _join_conditions(item)]
-    known = [one for one in conditions if one is not None]
+    later = [getattr(node, "whereClause", None), getattr(node, "joinCondition", None)]
+    known: list[tuple[Any, Restricted]] = [(one, None) for one in later if one is not None]
+    compared = compared_names((one for one, _ in known), frozenset(one.alias for one in mentions))
+    known += [one for item in items for one in join_conditions(item, compared)]
     sort = getattr(node, "sortClause", None) or ()
     return Level(
         mentions=mentions,
         comparisons=tuple(
             one
-            for condition in known
-            for part in _conjuncts(condition)
+            for condition, restricted in known
+            for part in conjuncts(condition)
             for one in _comparisons(part, mentions, len(sources))
+            if restricted is None or all(mention.alias in restricted for mention in one.mentions)
         ),
         sources=len(sources),
         aggregates=_aggregates(node),
@@ -168,36 +174,6 @@ def _level(node: Any, named: set[str]) -> Level:
         has_conditions=bool(known),
         only_counts=_only_counts(node),
     )
-
-
-def _sources(item: Any) -> Iterator[Any]:
-    if isinstance(item, ast.JoinExpr):
-        yield from _sources(item.larg)
-        yield from _sources(item.rarg)
-    else:
-        yield item
-
-
-def _join_conditions(item: Any) -> Iterator[Any]:
-    """ON and USING. A column of USING is of both sides, and stands for a comparison of two columns."""
-    if not isinstance(item, ast.JoinExpr):
-        return
-    yield from _join_conditions(item.larg)
-    yield from _join_conditions(item.rarg)
-    if item.quals is not None:
-        yield item.quals
-    for name in item.usingClause or ():
-        sides = [_last_named(item.larg), _last_named(item.rarg)]
-        if all(side is not None for side in sides):
-            left, right = (ast.ColumnRef(fields=(ast.String(sval=side), name)) for side in sides)
-            yield ast.A_Expr(kind=A_Expr_Kind.AEXPR_OP, name=(ast.String(sval="="),), lexpr=left, rexpr=right)
-
-
-def _last_named(item: Any) -> str | None:
-    last = list(_sources(item))[-1]
-    if not isinstance(last, ast.RangeVar):
-        return None
-    return str(last.alias.aliasname if last.alias is not None else last.relname)
 
 
 def _mention(one: Any) -> Mention:
@@ -242,14 +218,6 @@ def _outside_of_queries(node: Any) -> Iterator[Any]:
             waiting.extend(getattr(one, name) for name in one)
 
 
-def _conjuncts(node: Any) -> Iterator[Any]:
-    if isinstance(node, ast.BoolExpr) and node.boolop == BoolExprType.AND_EXPR:
-        for one in node.args or ():
-            yield from _conjuncts(one)
-    else:
-        yield node
-
-
 def _comparisons(node: Any, mentions: tuple[Mention, ...], sources: int) -> Iterator[Comparison]:
     if not isinstance(node, ast.A_Expr) or node.lexpr is None or node.rexpr is None:
         return
@@ -274,7 +242,14 @@ def _comparisons(node: Any, mentions: tuple[Mention, ...], sources: int) -> Iter
             expression=_printed(side),
             wrapped=_wrapped(side),
             other=_kind_of(other),
+            **_partner(other, mentions, sources),
         )
+
+
+def _partner(other: Any, mentions: tuple[Mention, ...], sources: int) -> dict[str, Any]:
+    if not _is_column(other):
+        return {}
+    return {"partners": _mentions_of(other, mentions, sources), "partner": str(other.fields[-1].sval)}
 
 
 def _operator(node: Any) -> str:

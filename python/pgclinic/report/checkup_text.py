@@ -19,6 +19,7 @@ from pgclinic.report.words.checkup_lines import (
     all_cures_words,
     bar,
     budget_words,
+    first_answer,
     first_line,
     one_sentence,
     proof_lines,
@@ -43,6 +44,7 @@ from pgclinic.report.words.findings import (
     treatment_words,
     unchecked_reasons,
 )
+from pgclinic.report.words.rewrites import rewrite_words
 
 _STYLES = {
     Health.OK: "bold green",
@@ -74,12 +76,18 @@ def checkup_text(
     colour: bool = False,
     width: int = 100,
 ) -> str:
-    """The whole checkup, wrapped to ``width`` columns. Notices take a line each unless ``full``."""
+    """The whole checkup, wrapped to ``width`` columns. Notices take a line each unless ``full``.
+
+    What the first line says to do stands below in full, also where its finding is a notice or explained by another.
+    """
     screen = _Screen(width)
     _verdict(screen, checkup)
     _cure(screen, checkup)
+    answer = first_answer(checkup)
+    named = {finding.key for finding, _ in answer.steps} if answer is not None else set()
     groups = [(one,) for one in checkup.causes] if full else list(_groups(checkup))
-    shown = [group for group in groups if full or group[0].severity is not Severity.NOTICE]
+    groups += [(one,) for one in checkup.findings if one.explained_by and one.key in named]
+    shown = [group for group in groups if full or group[0].severity is not Severity.NOTICE or group[0].key in named]
     brief = [group for group in groups if group not in shown]
     for group in shown:
         screen.line()
@@ -223,7 +231,7 @@ def _brief(screen: _Screen, checkup: Checkup, one: Finding, alike: Sequence[Find
     screen.rows("proof", [line for proof in proofs for line in proof_lines(one, proof)])
     _other_treatments(screen, one)
     proving = any(other.proofs for other in checkup.findings)
-    if not one.proofs and one.no_proof is not None and proving:
+    if not one.proofs and one.no_proof is not None and (proving or not one.treatments):
         screen.row("proof", f"none: {one.no_proof}")
 
 
@@ -239,6 +247,9 @@ def _first_treatment(screen: _Screen, one: Finding) -> None:
         screen.raw("", *lines)
     if risk_words(first):
         screen.row("", risk_words(first))
+    written = rewrite_words(first)
+    if written is not None:
+        screen.row("rewrite", written)
 
 
 def _other_treatments(screen: _Screen, one: Finding) -> None:

@@ -44,6 +44,7 @@ from pgclinic.report.words.findings import (
     unchecked_reasons,
 )
 from pgclinic.report.words.plan_proof import StatementChange, plan_proof_words, statement_changes, tried_words
+from pgclinic.report.words.rewrites import rewrite_words
 
 _STYLES = ("report.css", "checkup.css")
 #: A mark beside every word, so that colour is never the only difference.
@@ -75,12 +76,16 @@ class ProofView:
 
 @dataclass(frozen=True)
 class TreatmentView:
-    """``commands`` are what to type, empty where there is nothing to run; ``risk`` is lock and risk in one line."""
+    """``commands`` are what to type, empty where there is nothing to run; ``risk`` is lock and risk in one line.
+
+    ``rewrite`` says what became of a statement of the application's that it writes anew; empty where it writes none.
+    """
 
     label: str
     title: str
     risk: str
     commands: str
+    rewrite: str
     proofs: tuple[ProofView, ...]
 
 
@@ -226,6 +231,7 @@ def _treatment(finding: Finding, number: int) -> TreatmentView:
         title=_capital(" ".join(treatment.title.split())),
         risk=risk_words(treatment),
         commands="\n".join(treatment_lines(treatment)),
+        rewrite=_capital(rewrite_words(treatment) or ""),
         proofs=tuple(_proof(finding, proof) for proof in finding.proofs if proof.treatment == number),
     )
 

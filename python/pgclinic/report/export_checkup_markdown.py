@@ -82,6 +82,9 @@ def _finding(checkup: Checkup, one: Finding, number: int) -> Iterator[str]:
     for treatment in one.treatments:
         yield ""
         yield from _treatment(treatment)
+    if not one.treatments and one.no_proof is not None:
+        yield ""
+        yield f"**treat** none: {plain_markdown(one.no_proof)}"
     for proof in one.proofs:
         yield ""
         yield f"**proof** {plain_markdown(proof_words(one, proof))}"

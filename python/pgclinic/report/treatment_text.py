@@ -16,6 +16,7 @@ from pgclinic.pg.conf import quoted
 from pgclinic.pg.identifiers import literal
 from pgclinic.report.words.facts import evidence_words, time_words
 from pgclinic.report.words.findings import costs, headline, proof_words
+from pgclinic.report.words.rewrites import rewrite_words, rewritten_lines
 
 #: Whoever runs the file may be a superuser, and the database somebody else's, who chose a search_path for it.
 OWN_NAMES = ["set search_path to pg_catalog, pg_temp;"]
@@ -38,7 +39,7 @@ def treatment_sql(checkup: Checkup, finding: Finding, chosen: Treatment, snapsho
     lines = [*_about(checkup, finding, "--"), "--", *comment(_HOW[chosen.applies], "--")]
     lines += ["", *section(chosen, "--")]
     if chosen.applies in (Applies.APPLICATION, Applies.MACHINE):
-        lines += comment_lines(chosen.sql, "--")
+        lines += comment_lines((*chosen.sql, *rewritten_lines(chosen)), "--")
     else:
         steps = safe_steps(snapshot, chosen)
         lines += waits_for(checkup, snapshot, steps)
@@ -134,6 +135,9 @@ def section(treatment: Treatment, mark: str) -> Iterator[str]:
     yield from comment(f"{treatment.title[:1].upper()}{treatment.title[1:]}.", mark)
     yield from comment(f"Lock: {treatment.lock or 'none'}.", mark)
     yield from comment(f"Risk: {treatment.risk or 'none known'}.", mark)
+    written = rewrite_words(treatment)
+    if written is not None:
+        yield from comment(f"{written[:1].upper()}{written[1:]}.", mark)
 
 
 def _no_undo(mark: str) -> list[str]:

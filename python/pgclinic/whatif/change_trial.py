@@ -13,6 +13,7 @@ from typing import Any
 
 from pgclinic.model.plan_proof import PlanProof, StatementByPlan
 from pgclinic.model.query_plan import PlanSource, QueryPlan
+from pgclinic.model.rewrite import OpenBecause, RewriteCheck, RewriteWord
 from pgclinic.model.twin import Twin
 from pgclinic.pg.query_plan import nodes_of_json
 from pgclinic.pg.session import QueryError, Session
@@ -20,14 +21,11 @@ from pgclinic.twin.calibrate import CalibratedStatement, rendered
 from pgclinic.twin.parameters import CannotRun
 from pgclinic.twin.plans import plan_shape
 from pgclinic.twin.values import ValueSource
+from pgclinic.whatif.explained import COUNTED, DRAWS, LONG_S, buffers_visited, explained
+from pgclinic.whatif.page_trial import check_page
 from pgclinic.whatif.plan_word import plan_proof
 from pgclinic.whatif.twin_change import TwinChange
 
-#: Values change from call to call; so many of each statement.
-DRAWS = 4
-#: A statement whose first execution takes longer than this is executed with one set of values.
-LONG_S = 0.5
-_SHARED = ("Shared Hit Blocks", "Shared Read Blocks", "Temp Read Blocks", "Temp Written Blocks")
 _CANCELED = "57014"
 
 
@@ -59,8 +57,9 @@ class ChangeTrial:
     ) -> None:
         self._session = session
         self._time_shares = time_shares
-        drawn_from = source or ValueSource(session, twin)
-        self._texts = {one.statement.counted.query_id: tuple(_texts(drawn_from, one)) for one in statements}
+        self._source = source or ValueSource(session, twin)
+        self._statements = {one.statement.counted.query_id: one for one in statements}
+        self._texts = {key: tuple(_texts(self._source, one)) for key, one in self._statements.items()}
         self._named = {one.statement.counted.query_id: one.statement.counted.text for one in statements}
         self._before: dict[int, _Seen] | None = None
 
@@ -80,6 +79,16 @@ class ChangeTrial:
             QueryPlan(source=PlanSource.TWIN, nodes=nodes_of_json(seen.plan), query_id=key)
             for key, seen in before.items()
         )
+
+    def page(self, query_id: int, unique: Sequence[str], should_stop: Callable[[], bool]) -> RewriteCheck:
+        """Whether the statement that asks for the next page by its keys gives the rows of the one with OFFSET.
+
+        Raises QueryError: the connection is lost.
+        """
+        found = self._statements.get(query_id)
+        if found is None:
+            return RewriteCheck(word=RewriteWord.OPEN, because=OpenBecause.VALUES)
+        return check_page(self._session, self._source, found, unique, should_stop)
 
     def _as_it_is(self, should_stop: Callable[[], bool]) -> dict[int, _Seen] | None:
         if self._before is None:
@@ -127,7 +136,7 @@ class ChangeTrial:
         for text in texts:
             began_s = time.monotonic()
             try:
-                counted.append(self._explained(f"analyze, buffers, wal, timing off, summary off, format json) {text}"))
+                counted.append(explained(self._session, COUNTED, text))
             except QueryError as error:
                 return self._planned(text) if error.sqlstate == _CANCELED else None
             if time.monotonic() - began_s > LONG_S:
@@ -139,29 +148,19 @@ class ChangeTrial:
             shape=plan_shape(last),
             nodes=tuple(_nodes(last)),
             plan=last,
-            buffers=_mean([sum(float(one.get(name, 0)) for name in _SHARED) for one in counted]),
+            buffers=_mean([buffers_visited(one) for one in counted]),
             rows=_mean([_rows(one) for one in counted]),
             wal_bytes=_mean([float(one.get("WAL Bytes", 0)) for one in counted]),
         )
 
     def _planned(self, text: str) -> _Seen | None:
         try:
-            plan = self._explained(f"format json) {text}")
+            plan = explained(self._session, "format json", text)
         except QueryError as error:
             if error.sqlstate is None:
                 raise
             return None
         return _Seen(shape=plan_shape(plan), nodes=tuple(_nodes(plan)), plan=plan)
-
-    def _explained(self, rest: str) -> dict[str, Any]:
-        """Raises QueryError."""
-        self._session.execute("savepoint tried")
-        try:
-            (plan,) = self._session.row(f"explain ({rest}")
-        finally:
-            self._session.execute("rollback to savepoint tried")
-        top: dict[str, Any] = plan[0]["Plan"]
-        return top
 
 
 def _rows(top: dict[str, Any]) -> float:

@@ -105,6 +105,7 @@ PATHOLOGY = Pathology(
     references=("https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS",),
     detect=_detect,
     explains=("idle-connections", "connections-near-limit"),
+    explains_named=("statement-dominates",),
     needs=("sessions", "locks"),
     no_proof="the treatment is a change of the application, which a replay of its statements cannot make",
 )

@@ -53,7 +53,8 @@ def _detect(case: Case) -> Iterator[Seen]:
         ),
         treatments=(
             administer(
-                "find what else runs here (top, pidstat 1) and move it, or limit it with nice or a control group",
+                "identify other processes on this host (top, pidstat 1) and move them, or limit them with nice or a "
+                "control group",
                 risk="none for the server",
             )
             if by_others

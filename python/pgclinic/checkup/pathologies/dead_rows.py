@@ -40,8 +40,9 @@ PATHOLOGY = Pathology(
     title="a table carries many dead rows",
     area=Area.VACUUM,
     role=Role.SYMPTOM,
-    mechanism="UPDATE and DELETE leave the old row version in the table and its entries in the indexes until VACUUM "
-    "removes them. Scans and index lookups visit the dead versions too.",
+    mechanism="UPDATE and DELETE leave the old row version in the table and its entries in the indexes. Pruning of a "
+    "page and deletion in a full page of a B-tree remove some of them, VACUUM all; until then scans and index lookups "
+    "visit the dead versions too.",
     threshold="10,000 dead rows that are 40 % of the live ones: fewer rows fill 60 to 200 pages, which are read in "
     "less than a millisecond, and up to half of that share is what autovacuum leaves with its default scale factor.",
     references=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pgclinic.checkup.case import Case
+from pgclinic.checkup.join_lookups import Lookups, join_lookups
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.planner_settings import planner_is_free
 from pgclinic.checkup.table_access import Access, accesses, reads_whole, table_evidence, usable_indexes
@@ -28,11 +29,11 @@ def _detect(case: Case) -> Iterator[Seen]:
     hit_ratio = _hit_ratio(case)
     if hit_ratio is None or hit_ratio < HIT_RATIO_MIN:
         return
-    found = [one for one in accesses(case) if _would_look_up(case, one)]
+    found = [one for access in accesses(case) if (one := _would_look_up(case, access)) is not None]
     if not found:
         return
-    works = tuple({one.work.query_id: one.work for one in found}.values())
-    tables = {one.table.name: one.table for one in found}
+    works = tuple({one.access.work.query_id: one.access.work for one in found}.values())
+    tables = {one.access.table.name: one.access.table for one in found}
     yield Seen(
         subject="random_page_cost",
         severity=severity_of(case, works),
@@ -42,8 +43,10 @@ def _detect(case: Case) -> Iterator[Seen]:
                 case, "random_page_cost", Fact(name="found in shared_buffers", value=hit_ratio, unit=Unit.SHARE)
             ),
             *(
-                statement_evidence(case, one, Fact(name="rows each call", value=one.rows_per_call, unit=Unit.ROWS))
-                for one in works
+                statement_evidence(
+                    case, work, *(one.fact() for one in found if one.access.work.query_id == work.query_id)
+                )
+                for work in works
             ),
             *(table_evidence(one) for one in tables.values()),
         ),
@@ -61,17 +64,18 @@ def _detect(case: Case) -> Iterator[Seen]:
     )
 
 
-def _would_look_up(case: Case, access: Access) -> bool:
-    """A join that reads a table whole, returns few rows, and could find them by an index on the join's column."""
-    shape, work = access.work.shape, access.work
-    if shape is None or not shape.returns_what_it_reads or access.level.sources < 2 or work.calls < CALLS_MIN:
-        return False
+def _would_look_up(case: Case, access: Access) -> Lookups | None:
+    """A join that reads a table whole, wants few of its rows, and could find them by an index on the join's column."""
+    if access.level.sources < 2 or access.work.calls < CALLS_MIN:
+        return None
     joined = {
         one.column for one in access.comparisons if one.other == "column" and one.operator == "=" and not one.wrapped
     }
     if not any(usable_indexes(access.table, column) for column in joined) or not reads_whole(case, access):
-        return False
-    return max(work.rows_per_call, 1.0) * ROWS_PER_LOOKUP <= access.table.live
+        return None
+    found = join_lookups(case, access)
+    is_few = found is not None and max(found.rows, 1.0) * ROWS_PER_LOOKUP <= access.table.live
+    return found if is_few else None
 
 
 def _hit_ratio(case: Case) -> float | None:
@@ -88,8 +92,9 @@ PATHOLOGY = Pathology(
     role=Role.CAUSE,
     mechanism="random_page_cost = 4 says that a page by an index costs four times a page of a scan. Where nearly all "
     "pages are cached it costs the same, and the planner reads a whole table where a nested loop by index is cheaper.",
-    threshold="99 % of pages are found in shared_buffers, and a join returns fewer than one row for each 20 that it "
-    "reads, though an index is on the column that it joins by.",
+    threshold="99 % of pages are found in shared_buffers, and a join wants fewer than one row of 20 that it reads of a "
+    "table, though an index is on the column that it joins by. Where the statement adds up what it reads, a plan says "
+    "how many rows it wants, or what ANALYZE found of the columns, for their most common value.",
     references=("https://www.postgresql.org/docs/current/runtime-config-query.html#GUC-RANDOM-PAGE-COST",),
     detect=_detect,
     explains=("reads-many-buffers-per-row", "statement-dominates"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.estimates import OFF_MIN, WrongEstimate, wrong_estimates
+from pgclinic.checkup.new_rows import is_enough
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.table_access import table_evidence
 from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost
@@ -49,14 +50,15 @@ def _detect(case: Case) -> Iterator[Seen]:
             tables=(table.name,),
             cost=time_cost(case, works),
             claim=time_claim(works),
-            treatments=tuple(_treatments(case, table, columns)),
+            treatments=tuple(_treatments(case, table, columns, max(one.missed for one in estimates))),
         )
 
 
-def _treatments(case: Case, table: Table, columns: Sequence[str]) -> Iterator[Treatment]:
+def _treatments(case: Case, table: Table, columns: Sequence[str], missed: float) -> Iterator[Treatment]:
     """Statistics of the columns together where there are several; else more of the one."""
     analyze = f"analyze {qualified(table.state.schema, table.state.name)}"
-    if table.counters is not None and table.counters.changed_since_analyze >= _CHANGED * table.live:
+    changed = table.counters.changed_since_analyze if table.counters is not None else 0
+    if changed >= _CHANGED * table.live or is_enough(case, table, missed):
         yield Treatment(
             title="analyze it",
             applies=Applies.STATEMENT,

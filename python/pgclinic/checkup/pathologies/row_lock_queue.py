@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pgclinic.checkup.case import Case, words_of
 from pgclinic.checkup.lock_waits import (
+    MOSTLY,
     PREPARED,
     ROW_EVENTS,
     blocked_sessions,
@@ -19,9 +20,11 @@ from pgclinic.checkup.lock_waits import (
 )
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.treatments import session_evidence
+from pgclinic.checkup.workload import sessions_busy_with, statement_evidence, workload
 from pgclinic.model.finding import Applies, Area, Evidence, Fact, Role, Severity, SubjectKind, Treatment, Unit
 
 _BLOCKERS_NAMED = 3
+_WRITES = ("update", "delete", "insert", "merge")
 _TREATMENTS = (
     Treatment(
         title="spread the row over several, such as one counter for each of 16 slots, and sum them up when reading",
@@ -45,7 +48,7 @@ def _detect(case: Case) -> Iterator[Seen]:
     if not is_queue(case, ROW_EVENTS) or _has_other_cause(case):
         return
     waiting = waiting_sessions(case, ROW_EVENTS)
-    statements = waiting_statements(case, ROW_EVENTS)
+    statements = waiting_statements(case, ROW_EVENTS) or tuple(_writers(case, waiting))
     tables = _tables(case, statements)
     yield Seen(
         subject=tables[0] if len(tables) == 1 else "rows",
@@ -68,6 +71,15 @@ def _has_other_cause(case: Case) -> bool:
     """All wait for a transaction that is idle or prepared: that one is the illness, and not the rows."""
     ends = [pid for pid, waiting in queues(case).items() if any(one.wait_event in ROW_EVENTS for one in waiting)]
     return bool(ends) and all(pid == PREPARED or is_idle_in_transaction(case.session(pid)) for pid in ends)
+
+
+def _writers(case: Case, waiting: float) -> Iterator[Evidence]:
+    """Before 14 no sample says which statement waits, and perhaps nobody does at the moment: those that change rows
+    and are busy for as long as most of the queue waits."""
+    for one in workload(case):
+        busy = sessions_busy_with(case, (one.query_id,))
+        if one.shape is not None and one.shape.verb in _WRITES and busy >= MOSTLY * waiting:
+            yield statement_evidence(case, one, Fact(name="sessions busy with it", value=busy, unit=Unit.RATIO))
 
 
 def _tables(case: Case, statements: Sequence[Evidence]) -> tuple[str, ...]:
@@ -104,6 +116,7 @@ PATHOLOGY = Pathology(
     references=("https://www.postgresql.org/docs/current/explicit-locking.html#LOCKING-ROWS",),
     detect=_detect,
     explains=("idle-connections", "connections-near-limit"),
+    explains_named=("statement-dominates",),
     needs=("sessions",),
     no_proof="the treatment is a change of the application, which a replay of its statements cannot make",
 )

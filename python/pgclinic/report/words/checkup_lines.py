@@ -13,6 +13,7 @@ from pgclinic.report.words.facts import cost_words, fact_words
 from pgclinic.report.words.figures import count, percent
 from pgclinic.report.words.findings import changed_words, costs, doubts_of, headline, shown_cost
 from pgclinic.report.words.plan_proof import StatementChange, plan_proof_words, statement_changes, tried_words
+from pgclinic.report.words.rewrites import is_checked
 
 BAR_WIDTH = 20
 #: A line with more figures is no longer read.
@@ -66,9 +67,11 @@ def first_line(checkup: Checkup) -> str:
     if answer.proof is not None:
         return f"{words}: {gain_words(answer.proof)} (proven on {answer.proof.on})"
     ((finding, treatment),) = answer.steps
-    cost = short_costs(finding)
-    words = words if treatment is not None else f"Look at {headline(finding)}"
-    return f"{words}: {cost[0] if cost else headline(finding)} (not proven yet)"
+    cost = next(iter(short_costs(finding)), None)
+    if treatment is None:
+        return f"Look at {headline(finding)}" + (f": {cost}" if cost is not None else "")
+    proven = "same rows on the twin" if is_checked(treatment) else "not proven yet"
+    return f"{words}: {cost or headline(finding)} ({proven})"
 
 
 def part_left(proof: Proof) -> float | None:

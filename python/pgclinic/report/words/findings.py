@@ -30,6 +30,7 @@ from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.facts import cost_words, fact_words, plain
 from pgclinic.report.words.figures import count, percent, span, times
 from pgclinic.report.words.plan_proof import plan_proof_words
+from pgclinic.report.words.rewrites import rewrite_words, rewritten_lines
 
 HEALTH_WORDS = {Health.OK: "OK", Health.WATCH: "WATCH", Health.SICK: "SICK", Health.CRITICAL: "CRITICAL"}
 _STATEMENT_NUMBER = re.compile(r"statement -?\d+")
@@ -118,12 +119,16 @@ def treatment_words(treatment: Treatment) -> str:
         parts.append(f"lock: {treatment.lock}")
     if treatment.risk:
         parts.append(f"risk: {treatment.risk}")
+    written = rewrite_words(treatment)
+    if written is not None:
+        parts.append(written)
     return "; ".join(" ".join(part.split()) for part in parts)
 
 
 def treatment_lines(treatment: Treatment) -> tuple[str, ...]:
     """What to type: statements, then settings as a configuration file has them."""
-    lines = [f"{statement.rstrip().rstrip(';')};" for statement in treatment.sql]
+    statements = (*treatment.sql, *rewritten_lines(treatment))
+    lines = [f"{statement.rstrip().rstrip(';')};" for statement in statements]
     lines += [f"{name} = {quoted(value)}" for name, value in treatment.settings.items()]
     if treatment.settings:
         lines.append(_APPLIED.get(treatment.applies, _APPLIED[Applies.RELOAD]))
@@ -139,8 +144,10 @@ def proof_words(finding: Finding, proof: Proof) -> str:
 def proof_answer(proof: Proof) -> str:
     """The same without what was treated."""
     place = f" on {proof.on}" if proof.on else ""
+    doubts = [f"doubt: {doubt}" for doubt in doubts_of(proof)]
     if proof.word is None:
-        return f"no verdict{place}" + (f": {proof_reason(proof.reason)}" if proof.reason else "")
+        no_verdict = f"no verdict{place}" + (f": {proof_reason(proof.reason)}" if proof.reason else "")
+        return "; ".join((no_verdict, *doubts))
     parts = []
     if proof.plans is not None:
         parts.append(f"{proof.plans.word.value}: {plan_proof_words(proof.plans)}")
@@ -149,7 +156,7 @@ def proof_answer(proof: Proof) -> str:
     words = f"{'; '.join(parts) if parts else proof.word}{place}"
     if proof.reason:
         words += f"; {proof_reason(proof.reason)}"
-    return "; ".join((words, *changed_words(proof), *(f"doubt: {doubt}" for doubt in doubts_of(proof))))
+    return "; ".join((words, *changed_words(proof), *doubts))
 
 
 def changed_words(proof: Proof) -> Iterator[str]:

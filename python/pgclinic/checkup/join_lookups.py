@@ -1,0 +1,111 @@
+"""How many rows a join wants of a table that it reads whole: by a plan, or by what ANALYZE found of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from pgclinic.checkup.case import Case, Table
+from pgclinic.checkup.planned_scans import SEEN, joined_scan, scans_of
+from pgclinic.checkup.table_access import Access, accesses_of_level, fraction_equal, owner_of, usable_indexes
+from pgclinic.model.finding import Fact, Unit
+from pgclinic.model.query_plan import PlanSource, QueryPlan
+from pgclinic.pg.statement_shape import Mention
+
+
+@dataclass(frozen=True)
+class Lookups:
+    """A nested loop by an index looks up so many rows in a call, or finds so many, if those are more."""
+
+    access: Access
+    rows: float
+    known: str
+
+    def fact(self) -> Fact:
+        return Fact(name=f"rows of {self.access.table.name} wanted, {self.known}", value=self.rows, unit=Unit.ROWS)
+
+
+def join_lookups(case: Case, access: Access) -> Lookups | None:
+    """Of a table that has an index on a joined column; None where nothing is known, or the log shows another plan.
+
+    Where rows were counted, they decide. Else it is the most that any figure says.
+    """
+    plan = case.plans.get(access.work.query_id)
+    planned = min(_by_plan(access.table, plan), default=None) if plan is not None else None
+    if plan is not None and planned is not None and plan.nodes[0].rows is not None:
+        return Lookups(access, planned, SEEN[plan.source])
+    if plan is not None and plan.source is PlanSource.LOG and not any(scans_of(plan, access.table)):
+        return None
+    figures = {
+        SEEN[PlanSource.GENERIC]: planned,
+        "by the statistics of its columns": _by_statistics(case, access),
+        "by the rows that are returned": _returned(access),
+    }
+    known = [Lookups(access, rows, name) for name, rows in figures.items() if rows is not None]
+    return max(known, key=lambda one: one.rows, default=None)
+
+
+def _by_plan(table: Table, plan: QueryPlan) -> Iterator[float]:
+    for at in scans_of(plan, table):
+        found = joined_scan(plan.nodes, at)
+        if found is not None and any(usable_indexes(table, column) for column in found.columns):
+            yield max(found.other, found.came)
+
+
+def _returned(access: Access) -> float | None:
+    """Of a statement that returns every row that it finds."""
+    shape = access.work.shape
+    return access.work.rows_per_call if shape is not None and shape.returns_what_it_reads else None
+
+
+def _by_statistics(case: Case, access: Access) -> float | None:
+    """The rows that the values of the statement find in the tables that it joins, and those that join them here."""
+    sides = {one.mention: one for one in accesses_of_level(case, access.work, access.level)}
+    found = []
+    for column, other in _joins(case, access, sides):
+        fraction = fraction_equal(case, access.table, column)
+        rows = _rows_found(case, other, sides, frozenset({access.mention}))
+        if fraction is not None and rows is not None and usable_indexes(access.table, column):
+            found.append(max(rows, rows * fraction * access.table.live))
+    return min(found, default=None)
+
+
+def _rows_found(case: Case, one: Access, sides: Mapping[Mention, Access], seen: frozenset[Mention]) -> float | None:
+    """Rows of a table that equal the statement's values, or join those that do; None where nothing leads to them."""
+    equal = _equal_columns(one)
+    found = [one.table.live * prod(_most_found(case, one.table, column) for column in equal)] if equal else []
+    for column, other in _joins(case, one, sides):
+        if other.mention not in seen:
+            fraction = fraction_equal(case, one.table, column)
+            rows = _rows_found(case, other, sides, seen | {one.mention})
+            if fraction is not None and rows is not None:
+                found.append(rows * fraction * one.table.live)
+    return max(1.0, min(found)) if found else None
+
+
+def _equal_columns(one: Access) -> tuple[str, ...]:
+    """Columns that equal one value. Of a list nobody knows how many values it has."""
+    return tuple(
+        dict.fromkeys(
+            part.column
+            for part in one.comparisons
+            if part.wrapped is None and part.other == "value" and part.operator == "="
+        )
+    )
+
+
+def _most_found(case: Case, table: Table, column: str) -> float:
+    """The part of the rows that one value finds: that of the most common one, which the statement may ask for."""
+    known = case.columns_by_table.get((table.state.schema, table.state.name), {}).get(column)
+    usual = fraction_equal(case, table, column)
+    return max(usual, known.top_share or 0.0) if usual is not None and known is not None else 1.0
+
+
+def _joins(case: Case, one: Access, sides: Mapping[Mention, Access]) -> Iterator[tuple[str, Access]]:
+    """Columns of the table that equal those of others, and which others."""
+    for part in one.comparisons:
+        if part.other == "column" and part.operator == "=" and part.wrapped is None and part.partner is not None:
+            other = owner_of(case, part.partner, part.partners)
+            if other is not None and other != one.mention and other in sides:
+                yield part.column, sides[other]
