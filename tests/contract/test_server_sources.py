@@ -13,9 +13,9 @@ from pgclinic.errors import UsageError
 from pgclinic.lab.instance import start_server
 from pgclinic.lab.reaper import processes_of
 from pgclinic.lab.sources import AttachedSource, ServerSource, find_source
+from pgclinic.model.version import version_of_number
 from pgclinic.pg.connect import connect
 from pgclinic.pg.dsn import dsn_of
-from pgclinic.pg.version import version_of_number
 
 pytestmark = pytest.mark.usefixtures("fresh_home")
 

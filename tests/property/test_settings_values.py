@@ -14,11 +14,11 @@ from fixtures.lab_home import binaries_for, temporary_home
 from pgclinic.errors import SettingError, UnknownNameError
 from pgclinic.lab.cluster import settings_catalog
 from pgclinic.lab.instance import start_server
-from pgclinic.pg.catalog import Setting, SettingsCatalog, checked_settings
-from pgclinic.pg.conf import quoted
 from pgclinic.pg.connect import Connection, connect
-from pgclinic.pg.setting_history import setting_history
-from pgclinic.pg.values import parse_bool, parse_integer, parse_real
+from pgclinic.settings.catalog import Setting, SettingsCatalog, checked_settings
+from pgclinic.settings.conf_file import quoted
+from pgclinic.settings.history import setting_history
+from pgclinic.settings.values import parse_bool, parse_integer, parse_real
 
 EXAMPLES = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -21,8 +21,8 @@ from pgclinic.lab.registry import entries
 from pgclinic.lab.settings import check_settings
 from pgclinic.lab.sources import attach
 from pgclinic.lab.sources.embedded import EmbeddedSource
+from pgclinic.model.version import parse_version
 from pgclinic.pg.connect import connect
-from pgclinic.pg.version import parse_version
 
 pytestmark = [pytest.mark.usefixtures("fresh_home"), pytest.mark.alone]
 

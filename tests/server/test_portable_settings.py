@@ -15,7 +15,7 @@ from fixtures.lab_home import MAJORS, binaries_for
 from pgclinic.lab.cluster import settings_catalog
 from pgclinic.lab.instance import start_server
 from pgclinic.model.twin import Twin
-from pgclinic.pg.portable_settings import TEXTS, portable_settings
+from pgclinic.settings.portable import TEXTS, portable_settings
 from pgclinic.twin.file import write_twin
 
 LIBRARY = """

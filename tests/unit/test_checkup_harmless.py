@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fixtures.changed_snapshot import client, healthy_snapshot
 from fixtures.counted import host as host_of
-from pgclinic.checkup.case import Case, number_of
+from pgclinic.checkup.case import Case
 from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.detect import detect
 from pgclinic.checkup.harmless import caused_by, raised_by, without_harm
@@ -19,6 +19,7 @@ from pgclinic.checkup.treatments import change_role_setting, change_settings
 from pgclinic.model.finding import Finding, Treatment
 from pgclinic.model.snapshot import RoleSetting, Snapshot, StatementText
 from pgclinic.model.snapshot_counters import StatementCounters
+from pgclinic.settings.units import amount_of
 
 GB = 1 << 30
 MB = 1 << 20
@@ -92,7 +93,7 @@ def test_the_memory_of_the_machine_bounds_what_all_sessions_may_take() -> None:
     # 300 sessions with a sort and a grouping each.
     assert values["server"] == "32MB"
     assert values["statement"] == "1024MB"
-    assert number_of(values["role"].rstrip("MB"), "MB") == 1 * GB
+    assert amount_of(values["role"].rstrip("MB"), "MB") == 1 * GB
 
 
 def test_without_memory_for_all_sessions_only_the_role_or_the_statement_gets_more() -> None:

@@ -13,7 +13,7 @@ import pytest
 from pgclinic.cli.duration import in_words, parse_duration_s
 from pgclinic.cli.main import run
 from pgclinic.errors import UsageError
-from pgclinic.pg.setting_words import parse_settings
+from pgclinic.settings.words import parse_settings
 
 PGCLINIC = Path(sys.executable).parent / "pgclinic"
 

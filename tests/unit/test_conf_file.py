@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgclinic.errors import UsageError
-from pgclinic.pg.conf import render_settings
-from pgclinic.pg.conf_file import parse_conf
+from pgclinic.settings.conf_file import parse_conf, render_settings
 
 
 def test_all_ways_to_write_a_setting() -> None:
@@ -31,7 +30,7 @@ work_mem = '8MB'
         "search_path": '"$user", public',
         "archive_command": "cp '%p' there",
         "listen": "a\nb",
-        "WORK_MEM_LIKE": "on",
+        "work_mem_like": "on",
         "work_mem": "8MB",
     }
 

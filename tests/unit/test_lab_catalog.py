@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgclinic.errors import SettingError, UnknownNameError
-from pgclinic.pg.catalog import Setting, SettingsCatalog, checked_settings
+from pgclinic.settings.catalog import Setting, SettingsCatalog, checked_settings
 
 
 def setting(name: str, vartype: str, **more: object) -> Setting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgclinic.pg.values import format_amount, parse_bool, parse_integer, parse_real
+from pgclinic.settings.values import format_amount, parse_bool, parse_integer, parse_real
 
 
 @pytest.mark.parametrize("text", ["on", "ON", "true", "t", "tr", "yes", "y", "1"])

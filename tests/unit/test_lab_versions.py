@@ -6,7 +6,7 @@ import pytest
 
 from pgclinic.errors import UsageError
 from pgclinic.lab.sources.releases import choose, nearest, parse_release
-from pgclinic.pg.version import Version, parse_version, version_of_number
+from pgclinic.model.version import Version, parse_version, version_of_number
 
 PUBLISHED = [
     parse_release(text)

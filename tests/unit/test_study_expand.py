@@ -94,3 +94,14 @@ def test_the_plan_of_every_profile_is_read_back_as_it_was_written(name: str) -> 
         plan = resolve(study, profile, seed=1, server=ServerSpec(version="18.6"), major=18, memory_bytes=2**36)
         assert plan.study.claims
         assert msgspec.json.decode(msgspec.json.encode(plan), type=ExperimentPlan) == plan
+
+
+def test_settings_have_one_name_whatever_their_case_is() -> None:
+    """The nearer value wins also where it is spelled otherwise, and what decides on a setting finds it."""
+    spelled = replace(STUDY.arms["free"], settings={"Shared_Buffers": "1GB", "TIMEZONE": "UTC"})
+    study = replace(STUDY, arms=STUDY.arms | {"free": spelled})
+    plan = plan_of(study, profile_of(STUDY, "full"), settings={"SHARED_BUFFERS": "256MB"})
+    own = plan.arms["free"].settings
+    assert own["shared_buffers"] == "256MB"
+    assert own["TimeZone"] == "UTC"
+    assert len({name.lower() for name in own}) == len(own)

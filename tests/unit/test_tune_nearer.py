@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgclinic.pg.catalog import Setting, SettingsCatalog
+from pgclinic.settings.catalog import Setting, SettingsCatalog
 from pgclinic.tune.nearer import value_between
 
 CATALOG = SettingsCatalog(

@@ -11,7 +11,7 @@ import pytest
 from fixtures.surrogate import SimulatedServer, Surrogate, arm, drive, surrogate
 from pgclinic.model.trial import Counted
 from pgclinic.model.tuning import Aim, AttemptOutcome, Level, Search
-from pgclinic.pg.catalog import Setting, SettingsCatalog
+from pgclinic.settings.catalog import Setting, SettingsCatalog
 from pgclinic.tune.ledger import Ledger, Limits
 from pgclinic.tune.propose import SearchPlan
 from pgclinic.tune.search import search

@@ -10,7 +10,7 @@ from pgclinic.bench.request import LabWanted
 from pgclinic.errors import UsageError
 from pgclinic.judge.thresholds import parse_threshold
 from pgclinic.model.threshold import Threshold
-from pgclinic.pg.setting_words import parse_settings
+from pgclinic.settings.words import parse_settings
 from pgclinic.twin.wanted import TwinWanted
 
 _UNITS_S = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0}

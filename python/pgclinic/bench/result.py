@@ -18,7 +18,7 @@ from pgclinic.model.bench import BenchObserved, BenchResult, TpccViolation
 from pgclinic.model.load import LoadResult
 from pgclinic.model.threshold import ThresholdResult
 from pgclinic.model.trial import TrialRecord
-from pgclinic.pg.version import version_of_number
+from pgclinic.model.version import version_of_number
 from pgclinic.store.machine import read_machine
 
 DONE, NOT_RUN, ABORTED, CROSSED, INTERRUPTED = 0, 1, 2, 3, 130

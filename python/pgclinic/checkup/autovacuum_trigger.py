@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pgclinic.checkup.case import Case, Table, number_of
+from pgclinic.checkup.case import Case, Table
+from pgclinic.settings.units import amount_of
 
 #: Words that PostgreSQL takes for false.
 _FALSE = frozenset({"off", "of", "false", "fals", "fal", "fa", "f", "no", "n", "0"})
@@ -25,7 +26,7 @@ def is_vacuumed(case: Case, table: Table) -> bool:
 def parameter(case: Case, table: Table, name: str) -> float:
     """A plain number: the table's own storage parameter, or else the setting; -1 where this version has none."""
     own = table.option(name)
-    found = number_of(own, None) if own is not None else case.number(name)
+    found = amount_of(own, None) if own is not None else case.number(name)
     return -1.0 if found is None else found
 
 

@@ -19,12 +19,11 @@ from pgclinic.model.snapshot_counters import (
     TableCounters,
 )
 from pgclinic.pg.fingerprint import normalised
+from pgclinic.settings.units import amount_of, shown_value
 
 SYSTEM_SCHEMAS = frozenset({"pg_catalog", "pg_toast", "information_schema"})
 #: Names that this program gives its own sessions begin so.
 OWN_APPLICATION = "pgclinic"
-_SIZE_UNITS = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
-_TIME_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 #: Sessions that work for somebody.
 _WORKING = frozenset({"client backend", "parallel worker"})
 
@@ -112,26 +111,26 @@ class Case:
         found = self.settings.get(name)
         if found is None:
             return None
-        return number_of(found.value, found.unit)
+        return amount_of(found.value, found.unit)
 
     def default(self, name: str) -> float | None:
         """The same of the value that it has out of the box."""
         found = self.settings.get(name)
         if found is None or found.default_value is None:
             return None
-        return number_of(found.default_value, found.unit)
+        return amount_of(found.default_value, found.unit)
 
     def shown(self, name: str) -> str:
         """A setting's value with its unit, as SHOW prints it."""
         found = self.settings.get(name)
-        return "" if found is None else with_unit(found.value, found.unit)
+        return "" if found is None else shown_value(found.value, found.unit)
 
     def shown_default(self, name: str) -> str | None:
         """Its value out of the box, likewise."""
         found = self.settings.get(name)
         if found is None or found.default_value is None:
             return None
-        return with_unit(found.default_value, found.unit)
+        return shown_value(found.default_value, found.unit)
 
     # Tables and indexes
 
@@ -331,33 +330,6 @@ class Case:
         if not self.activity:
             return None
         return sum(_backends(row) for row in self.active_rows) / len(self.activity)
-
-
-def number_of(value: str, unit: str | None) -> float | None:
-    """A value of pg_settings in bytes, seconds, or as it is; None for what is no number. -1 and 0 stay as they are."""
-    try:
-        amount = float(value)
-    except ValueError:
-        return None
-    if unit is None or amount <= 0:
-        return amount
-    digits = unit.rstrip("BkMGTumsinhd")
-    name = unit[len(digits) :]
-    factor = int(digits or 1) * (_SIZE_UNITS.get(name) or _TIME_UNITS.get(name) or 1)
-    return amount * factor
-
-
-def with_unit(value: str, unit: str | None) -> str:
-    """16384 of unit 8kB is 128MB, as SHOW has it."""
-    amount = number_of(value, unit)
-    if unit is None or amount is None or amount <= 0:
-        return value
-    units: Mapping[str, float] = _SIZE_UNITS if unit.endswith("B") else _TIME_UNITS
-    for name, factor in reversed(list(units.items())):
-        count = amount / factor
-        if count >= 1 and abs(count - round(count)) < 1e-9:
-            return f"{round(count)}{name}"
-    return value
 
 
 def words_of(text: str) -> frozenset[str]:

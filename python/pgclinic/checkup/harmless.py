@@ -12,12 +12,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pgclinic.checkup.case import Case, number_of, with_unit
+from pgclinic.checkup.case import Case
 from pgclinic.checkup.detect import detect
 from pgclinic.checkup.pathology import Pathology
 from pgclinic.checkup.role_settings import role_setting_of
 from pgclinic.model.finding import Finding, Treatment
 from pgclinic.model.snapshot import SettingState
+from pgclinic.settings.units import amount_of, shown_value
 
 _AMOUNT = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 #: 1 GB is halved to 1 MB in ten steps.
@@ -111,10 +112,10 @@ def _half(case: Case, name: str, value: str) -> str | None:
     wanted, now, unit = _amount(case, name, value), case.number(name) or 0.0, case.settings[name].unit
     if wanted is None or wanted / 2 <= now:
         return None
-    units = wanted / 2 / (number_of("1", unit) or 1.0)
+    units = wanted / 2 / (amount_of("1", unit) or 1.0)
     if case.settings[name].kind == "real":
         return f"{units:g}"
-    return with_unit(str(int(units)), unit) if int(units) * (number_of("1", unit) or 1.0) > now else None
+    return shown_value(str(int(units)), unit) if int(units) * (amount_of("1", unit) or 1.0) > now else None
 
 
 def _with_value(treatment: Treatment, name: str, value: str, lower: str) -> Treatment:
@@ -137,16 +138,16 @@ def _values(treatment: Treatment) -> dict[str, str]:
 def _amount(case: Case, name: str, value: str) -> float | None:
     """A value as treatments write it, in bytes, seconds or as it is."""
     found, written = case.settings.get(name), _AMOUNT.fullmatch(value)
-    return number_of(written[1], written[2] or found.unit) if found is not None and written is not None else None
+    return amount_of(written[1], written[2] or found.unit) if found is not None and written is not None else None
 
 
 def _state(now: SettingState, value: str) -> SettingState:
     """As pg_settings would show it: the number in the setting's own unit."""
     written = _AMOUNT.fullmatch(value)
-    amount = number_of(written[1], written[2] or now.unit) if written is not None else None
+    amount = amount_of(written[1], written[2] or now.unit) if written is not None else None
     if amount is None:
         return replace(now, value=value, source="configuration file")
-    units = amount / (number_of("1", now.unit) or 1.0) if amount > 0 else amount
+    units = amount / (amount_of("1", now.unit) or 1.0) if amount > 0 else amount
     return replace(now, value=f"{units:.12g}", source="configuration file")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pgclinic.checkup.case import Case, number_of, with_unit
+from pgclinic.checkup.case import Case
 from pgclinic.model.snapshot import SettingState
+from pgclinic.settings.units import amount_of, shown_value
 
 _SET_FOR_ALL = frozenset(("configuration file", "command line", "environment variable", "database", "global"))
 #: As ``capture twin`` takes them: what plans, memory, vacuum and WAL depend on, and nothing that names a place.
@@ -21,7 +22,7 @@ _BUFFERS_UNIT = 8192
 
 def live_settings(case: Case) -> dict[str, str]:
     """Those that somebody has set, with the values that SHOW prints."""
-    return {one.name: with_unit(one.value, one.unit) for one in case.snapshot.settings if _is_taken(one)}
+    return {one.name: shown_value(one.value, one.unit) for one in case.snapshot.settings if _is_taken(one)}
 
 
 def fitting(settings: Mapping[str, str], case: Case, memory_bytes: int) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -38,5 +39,5 @@ def fitting(settings: Mapping[str, str], case: Case, memory_bytes: int) -> tuple
 
 def _is_taken(one: SettingState) -> bool:
     is_set = one.source in _SET_FOR_ALL and one.value != one.default_value
-    is_plain = one.kind != "string" and (one.unit is None or number_of(one.value, one.unit) is not None)
+    is_plain = one.kind != "string" and (one.unit is None or amount_of(one.value, one.unit) is not None)
     return is_set and is_plain and _TAKEN.match(one.category) is not None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from pgclinic.checkup.case import Case, number_of
+from pgclinic.checkup.case import Case
+from pgclinic.settings.units import amount_of
 
 _MB = 1 << 20
 _GB = 1 << 30
@@ -28,7 +29,7 @@ def vacuum_bytes(case: Case) -> float:
 def size_of(text: str, unit: str) -> float:
     """Bytes of a size as people write it, 8MB; without a unit of its own it is in ``unit``."""
     digits = text.strip().rstrip("BkMGT ")
-    return number_of(digits, text.strip()[len(digits) :].strip() or unit) or 0.0
+    return amount_of(digits, text.strip()[len(digits) :].strip() or unit) or 0.0
 
 
 def size_text(size: float) -> str:

@@ -27,7 +27,7 @@ from pgclinic.model.run import RunKind
 from pgclinic.model.study import Claim, Mechanism, Profile, Question, Study
 from pgclinic.model.verdict import Interval, Verdict
 from pgclinic.model.verdict_word import CompareWord
-from pgclinic.pg.portable_settings import portable_settings
+from pgclinic.settings.portable import portable_settings
 from pgclinic.store.machine import read_machine
 from pgclinic.study.duration import BLOCKS_MAX, NO_BUDGET_S
 from pgclinic.study.inheritance import inherited_arm

@@ -24,7 +24,7 @@ from pgclinic.errors import UsageError
 from pgclinic.experiment.road import Experiment
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import AssayWord
-from pgclinic.pg.setting_words import parse_settings
+from pgclinic.settings.words import parse_settings
 from pgclinic.tune.assay import assay
 from pgclinic.tune.difference import BASE, CHANGED, Difference
 

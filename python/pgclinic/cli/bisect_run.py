@@ -26,9 +26,9 @@ from pgclinic.model.run import RunKind
 from pgclinic.model.study import Condition
 from pgclinic.model.trial import ServerSpec, TrialRecord
 from pgclinic.model.tuning import ArmAsked, Bisect, BisectWord, ChangeFound, DefaultChanged
-from pgclinic.pg.setting_words import parse_settings
-from pgclinic.pg.version import Version, parse_version
+from pgclinic.model.version import Version, parse_version
 from pgclinic.report.activity_text import why_words
+from pgclinic.settings.words import parse_settings
 from pgclinic.store.run_folder import read_run
 from pgclinic.tune.bisect import Bisection, first_places
 

@@ -26,6 +26,7 @@ from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.finding import Severity
 from pgclinic.model.output import CheckupOutput
 from pgclinic.model.run import RunInfo, RunKind
+from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.pg.reach import reach_dsn
 from pgclinic.report.changes_text import changes_text
 from pgclinic.report.checkup_graph import graph_dot, graph_text
@@ -44,8 +45,6 @@ from pgclinic.store.checkup_folder import (
 from pgclinic.store.machine import read_machine
 
 FOUND = 5
-#: What --print-sql prints for, where neither a server nor a version is named.
-_NEWEST = 18
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class _Outcome:
 
 def print_statements(request: CheckupRequest) -> None:
     """Every statement that a checkup sends, with the part of it that the statement is for."""
-    major = reach_dsn(request.dsn).major if request.dsn is not None else request.major or _NEWEST
+    major = reach_dsn(request.dsn).major if request.dsn is not None else request.major or NEWEST_MAJOR
     sent = sent_statements(major)
     if request.as_json:
         rows = [{"part": one.part, "sql": one.sql, "values": one.values} for one in sent]

@@ -44,7 +44,7 @@ def start(
     from pgclinic.lab.cluster import SUPERUSER
     from pgclinic.lab.instance import start_server
     from pgclinic.lab.sources import find_source
-    from pgclinic.pg.setting_words import parse_settings
+    from pgclinic.settings.words import parse_settings
     from pgclinic.twin.author import AUTHOR
 
     if twin is None and scale != 1.0:

@@ -20,10 +20,11 @@ from pgclinic.model.plan import ArmSpec
 from pgclinic.model.progress import Progress
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Aim, Levels, Risk, Search
-from pgclinic.pg.values import parse_integer
+from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.report.climb_text import climb_line
 from pgclinic.report.found_conf import found_conf
 from pgclinic.report.words.figures import count
+from pgclinic.settings.values import parse_integer, unit_size
 from pgclinic.store.document import refuse_existing, write_new
 from pgclinic.store.machine import read_machine
 from pgclinic.trial.server import binaries_of
@@ -173,7 +174,7 @@ def _memory(text: str | None) -> float:
     if text is None:
         return MEMORY_SHARE * read_machine().memory_bytes
     try:
-        return float(parse_integer(text, "kB", 18) * 1024)
+        return parse_integer(text, "kB", NEWEST_MAJOR) * unit_size("kB")
     except ValueError as error:
         raise UsageError(f"--memory {text!r}: {error}", hint="write --memory 4GB") from None
 

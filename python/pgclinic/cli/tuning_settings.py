@@ -15,11 +15,11 @@ from pgclinic.errors import UsageError
 from pgclinic.lab.cluster import settings_catalog
 from pgclinic.lab.sources import find_source
 from pgclinic.observe.settings import changed_settings
-from pgclinic.pg.conf_file import parse_conf
-from pgclinic.pg.portable_settings import portable_settings
 from pgclinic.pg.reach import reach_dsn
 from pgclinic.pg.session import Access
 from pgclinic.report.capture_text import masked_text
+from pgclinic.settings.conf_file import parse_conf
+from pgclinic.settings.portable import portable_settings
 from pgclinic.twin.file import read_twin, write_twin
 from pgclinic.twin.kept_capture import find_capture, has_workload_of_now, keep_capture, with_workload_of
 from pgclinic.twin.mask import mask_twin

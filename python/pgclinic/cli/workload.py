@@ -14,7 +14,7 @@ from pgclinic.lab.sources import attach
 from pgclinic.load.pgbench_tables import existing_scale
 from pgclinic.load.script_argument import parse_script
 from pgclinic.model.load import Protocol
-from pgclinic.pg.setting_words import parse_settings
+from pgclinic.settings.words import parse_settings
 from pgclinic.study.compare import Common
 from pgclinic.study.compare_arms import read_text
 from pgclinic.twin.wanted import TwinWanted

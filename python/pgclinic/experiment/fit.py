@@ -18,13 +18,12 @@ from pgclinic.model.doubt import (
     SettingsLeftOut,
 )
 from pgclinic.model.study import ArmFile, Profile, Study
-from pgclinic.pg.values import parse_integer
+from pgclinic.settings.units import buffers_bytes
 from pgclinic.study.in_profile import without_arms
 from pgclinic.study.inheritance import InheritedArm, inherited_arm
 
 #: A pool that takes more than this share of the memory leaves too little for what it is measured with.
 MEMORY_SHARE = 0.5
-_BUFFER_BYTES = 8192
 
 #: Sessions may have this share of the memory, at so much each; a fresh one has 1.4 MB for itself on 18, others more.
 SESSIONS_SHARE = 0.6
@@ -34,14 +33,25 @@ BUSY_BYTES = 4 * 2**20
 
 @dataclass(frozen=True)
 class Fitted:
-    """The study without what cannot be run, and a doubt for each kind of thing that was left out."""
+    """The study without what cannot be run, and a doubt for each kind of thing that was left out.
+
+    ``arms`` are those of the study with all that they inherit.
+    """
 
     study: Study
     doubts: tuple[Doubt, ...]
+    arms: dict[str, InheritedArm]
 
 
-def fitted(study: Study, major: int, profile: Profile | None = None, memory_bytes: int | None = None) -> Fitted:
+def fitted(
+    study: Study,
+    major: int,
+    profile: Profile | None = None,
+    memory_bytes: int | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Fitted:
     """Apply the study's ``since``, and leave out arms whose shared_buffers or sessions this machine cannot hold.
+    ``settings`` are the user's own, over those of all arms.
 
     What counts is what an arm has with all that it inherits, so an arm that does not fit takes the arms built on it
     with it, but for those that ask for less themselves. An arm that keeps none of its own settings is the arm it builds
@@ -49,12 +59,12 @@ def fitted(study: Study, major: int, profile: Profile | None = None, memory_byte
     """
     arms, missing, same = _without_newer(study, major)
     study = replace(study, arms=arms)
-    inherited = {name: inherited_arm(study, profile, name) for name in study.arms}
+    inherited = {name: inherited_arm(study, profile, name, settings) for name in study.arms}
     too_large = _too_large(inherited, major, memory_bytes)
     too_many = _too_many(inherited, profile, memory_bytes)
     gone = {*same, *too_large, *too_many}
     if not missing and not gone:
-        return Fitted(study, ())
+        return Fitted(study, (), inherited)
     doubts = []
     if missing:
         doubts.append(_version_doubt(missing, same, major))
@@ -62,7 +72,8 @@ def fitted(study: Study, major: int, profile: Profile | None = None, memory_byte
         doubts.append(_memory_doubt(too_large))
     if too_many:
         doubts.append(_sessions_doubt(too_many, memory_bytes or 0))
-    return Fitted(without_arms(study, gone, profile), tuple(doubts))
+    left = {name: arm for name, arm in inherited.items() if name not in gone}
+    return Fitted(without_arms(study, gone, profile), tuple(doubts), left)
 
 
 def _without_newer(study: Study, major: int) -> tuple[dict[str, ArmFile], tuple[SettingLeftOut, ...], list[str]]:
@@ -94,11 +105,11 @@ def _too_large(arms: Mapping[str, InheritedArm], major: int, memory_bytes: int |
         if asked is None or memory_bytes is None:
             continue
         try:
-            buffers_bytes = parse_integer(asked, "8kB", major) * _BUFFER_BYTES
+            asked_bytes = buffers_bytes(asked, major)
         except ValueError:
             # The check of settings says what is wrong with it.
             continue
-        if buffers_bytes > MEMORY_SHARE * memory_bytes:
+        if asked_bytes > MEMORY_SHARE * memory_bytes:
             found[name] = asked
     return found
 

@@ -16,13 +16,11 @@ from pgclinic.model.interleaving import SequentialKind, WhySequential
 from pgclinic.model.plan import ArmSpec, ExperimentPlan
 from pgclinic.model.study import Condition, WarmUpEnd
 from pgclinic.model.traffic import TpccTraffic
-from pgclinic.pg.values import parse_integer
+from pgclinic.model.version import NEWEST_MAJOR, parse_version
+from pgclinic.settings.units import BUFFERS_DEFAULT, buffers_bytes
 
 #: What all servers of a block may need of the machine's memory; the rest is for the system and what else runs.
 MEMORY_SHARE = 0.7
-#: shared_buffers of a server that is given none.
-_DEFAULT_BUFFERS_BYTES = 128 * 2**20
-_BUFFER_BYTES = 8192
 #: On disk, and so in the page cache, of which each server has its own copy.
 _BYTES_PER_SCALE = 16 * 10**6
 _BYTES_PER_WAREHOUSE = 100 * 10**6
@@ -102,13 +100,13 @@ def _needed_bytes(arm: ArmSpec) -> int:
     elif isinstance(arm.dataset, TpccDataset):
         data = arm.dataset.warehouses * _BYTES_PER_WAREHOUSE
     sessions = arm.load.clients * BUSY_BYTES + arm.condition.idle_sessions * IDLE_BYTES
-    return _buffers_bytes(arm.settings) + sessions + data
+    return _buffers_bytes(arm) + sessions + data
 
 
-def _buffers_bytes(settings: Mapping[str, str]) -> int:
-    asked = settings.get("shared_buffers")
+def _buffers_bytes(arm: ArmSpec) -> int:
+    major = parse_version(arm.server.version).major if arm.server.version is not None else NEWEST_MAJOR
     try:
-        return parse_integer(asked, "8kB", 18) * _BUFFER_BYTES if asked is not None else _DEFAULT_BUFFERS_BYTES
+        return buffers_bytes(arm.settings.get("shared_buffers", BUFFERS_DEFAULT), major)
     except ValueError:
         # The check of settings says what is wrong with it.
-        return _DEFAULT_BUFFERS_BYTES
+        return buffers_bytes(BUFFERS_DEFAULT, major)

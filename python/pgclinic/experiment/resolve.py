@@ -13,8 +13,9 @@ from pgclinic.model.plan import ArmSpec, ExperimentPlan
 from pgclinic.model.study import Profile, Study
 from pgclinic.model.traffic import ScriptTraffic, TpccTraffic, Traffic
 from pgclinic.model.trial import ServerSpec
+from pgclinic.settings.names import canonical_name, canonical_names
 from pgclinic.study.in_profile import in_profile
-from pgclinic.study.inheritance import InheritedArm, inherited_arm
+from pgclinic.study.inheritance import InheritedArm
 
 #: Filled in by the trial once its server is up; a plan on disk shows that none was known yet.
 UNRESOLVED_TARGET = Target(host="", port=0, user="", database="")
@@ -34,14 +35,13 @@ def resolve(
 
     ``server`` is that of all arms that name none themselves; ``settings`` are the user's own, over those of all arms.
     What this version or machine cannot run is left out, with the claims about it; a plan may so be left without any.
+    Raises SettingError for a setting that is given twice.
     """
+    study = _with_canonical_names(study)
     profile = study.profiles[profile_name]
-    suited = fitted(in_profile(study, profile), major, profile, memory_bytes)
-    arms = {
-        name: _arm(inherited_arm(suited.study, profile, name, settings or {}), profile, name, server)
-        for name in suited.study.arms
-        if name in profile.measure_s
-    }
+    own = canonical_names(settings or {})
+    suited = fitted(in_profile(study, profile), major, profile, memory_bytes, own)
+    arms = {name: _arm(arm, profile, name, server) for name, arm in suited.arms.items() if name in profile.measure_s}
     profile = replace(profile, measure_s={name: profile.measure_s[name] for name in arms})
     return ExperimentPlan(
         study=replace(suited.study, profiles={profile_name: profile}),
@@ -51,6 +51,22 @@ def resolve(
         left_out=suited.doubts,
         # A claim names its cause itself; a question is answered with the cause.
         wants_plans=any(claim.is_open for claim in suited.study.questions),
+    )
+
+
+def _with_canonical_names(study: Study) -> Study:
+    """Settings under the names that pg_settings has: what decides on one looks for it by that name alone.
+
+    Raises SettingError where an arm gives one twice.
+    """
+    return replace(
+        study,
+        arms={name: replace(arm, settings=canonical_names(arm.settings)) for name, arm in study.arms.items()},
+        since={canonical_name(name): since for name, since in study.since.items()},
+        profiles={
+            name: replace(profile, settings={arm: canonical_names(own) for arm, own in profile.settings.items()})
+            for name, profile in study.profiles.items()
+        },
     )
 
 

@@ -15,7 +15,7 @@ from pgclinic.judge.evidence import OF_THE_LOAD
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import ServerSpec
-from pgclinic.pg.version import parse_version
+from pgclinic.model.version import parse_version
 from pgclinic.store.run_folder import StoredRun
 from pgclinic.study.in_profile import without_arms
 from pgclinic.study.read import parse_study

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pgclinic.model.record import Record
-from pgclinic.pg.version import Version, parse_version
+from pgclinic.model.version import Version, parse_version
 
 
 class Binaries(Record):

@@ -16,8 +16,8 @@ from pgclinic.lab.clone import flush, no_room
 from pgclinic.lab.home import folder
 from pgclinic.lab.locks import build_lock
 from pgclinic.lab.uninterrupted import remove_tree, uninterrupted
-from pgclinic.pg.catalog import Setting, SettingsCatalog
 from pgclinic.pg.sql import query
+from pgclinic.settings.catalog import Setting, SettingsCatalog
 
 SUPERUSER = "postgres"
 CHECKSUMS_SINCE = 18

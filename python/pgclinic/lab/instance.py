@@ -23,6 +23,7 @@ from pgclinic.lab.clone import NO_ROOM, clone_tree, flush, no_room
 from pgclinic.lab.cluster import SUPERUSER, empty_cluster, settings_catalog
 from pgclinic.lab.dismantle import dismantle, dismantle_own
 from pgclinic.lab.home import lab_home
+from pgclinic.lab.host_access import render_access
 from pgclinic.lab.locks import directory_lock
 from pgclinic.lab.postmaster import (
     START_LIMIT_S,
@@ -36,8 +37,8 @@ from pgclinic.lab.registry import Instance, reserve, save
 from pgclinic.lab.settings import SOCKET_PORT, canonical_settings, literal_settings
 from pgclinic.lab.uninterrupted import uninterrupted
 from pgclinic.model.server import Server
-from pgclinic.pg.conf import render_access, render_settings
 from pgclinic.pg.connect import connect, set_password
+from pgclinic.settings.conf_file import render_settings
 
 _SCRAM_SINCE = 14
 _CLEAN_STOP_LIMIT_S = 600

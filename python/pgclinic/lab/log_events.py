@@ -10,7 +10,7 @@ from pgclinic.lab.registry import Instance
 from pgclinic.model.log import AnyLogEvent, LogCounts, LogSettings
 from pgclinic.model.server import Server
 from pgclinic.pg.log.follow import LogFollower
-from pgclinic.pg.values import parse_bool
+from pgclinic.settings.values import parse_bool
 
 _POLL_S = 0.2
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from pgclinic.errors import SettingError
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.cluster import settings_catalog
-from pgclinic.pg.catalog import checked_settings
-from pgclinic.pg.version import Version
+from pgclinic.model.version import Version
+from pgclinic.settings.catalog import checked_settings
 
 SOCKET_PORT = 5432
 # initdb would derive some of these from the machine it runs on; as literals they are the same everywhere.

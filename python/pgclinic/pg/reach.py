@@ -9,11 +9,11 @@ import msgspec
 
 from pgclinic.errors import UsageError
 from pgclinic.model.server import Server
+from pgclinic.model.version import version_of_number
 from pgclinic.pg.connect import APPLICATION_NAME, Connection
 from pgclinic.pg.dsn import parse_dsn
 from pgclinic.pg.libpq import Reached, connect_as_libpq, reached
 from pgclinic.pg.session import Access
-from pgclinic.pg.version import version_of_number
 
 CONNECT_TIMEOUT_S = 10
 #: What stands in a Server itself, and what every session says anew.

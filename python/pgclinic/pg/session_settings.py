@@ -8,10 +8,10 @@ from dataclasses import replace
 import msgspec
 
 from pgclinic.errors import PgclinicError, SettingError
-from pgclinic.pg.catalog import Setting, SettingsCatalog, checked_settings
 from pgclinic.pg.libpq import escaped_option
 from pgclinic.pg.session import Access, Session
 from pgclinic.pg.sql import query
+from pgclinic.settings.catalog import Setting, SettingsCatalog, checked_settings
 
 READ_ONLY = {"default_transaction_read_only": "on"}
 _TIMEOUT_MS = 30_000

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from pgclinic.model.run import RunInfo
 from pgclinic.model.tuning import Aim, Level, Levels, Search, SettingEffect
-from pgclinic.pg.conf import quoted
 from pgclinic.report.quantities import ratio_words
 from pgclinic.report.tuning_text import effect_words, interval_words, rule_words
 from pgclinic.report.words.figures import percent
+from pgclinic.settings.conf_file import quoted
 
 
 def found_conf(found: Search, levels: Levels, info: RunInfo) -> str:

@@ -10,8 +10,8 @@ from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.verdict import Verdict
+from pgclinic.model.version import parse_version
 from pgclinic.observe.statements import statements_seen
-from pgclinic.pg.version import parse_version
 from pgclinic.report.arms_table import Table
 from pgclinic.report.observed import chosen_trial
 from pgclinic.report.words.figures import count, number, size

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.trial import TrialRecord
-from pgclinic.pg.values import parse_integer
+from pgclinic.model.version import NEWEST_MAJOR, parse_version
+from pgclinic.settings.units import BUFFERS_DEFAULT, buffers_bytes
 from pgclinic.stats.summary import mean
-
-_PAGE_BYTES = 8192
-_BUFFERS_DEFAULT = "128MB"
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,10 @@ def memory_bytes(record: TrialRecord) -> float | None:
     looks = [sum(row.rss_anon_bytes for row in look.kinds) for look in record.processes]
     if not looks:
         return None
-    asked = record.settings.get("shared_buffers", record.spec.settings.get("shared_buffers", _BUFFERS_DEFAULT))
+    major = parse_version(record.server_version).major if record.server_version is not None else NEWEST_MAJOR
+    asked = record.settings.get("shared_buffers", record.spec.settings.get("shared_buffers", BUFFERS_DEFAULT))
     try:
-        buffers = parse_integer(asked, "8kB", 18)
+        buffers = buffers_bytes(asked, major)
     except ValueError:
         return None
-    return max(looks) + buffers * _PAGE_BYTES
+    return max(looks) + buffers

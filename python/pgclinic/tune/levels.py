@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from pgclinic.errors import UsageError
 from pgclinic.model.tuning import Aim, Level, Risk
-from pgclinic.pg.catalog import Setting, SettingsCatalog, checked_settings
-from pgclinic.pg.values import parse_bool
+from pgclinic.settings.catalog import Setting, SettingsCatalog, checked_settings
+from pgclinic.settings.units import amount_of
+from pgclinic.settings.values import parse_bool
 from pgclinic.tune.prior import Advice, Machine, Prior, literal
 
 #: More of the machine's memory than this is more than a server may ask for.
 MEMORY_SHARE = 0.5
-_BYTES = {"B": 1, "kB": 1024, "8kB": 8192, "MB": 2**20, "16MB": 2**24}
 _SHARED = ("Resource Usage / Memory", "Write-Ahead Log / Settings")
 #: Of what nobody has advised on, these come first: they decide how much work a statement is.
 _FIRST = ("Resource Usage", "Write-Ahead Log", "Query Tuning")
@@ -137,16 +137,12 @@ def _risk(setting: Setting, value: str, prior: Prior, machine: Machine) -> Risk:
 
 def _is_too_much(setting: Setting, value: str, machine: Machine) -> bool:
     """More than the machine can give, if all that may be asked for is asked for."""
-    size = _BYTES.get(setting.unit or "")
-    if size is None or not setting.category.startswith(_SHARED):
+    is_memory = setting.unit is not None and setting.unit.endswith("B")
+    if not is_memory or not setting.category.startswith(_SHARED):
         # Counts of processes, slots and locks take memory as well: their extremes are a hundred thousand and more.
         counts = setting.context == "postmaster" and setting.vartype == "integer" and setting.unit is None
         return counts and value.isdigit() and int(value) > 10_000
-    try:
-        amount = float(value) * size
-    except ValueError:
-        return False
-    return amount > MEMORY_SHARE * machine.memory_bytes
+    return (amount_of(value, setting.unit) or 0.0) > MEMORY_SHARE * machine.memory_bytes
 
 
 def _is_base(level: Level, catalog: SettingsCatalog, base: Mapping[str, str]) -> bool:

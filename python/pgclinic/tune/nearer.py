@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from pgclinic.pg.catalog import SettingsCatalog
-from pgclinic.pg.values import parse_integer, parse_real
+from pgclinic.settings.catalog import SettingsCatalog
+from pgclinic.settings.values import parse_integer, parse_real
 
 
 def value_between(catalog: SettingsCatalog, name: str, works: str | None, fails: str) -> str | None:

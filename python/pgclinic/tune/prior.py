@@ -12,7 +12,7 @@ import msgspec
 
 from pgclinic.model.record import Record
 from pgclinic.model.tuning import Aim, Risk
-from pgclinic.pg.catalog import Setting
+from pgclinic.settings.catalog import Setting
 
 _MEMORY = re.compile(r"memory(?:\*(?P<times>\d+))?/(?P<parts>\d+)")
 

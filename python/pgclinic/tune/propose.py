@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pgclinic.errors import UsageError
 from pgclinic.model.trial import StopRule, TrialRecord
 from pgclinic.model.tuning import Aim, AttemptOutcome, Level, SearchStep
-from pgclinic.pg.catalog import SettingsCatalog, checked_settings
+from pgclinic.settings.catalog import SettingsCatalog, checked_settings
 from pgclinic.stats.summary import mean, median
 from pgclinic.tune.ask import Ask
 from pgclinic.tune.difference import BASE

@@ -17,8 +17,8 @@ from pgclinic.lab.config_check import rejected_settings
 from pgclinic.lab.instance import start_server
 from pgclinic.lab.settings import check_settings
 from pgclinic.model.tuning import AttemptOutcome, Level, LevelTried
-from pgclinic.pg.catalog import SettingsCatalog
 from pgclinic.pg.session import Access, Session
+from pgclinic.settings.catalog import SettingsCatalog
 from pgclinic.tune.nearer import value_between
 
 AT_ONCE = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pgclinic.checkup.case import Case, number_of
+from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.planner_settings import (
     COSTS,
@@ -18,6 +18,7 @@ from pgclinic.checkup.planner_settings import (
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.checkup.workload import severity_of, time_claim, time_cost
 from pgclinic.model.finding import Area, Role, Severity
+from pgclinic.settings.units import amount_of
 
 #: What a random page costs beside a sequential one where both are in memory, or on a solid state drive.
 _RANDOM_PAGE_COST = "1.1"
@@ -45,7 +46,7 @@ def _detect(case: Case) -> Iterator[Seen]:
             ),
         )
     for one in role_settings(
-        case, lambda it: it.name in COSTS and is_extreme(case, it.name, number_of(it.value, None))
+        case, lambda it: it.name in COSTS and is_extreme(case, it.name, amount_of(it.value, None))
     ):
         yield Seen(
             subject=f"{one.name} of {one.role or one.database or 'all roles'}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pgclinic.checkup.case import Case, number_of
+from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.model.finding import (
@@ -20,6 +20,7 @@ from pgclinic.model.finding import (
     Treatment,
     Unit,
 )
+from pgclinic.settings.units import amount_of
 
 #: A laptop that is closed and a deployment that kills its processes lose a few.
 ABANDONED_MIN = 10
@@ -66,7 +67,7 @@ def _detect(case: Case) -> Iterator[Seen]:
 def _keepalive_s(case: Case) -> float:
     """As it is configured: over a socket of the file system its value reads as 0."""
     found = case.settings.get("tcp_keepalives_idle")
-    return number_of(found.reset_value or "", found.unit) or 0.0 if found is not None else 0.0
+    return amount_of(found.reset_value or "", found.unit) or 0.0 if found is not None else 0.0
 
 
 def _treatments(case: Case, *, slow: bool) -> tuple[Treatment, ...]:

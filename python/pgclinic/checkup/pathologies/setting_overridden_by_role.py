@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pgclinic.checkup.case import Case, number_of
+from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.role_settings import reset_role_setting, role_setting_evidence, role_setting_owner
 from pgclinic.model.finding import Area, Confidence, Fact, Role, Severity, Unit
 from pgclinic.model.snapshot import RoleSetting
+from pgclinic.settings.units import amount_of
 
 #: The plan types without which the planner reads whole tables or joins rows by rows.
 PLAN_TYPES = frozenset(
@@ -60,7 +61,7 @@ def _harms(case: Case, one: RoleSetting) -> bool:
     if one.name in PLAN_TYPES:
         return one.value.lower() in _OFF
     if one.name in COSTS:
-        value, default = number_of(one.value, None), case.default(one.name)
+        value, default = amount_of(one.value, None), case.default(one.name)
         return value is not None and bool(default) and not _near(value, default or 1.0)
     return one.name == "plan_cache_mode" and one.value == "force_generic_plan"
 

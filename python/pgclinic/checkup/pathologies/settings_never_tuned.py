@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pgclinic.checkup.case import Case, number_of
+from pgclinic.checkup.case import Case
 from pgclinic.checkup.memory_sizes import memory_limit, round_down, size_text
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.model.finding import Area, Confidence, Evidence, Fact, Role, Severity, SubjectKind, Unit
+from pgclinic.settings.units import amount_of
 
 _MB, _GB = 1 << 20, 1 << 30
 #: What a server has that nobody changed.
@@ -61,7 +62,7 @@ def _given(case: Case, name: str) -> float | None:
     if found is None:
         return None
     value = found.reset_value if found.source == "session" else found.value
-    return number_of(value or "", found.unit)
+    return amount_of(value or "", found.unit)
 
 
 def _wanted(memory: int | None) -> dict[str, str]:

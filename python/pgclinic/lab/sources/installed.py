@@ -9,7 +9,7 @@ from pgclinic.errors import UsageError
 from pgclinic.lab.account import barrier, child_options, server_account
 from pgclinic.lab.binaries import Binaries, OnProgress
 from pgclinic.lab.sources.protocol import StartsServers, missing_programs
-from pgclinic.pg.version import OLDEST_SUPPORTED, parse_version
+from pgclinic.model.version import OLDEST_SUPPORTED, parse_version
 
 
 class InstalledSource(StartsServers):

@@ -10,7 +10,7 @@ from pgclinic.lab.sources.embedded import EmbeddedSource
 from pgclinic.lab.sources.maven import cached_releases, known_releases
 from pgclinic.model.record import Record
 from pgclinic.model.server import Server
-from pgclinic.pg.version import parse_version
+from pgclinic.model.version import parse_version
 
 
 class Offer(Record):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pgclinic.model.record import Record
-from pgclinic.pg.version import Version, parse_version
+from pgclinic.model.version import Version, parse_version
 
 _COORDINATE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(?:-(\d+))?")
 

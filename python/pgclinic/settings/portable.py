@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pgclinic.pg.catalog import Setting, SettingsCatalog
+from pgclinic.settings.catalog import Setting, SettingsCatalog
 
 #: Settings whose value is any text. All others of that kind name a command, a library, a file, a host or a role.
 TEXTS = frozenset(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pgclinic.errors import UsageError
+from pgclinic.settings.names import canonical_name
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
@@ -14,7 +15,8 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             raise UsageError(f"--set {pair!r} is not NAME=VALUE", hint="write --set work_mem=64MB")
-        if name.strip() in settings:
-            raise UsageError(f"--set {name.strip()} is given twice")
-        settings[name.strip()] = value.strip()
+        canonical = canonical_name(name.strip())
+        if canonical in settings:
+            raise UsageError(f"--set {canonical} is given twice")
+        settings[canonical] = value.strip()
     return settings

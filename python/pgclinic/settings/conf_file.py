@@ -1,10 +1,12 @@
-"""postgresql.conf as a file of settings, read as the server reads it."""
+"""postgresql.conf as a file of settings: read as the server reads it, and written so that it does."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from pgclinic.errors import UsageError
+from pgclinic.settings.names import canonical_name
 
 _LINE = re.compile(
     r"""\s*(?P<name>[A-Za-z_][\w.]*)\s*(?:=\s*|\s)\s*(?P<value>'(?:[^'\\]|''|\\.)*'|[^\s'#]+)\s*(?:\#.*)?""", re.VERBOSE
@@ -26,8 +28,8 @@ def parse_conf(text: str, file: str) -> dict[str, str]:
         match = _LINE.fullmatch(line)
         if match is None:
             raise UsageError(f"{file}, line {number}: {line.strip()[:60]!r} is no setting", hint="write name = value")
-        name = match["name"]
-        if name.lower() in _INCLUDES:
+        name = canonical_name(match["name"])
+        if name in _INCLUDES:
             raise UsageError(
                 f"{file}, line {number}: {name} is not followed", hint="give the settings of all files in one"
             )
@@ -40,3 +42,14 @@ def _value(text: str) -> str:
     if not text.startswith("'"):
         return text
     return _QUOTED.sub(lambda match: "'" if match[1] is None else _ESCAPES.get(match[1], match[1]), text[1:-1])
+
+
+def render_settings(settings: Mapping[str, str]) -> str:
+    """Lines of a postgresql.conf. Every value is quoted: unquoted, the file refuses 1e300 or a list, which -c takes."""
+    return "".join(f"{name} = {quoted(value)}\n" for name, value in settings.items())
+
+
+def quoted(value: str) -> str:
+    """A string of a configuration file; the server undoes doubled quotes and backslash escapes."""
+    escaped = value.replace("\\", "\\\\").replace("'", "''").replace("\n", "\\n").replace("\r", "\\r")
+    return f"'{escaped}'"

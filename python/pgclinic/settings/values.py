@@ -25,7 +25,7 @@ _TIME: tuple[tuple[str, float], ...] = (
     ("ms", 1.0),
     ("us", 0.001),
 )
-_BASE_UNIT = re.compile(r"(\d*)(B|kB|MB|ms|s|min)")
+_BASE_UNIT = re.compile(r"(\d*)(B|kB|MB|GB|TB|us|ms|s|min|h|d)")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _OCTAL_INTEGER = re.compile(r"[+-]?0[0-7]*")
 _HEXADECIMAL_INTEGER = re.compile(r"[+-]?0[xX][0-9a-fA-F]+")
@@ -79,6 +79,12 @@ def units_of(unit: str, major: int) -> tuple[str, ...]:
     """The units that a value may be written in, the smallest first."""
     table, _ = _table(unit)
     return tuple(name for name, _ in reversed(table) if _known(name, major))
+
+
+def unit_size(unit: str) -> float:
+    """Bytes or seconds of one ``unit``, such as 8192 of 8kB. Raises ValueError."""
+    table, base = _table(unit)
+    return base if table is _MEMORY else base / 1000.0
 
 
 def format_amount(value: float, unit: str | None) -> str:

@@ -8,7 +8,7 @@ from importlib import resources
 import msgspec
 
 from pgclinic.model.record import Record
-from pgclinic.pg.version import parse_version
+from pgclinic.model.version import parse_version
 
 
 class SettingSpan(Record):
@@ -27,7 +27,7 @@ class SettingHistory(Record):
 
 @lru_cache(maxsize=1)
 def setting_history() -> SettingHistory:
-    text = (resources.files("pgclinic.pg") / "setting_history.json").read_bytes()
+    text = (resources.files("pgclinic.settings") / "history.json").read_bytes()
     return msgspec.json.decode(text, type=SettingHistory)
 
 

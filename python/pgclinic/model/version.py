@@ -11,6 +11,8 @@ _NUMBER = re.compile(
     r"(?P<head>\d+)(?:\.(?P<second>\d+))?(?:\.(?P<third>\d+))?(?:-\d+)?(?P<stage>devel|(?:alpha|beta|rc)\d+)?"
 )
 OLDEST_SUPPORTED = 90600
+#: The newest branch; what is asked of no server in particular is as there.
+NEWEST_MAJOR = 18
 
 
 class Version(Record, order=True):

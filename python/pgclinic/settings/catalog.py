@@ -6,16 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from pgclinic.errors import SettingError, UnknownNameError, UsageError
 from pgclinic.model.record import Record
-from pgclinic.pg.setting_history import where_it_exists
-from pgclinic.pg.values import format_amount, parse_bool, parse_integer, parse_real
+from pgclinic.settings.history import where_it_exists
+from pgclinic.settings.names import current_name
+from pgclinic.settings.values import format_amount, parse_bool, parse_integer, parse_real
 
-# Names the server still accepts for another setting, and since which major version.
-_OLD_NAMES = {
-    "sort_mem": ("work_mem", 9),
-    "vacuum_mem": ("maintenance_work_mem", 9),
-    "force_parallel_mode": ("debug_parallel_query", 16),
-    "ssl_ecdh_curve": ("ssl_groups", 18),
-}
 _TRUTHS = ("true", "false", "yes", "no", "1", "0")
 # Values that work but are listed nowhere.
 _UNLISTED_VALUES = {
@@ -53,11 +47,8 @@ class SettingsCatalog(Record):
 
     def find(self, name: str) -> Setting | None:
         """The setting of that name in any case, also by a former name the server still understands."""
-        wanted = name.lower()
-        current, since = _OLD_NAMES.get(wanted, (wanted, 0))
-        if self.major < since:
-            current = wanted
-        return next((setting for setting in self.settings if setting.name.lower() == current), None)
+        wanted = current_name(name, self.major).lower()
+        return next((setting for setting in self.settings if setting.name.lower() == wanted), None)
 
     def names(self) -> Iterable[str]:
         return (setting.name for setting in self.settings)
