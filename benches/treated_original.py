@@ -27,8 +27,8 @@ from pgclinic.model.run import RunKind
 from pgclinic.model.study import TpccWorkload
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Interval
-from pgclinic.observe.statements import statements_seen
 from pgclinic.pg.dsn import dsn_of
+from pgclinic.samples.statements import statements_seen
 from pgclinic.stats.counterbalanced import block_mean
 from pgclinic.stats.summary import mean
 from pgclinic.store.machine import read_machine

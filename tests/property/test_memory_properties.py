@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pgclinic.model.memory import MemoryContext, changes
 from pgclinic.observe.log_tail import LogFormat, messages
-from pgclinic.observe.memory_dump import ContextLine, context_line, context_tree, grand_total, last_dump
 from pgclinic.report.icicle import icicle
+from pgclinic.samples.memory_dump import ContextLine, context_line, context_tree, grand_total, last_dump
 
 NAMES = st.sampled_from(["TopMemoryContext", "index info", "CacheMemoryContext", "a: b"])
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from fixtures.command import Command
-from pgclinic.analysis.activity import compare_activity
-from pgclinic.analysis.causes import find_causes
 from pgclinic.judge.evidence import gather
 from pgclinic.model.activity import Cause, CauseKind, Work
 from pgclinic.report.activity_text import why_words
+from pgclinic.samples.activity import compare_activity
+from pgclinic.samples.causes import find_causes
 from pgclinic.store.run_folder import read_run
 
 ROWS = 20_000

@@ -15,10 +15,10 @@ from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.sources import attach
 from pgclinic.model.memory import MemorySource, changes
 from pgclinic.observe.memory import MemoryReader, own_memory
-from pgclinic.observe.memory_dump import MORE_NAME
 from pgclinic.pg.connect import Connection, connect
 from pgclinic.pg.dsn import dsn_of
 from pgclinic.pg.session import Access, Session
+from pgclinic.samples.memory_dump import MORE_NAME
 
 pytestmark = pytest.mark.usefixtures("fresh_home")
 

@@ -16,10 +16,10 @@ from fixtures.sampling import in_background, last_row, sampled, session, started
 from pgclinic.lab.instance import RunningServer
 from pgclinic.model.sample import Row, Samples
 from pgclinic.model.study import Counter
-from pgclinic.observe.deltas import Rate, horizon_holders, per_second, top_statements, top_tables
-from pgclinic.observe.mechanism import mechanism_counters
 from pgclinic.observe.views import DEFAULT_VIEWS, views_at
 from pgclinic.pg.session import Access, Session
+from pgclinic.samples.deltas import Rate, horizon_holders, per_second, top_statements, top_tables
+from pgclinic.samples.mechanism import mechanism_counters
 
 MAJORS = ("18", *drawn_majors("sampler", ("17", "16", "15", "14", "13"), 2), "9.6")
 

@@ -16,11 +16,11 @@ from fixtures.lab_home import binaries_for, temporary_home
 from fixtures.sampling import SETTINGS, last_row, sampled, session, started
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.model.sample import Sample
-from pgclinic.observe.deltas import Rate, per_second
 from pgclinic.observe.sampler import Sampler
 from pgclinic.observe.views import DEFAULT_VIEWS, View
 from pgclinic.pg.connect import connect
 from pgclinic.pg.session import Access
+from pgclinic.samples.deltas import Rate, per_second
 
 
 @pytest.fixture(scope="module")

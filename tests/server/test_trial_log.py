@@ -14,7 +14,7 @@ from pgclinic.model.load import Protocol
 from pgclinic.model.log import CheckpointCompleted, PlanLogged, SlowStatement
 from pgclinic.model.study import Condition, Counter, Step
 from pgclinic.model.trial import TrialOutcome, TrialRecord
-from pgclinic.observe.statements import statements_seen
+from pgclinic.samples.statements import statements_seen
 from pgclinic.store.run_folder import RunFolder, read_run
 from pgclinic.trial.run import TrialListener, run_trial
 

@@ -17,9 +17,9 @@ from pgclinic.model.log import LogCounts
 from pgclinic.model.memory import MemorySnapshot, MemorySource, ProcessMemory
 from pgclinic.model.server import Server
 from pgclinic.observe.log_tail import LogFormat, messages
-from pgclinic.observe.memory_dump import last_dump
 from pgclinic.report.log_events import counts_line, event_line
 from pgclinic.report.memory_text import changes_text, heading, sample_text, snapshot_text
+from pgclinic.samples.memory_dump import last_dump
 
 SERVER = Server(
     name="quick-otter",

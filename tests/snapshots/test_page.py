@@ -24,9 +24,9 @@ from pgclinic.model.pages import MapFacts, Missing
 from pgclinic.model.run import RunKind
 from pgclinic.model.trial import TrialRecord
 from pgclinic.observe.log_tail import LogFormat, messages
-from pgclinic.observe.memory_dump import last_dump
 from pgclinic.report.memory_page import render_memory
 from pgclinic.report.page import render_report
+from pgclinic.samples.memory_dump import last_dump
 from pgclinic.study.compare import PROFILE
 
 STUDY = global_counters()

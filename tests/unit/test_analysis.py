@@ -11,11 +11,6 @@ from msgspec.structs import replace
 from fixtures.comparison import SECONDS, asked, measured
 from fixtures.planned import judge
 from fixtures.records import histogram
-from pgclinic.analysis.activity import compare_activity
-from pgclinic.analysis.causes import find_causes
-from pgclinic.analysis.clear_difference import Values, clear_differences
-from pgclinic.analysis.plan_nodes import nodes_of, only_in
-from pgclinic.analysis.wait_groups import group_of
 from pgclinic.judge.comparison import compare
 from pgclinic.model.activity import Activity, CauseKind, Work
 from pgclinic.model.load import ScriptResult, StatementResult
@@ -26,6 +21,11 @@ from pgclinic.model.trial_events import TrialEvent, TrialEvents
 from pgclinic.report.activity_text import activity_lines, why_words
 from pgclinic.report.compare_text import compare_text
 from pgclinic.report.terminal import Places
+from pgclinic.samples.activity import compare_activity
+from pgclinic.samples.causes import find_causes
+from pgclinic.samples.clear_difference import Values, clear_differences
+from pgclinic.samples.plan_nodes import nodes_of, only_in
+from pgclinic.samples.wait_groups import group_of
 from pgclinic.study.compare import PROFILE, B
 
 SEQ = "Aggregate  (cost=1.00..2.00 rows=1 width=8)\n  ->  Seq Scan on orders  (cost=0.00..1.00 rows=9 width=4)"

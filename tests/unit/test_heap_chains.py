@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgclinic.observe.heap_chains import Chain, HeapItem, heap_facts, page_chains
 from pgclinic.observe.pages import leaf_facts, sample_blocks
+from pgclinic.samples.heap_chains import Chain, HeapItem, heap_facts, page_chains
 
 UNUSED, NORMAL, REDIRECT, DEAD = 0, 1, 2, 3
 XMAX_INVALID, XMAX_COMMITTED, XMIN_COMMITTED, XMIN_INVALID = 0x0800, 0x0400, 0x0100, 0x0200

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from pgclinic.analysis.horizon_holds import distributions, holds_to_replay
 from pgclinic.capture.horizon import HoldTracker
 from pgclinic.model.horizon import HorizonRecording
 from pgclinic.model.snapshot import HorizonHolding
 from pgclinic.model.twin import HorizonHold
+from pgclinic.samples.horizon_holds import distributions, holds_to_replay
 
 
 def holding(key: str, age: int, held_s: float | None = 0.0, kind: str = "session") -> HorizonHolding:

@@ -9,7 +9,7 @@ import pytest
 
 from pgclinic.model.memory import MemoryContext, changes, leaves_names_out
 from pgclinic.observe.log_tail import LogFormat, messages
-from pgclinic.observe.memory_dump import MORE_NAME, context_line, context_tree, grand_total, last_dump
+from pgclinic.samples.memory_dump import MORE_NAME, context_line, context_tree, grand_total, last_dump
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "memory"
 PREFIX = "%m [%p] "

@@ -8,9 +8,9 @@ from pgclinic.model.log import ContextLine, LogEntry, LogOrigin, MemoryDump
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.study import Counter
 from pgclinic.model.trial_events import TrialEvent, TrialEvents
-from pgclinic.observe.activity import activity_counters
-from pgclinic.observe.logged import logged_counters
 from pgclinic.pg.log.vacuums import vacuum_logged
+from pgclinic.samples.activity_counters import activity_counters
+from pgclinic.samples.logged_counters import logged_counters
 
 
 def row(backends: int, *, wait: str | None = None, query_id: int | None = 1, state: str = "active") -> Row:

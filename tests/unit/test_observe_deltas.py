@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from pgclinic.model.sample import Point, Row, Sample, Samples
-from pgclinic.observe.deltas import (
+from pgclinic.samples.deltas import (
     CUT_OFF_ROWS,
     Rate,
     backends_by_wait_event,

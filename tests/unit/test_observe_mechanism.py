@@ -8,7 +8,7 @@ import pytest
 
 from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.study import Counter
-from pgclinic.observe.mechanism import mechanism_counters
+from pgclinic.samples.mechanism import mechanism_counters
 
 TPS = 100
 MEASURED_S = 10.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgclinic.model.processes import ProcessKind
-from pgclinic.observe.process_kinds import kind_of
+from pgclinic.samples.process_kinds import kind_of
 
 TITLES = {
     "checkpointer": ProcessKind.CHECKPOINTER,

@@ -6,11 +6,11 @@ from msgspec.structs import replace
 from fixtures.observed import kind_row, processes_of, watched
 from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, global_counters
-from pgclinic.analysis.machine_cost import cost_of
 from pgclinic.model.processes import ProcessKind, ProcessSample
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.machine_use import MachineUse, machine_use
 from pgclinic.report.run_view import cost_rows
+from pgclinic.samples.machine_cost import cost_of
 
 STUDY = global_counters()
 PLAIN, _ = StudyRun(free_s=20, held_s=30).make()

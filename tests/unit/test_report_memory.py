@@ -11,11 +11,11 @@ import pytest
 
 from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource, ProcessMemory
 from pgclinic.observe.log_tail import LogFormat, messages
-from pgclinic.observe.memory_dump import last_dump
 from pgclinic.report.icicle import icicle
 from pgclinic.report.memory_groups import DEPTH_MAX, grouped, signed_size, size
 from pgclinic.report.memory_page import render_memory
 from pgclinic.report.memory_text import changes_text, sample_text, snapshot_text
+from pgclinic.samples.memory_dump import last_dump
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "memory"
 HOSTILE = 'postgres: <script>alert(1)</script> "db" [local] idle'

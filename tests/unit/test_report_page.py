@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, printed, run_info, trial
-from pgclinic.analysis.machine_cost import cost_of
 from pgclinic.judge.calibration import calibration_of
 from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.run import Second
@@ -26,6 +25,7 @@ from pgclinic.report.interval_picture import interval_picture
 from pgclinic.report.page import render_report, script_json
 from pgclinic.report.run_view import cost_rows, machine_rows, repeat_commands, trial_rows, workload_rows
 from pgclinic.report.series import ChartData, chart_data
+from pgclinic.samples.machine_cost import cost_of
 
 STUDY = global_counters()
 STEADY = (0.60, 0.61, 0.59, 0.605, 0.595)

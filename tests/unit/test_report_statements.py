@@ -55,7 +55,7 @@ def test_where_the_server_counts_nothing_the_engine_is_named_as_the_source() -> 
 
 
 def test_the_way_of_matching_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgclinic.observe.statements.fingerprint_method", lambda: FingerprintMethod.WORDS)
+    monkeypatch.setattr("pgclinic.samples.statements.fingerprint_method", lambda: FingerprintMethod.WORDS)
     (first, _) = arms_statements(RUN.study, tuple(map(with_statements, TRIALS)), VERDICT)
     assert any("pglast" in words for words in first.notes)
 

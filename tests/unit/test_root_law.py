@@ -15,8 +15,8 @@ from pgclinic.model.reason import BeyondCache
 from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
-from pgclinic.observe.horizon_law import fitted_law, tps_kept_after_an_hour
 from pgclinic.report.words.reasons import sentence_of
+from pgclinic.samples.horizon_law import fitted_law, tps_kept_after_an_hour
 from pgclinic.stats.root_law import MEMORY_SURCHARGE, fit_line, fit_root_law
 
 T0, TAU = 7000.0, 17.0

@@ -23,10 +23,10 @@ from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.statement import LoggedPlans, LoggedTexts
 from pgclinic.model.study import Counter
 from pgclinic.model.trial_events import TrialEvents
-from pgclinic.observe.identity import identity_counters
-from pgclinic.observe.statements import statements_seen
 from pgclinic.observe.views import DEFAULT_VIEWS
 from pgclinic.pg.fingerprint import fingerprint, fingerprint_method
+from pgclinic.samples.query_identity import identity_counters
+from pgclinic.samples.statements import statements_seen
 
 COUNTED_UPDATE = Counted(11, "UPDATE accounts SET balance = balance + $1 WHERE id = $2", total_ms=80.0)
 COUNTED_SELECT = Counted(-22, "SELECT balance FROM accounts WHERE id = $1", total_ms=20.0)

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from fixtures.bench import ACTIVITY, UPDATE, bench_trial
 from fixtures.observed import samples_of
-from pgclinic.analysis.trial_activity import IDLE, trial_activity
 from pgclinic.model.activity import TrialActivity, Work
 from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.sample import Samples
 from pgclinic.model.study import Counter
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.trial_why import labelled_lines, missing_rows, trust_rows, why_rows, why_tables
+from pgclinic.samples.trial_activity import IDLE, trial_activity
 
 TRIAL = bench_trial()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from pgclinic.analysis.trial_activity import trial_activity
 from pgclinic.bench.load_spec import options_of
 from pgclinic.bench.prepare import Tables
 from pgclinic.bench.request import BenchRequest
@@ -19,6 +18,7 @@ from pgclinic.model.load import LoadResult
 from pgclinic.model.threshold import ThresholdResult
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.version import version_of_number
+from pgclinic.samples.trial_activity import trial_activity
 from pgclinic.store.machine import read_machine
 
 DONE, NOT_RUN, ABORTED, CROSSED, INTERRUPTED = 0, 1, 2, 3, 130

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from pgclinic.analysis.activity import compare_activity
-from pgclinic.analysis.causes import find_causes
 from pgclinic.cli.live import LiveLine
 from pgclinic.cli.tuning_end import finish_tuning, run_tuning
 from pgclinic.cli.tuning_options import Asked
@@ -28,6 +26,8 @@ from pgclinic.model.trial import ServerSpec, TrialRecord
 from pgclinic.model.tuning import ArmAsked, Bisect, BisectWord, ChangeFound, DefaultChanged
 from pgclinic.model.version import Version, parse_version
 from pgclinic.report.activity_text import why_words
+from pgclinic.samples.activity import compare_activity
+from pgclinic.samples.causes import find_causes
 from pgclinic.settings.words import parse_settings
 from pgclinic.store.run_folder import read_run
 from pgclinic.tune.bisect import Bisection, first_places

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pgclinic.analysis.activity import compare_activity
-from pgclinic.analysis.causes import find_causes
 from pgclinic.judge.evidence import Evidence, gather
 from pgclinic.judge.interval import FIRST_LOOK, interval_about
 from pgclinic.judge.reasons import block_reasons, interval_reason, ratio_reasons, refusing, transport_reason
@@ -21,6 +19,8 @@ from pgclinic.model.transport import Transport
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, Interval, InvalidReason, Verdict
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
+from pgclinic.samples.activity import compare_activity
+from pgclinic.samples.causes import find_causes
 from pgclinic.stats.blocks_needed import first_bounded
 from pgclinic.stats.calibration import POWER, smallest_effect
 from pgclinic.stats.claimed_region import NULL_EFFECT

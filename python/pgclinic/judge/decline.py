@@ -8,7 +8,7 @@ from itertools import pairwise
 from pgclinic.judge.evidence import DECLINE
 from pgclinic.model.study import Counter, Mechanism, Question
 from pgclinic.model.trial import TrialRecord
-from pgclinic.observe.deltas import Rate, hits_per_transaction
+from pgclinic.samples.deltas import Rate, hits_per_transaction
 from pgclinic.stats.slope import monotone
 
 #: Seconds are noisy: backends tell their counters up to a second late. Thirds of some seconds are not.

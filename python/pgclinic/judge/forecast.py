@@ -8,7 +8,7 @@ from pgclinic.judge.regions import direction_of
 from pgclinic.model.reason import BeyondCache, HalvingForecast
 from pgclinic.model.study import Counter, Question
 from pgclinic.model.trial import TrialRecord
-from pgclinic.observe.horizon_law import HOUR_S, fitted_law
+from pgclinic.samples.horizon_law import HOUR_S, fitted_law
 from pgclinic.stats.root_law import RootLaw
 
 #: A last cache as servers have it, for a machine's own is not told to guests.

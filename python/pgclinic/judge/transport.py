@@ -23,7 +23,7 @@ from pgclinic.model.transport import Transport, TransportedStatement
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
 from pgclinic.model.verdict_word import CompareWord
-from pgclinic.observe.statements import statements_seen
+from pgclinic.samples.statements import statements_seen
 from pgclinic.stats.counterbalanced import BlockMean, block_mean
 from pgclinic.stats.summary import mean
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pgclinic.analysis.changed_statements import changed_us
 from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.reason import TwinUnlike
 from pgclinic.model.trial import TrialRecord
+from pgclinic.samples.changed_statements import changed_us
 
 #: With more than this outside of tolerance the answer is theirs: of the time by which statements differ between the
 #: arms, or where none clearly differs of the time of all.

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from pgclinic.errors import UsageError
 from pgclinic.model.pages import HeapFacts, IndexFacts, MapFacts, Missing, PageFacts, SpaceFacts
-from pgclinic.observe.heap_chains import HeapItem, heap_facts
 from pgclinic.observe.probe import visit_pages
 from pgclinic.pg.extension_schemas import extension_schemas, in_schemas
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.sql import query
+from pgclinic.samples.heap_chains import HeapItem, heap_facts
 
 EXTENSIONS = ("pageinspect", "pgstattuple", "pg_visibility")
 _TABLE_KINDS = ("r", "m", "t")

@@ -22,8 +22,8 @@ from pgclinic.observe.proc_files import (
     read_status,
     read_title,
 )
-from pgclinic.observe.process_kinds import kind_of
 from pgclinic.observe.processes import cpu_pressure
+from pgclinic.samples.process_kinds import kind_of
 
 _NO_USE = ProcessUse()
 _FIELDS = ProcessUse.__struct_fields__

@@ -39,3 +39,8 @@ def query_file(name: str, major: int, *, folder: Path = QUERIES) -> Path:
 def query(name: str, major: int) -> str:
     """The text of query ``name`` for a server of this major version (9 stands for 9.6)."""
     return query_file(name, major).read_text(encoding="utf-8")
+
+
+def query_names(prefix: str) -> tuple[str, ...]:
+    """All queries whose names begin so, in the order of their names."""
+    return tuple(sorted(name for name in _catalog(QUERIES) if name.startswith(prefix)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pgclinic.analysis.plan_nodes import only_in
 from pgclinic.model.activity import Activity, Cause, StatementCompared, WaitCompared, Work, WorkCompared
 from pgclinic.report.arms_table import Table
 from pgclinic.report.columns import in_columns
 from pgclinic.report.words.figures import number, size
+from pgclinic.samples.plan_nodes import only_in
 
 CAUSES_SHOWN = 3
 WAITS_SHOWN = 6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pgclinic.analysis.latency import percentiles_us
 from pgclinic.bench.run import SearchLength
 from pgclinic.judge.thresholds import unit_of
 from pgclinic.model.bench import BenchResult, RateSearchResult, RateTrial, Stability
@@ -13,6 +12,7 @@ from pgclinic.model.threshold import Threshold, ThresholdResult
 from pgclinic.report.progress import clock
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, number, percent
+from pgclinic.samples.latency import percentiles_us
 from pgclinic.trial.machine_doubts import stopped_load
 
 _FAILURES_SHOWN = 8

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgclinic.analysis.machine_cost import cost_of
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.log import PlanLogged, SlowStatement
 from pgclinic.model.run import RunInfo, Second
@@ -26,6 +25,7 @@ from pgclinic.report.trial_why import why_rows, why_tables
 from pgclinic.report.words.cost import server_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, number, percent
+from pgclinic.samples.machine_cost import cost_of
 
 _STYLES = ("uPlot.min.css", "report.css")
 _SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js")

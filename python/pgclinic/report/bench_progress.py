@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pgclinic.analysis.latency import latency_of
 from pgclinic.model.load_progress import LoadEvent, LoadProgress
 from pgclinic.report.progress import clock, sparkline
 from pgclinic.report.words.figures import number
+from pgclinic.samples.latency import latency_of
 
 
 def event_text(event: LoadEvent) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from pgclinic.analysis.machine_cost import cost_of
 from pgclinic.experiment.extend import blocks_that_decide
 from pgclinic.judge.reasons import refusing
 from pgclinic.model.compare import Comparison, Measure, MeasureCompared
@@ -25,6 +24,7 @@ from pgclinic.report.words.cost import server_words
 from pgclinic.report.words.figures import count, number, percent, ratio, size
 from pgclinic.report.words.reasons import sentence_of
 from pgclinic.report.words.transport import closed_loop_words, outside_words, server_time_words
+from pgclinic.samples.machine_cost import cost_of
 
 _LABEL_WIDTH = 12
 #: What the table shows; the record has more.

@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from pgclinic.analysis.horizon_holds import ALL, distributions
 from pgclinic.model.horizon import HorizonRecording
 from pgclinic.model.twin import HorizonHold
 from pgclinic.report.horizon_text import KIND_WORDS, duration_words, hold_words
 from pgclinic.report.words.figures import count, number, percent
+from pgclinic.samples.horizon_holds import ALL, distributions
 
 LANE_HEIGHT = 26
 _KINDS = ("session", "query", "prepared", "slot", "standby")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pgclinic.analysis.horizon_holds import ALL, CATALOG, distributions
 from pgclinic.model.horizon import HoldDistribution, HorizonPoint, HorizonRecording
 from pgclinic.model.twin import HorizonHold
 from pgclinic.report.words.figures import count, number, percent
+from pgclinic.samples.horizon_holds import ALL, CATALOG, distributions
 
 #: What a kind of holder is called.
 KIND_WORDS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pgclinic.analysis.process_use import KindUse, kind_use, was_watched
 from pgclinic.model.processes import ProcessKind
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
@@ -14,6 +13,7 @@ from pgclinic.report.arms_table import Table
 from pgclinic.report.observed_series import ENDED
 from pgclinic.report.wording import claim_of
 from pgclinic.report.words.figures import count, number, size
+from pgclinic.samples.process_use import KindUse, kind_use, was_watched
 
 _NONE = "-"
 _HEADS = (

@@ -11,7 +11,6 @@ from pgclinic.model.sample import Samples
 from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.observe.deltas import Rate, happened
 from pgclinic.report.observed_panels import Mark, ObservedTrial, Panel, coloured, panel_of
 from pgclinic.report.observed_series import (
     Track,
@@ -23,6 +22,7 @@ from pgclinic.report.observed_series import (
     wait_track,
 )
 from pgclinic.report.words.figures import count, counter_words
+from pgclinic.samples.deltas import Rate, happened
 
 #: A horizon that is held back by fewer transactions than this is what a normal load does to it.
 HORIZON_WORTH_SHOWING = 1000.0

@@ -15,7 +15,7 @@ from statistics import median
 from pgclinic.model.processes import ProcessKind, ProcessSample
 from pgclinic.model.run import Second
 from pgclinic.model.sample import Samples, Series
-from pgclinic.observe.deltas import Rate, backends_by_wait_event, horizon_age, per_second
+from pgclinic.samples.deltas import Rate, backends_by_wait_event, horizon_age, per_second
 
 #: Samples further apart than this many of their usual distances have a gap between them.
 _GAP = 1.75

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import msgspec
 from markupsafe import Markup
 
-from pgclinic.analysis.machine_cost import cost_of
 from pgclinic.experiment.extend import blocks_that_decide, needed_by
 from pgclinic.judge.evidence import OF_THE_LOAD
 from pgclinic.model.calibration import Calibration
@@ -38,6 +37,7 @@ from pgclinic.report.wording import capitalised, measure_words
 from pgclinic.report.words.cost import server_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, number
+from pgclinic.samples.machine_cost import cost_of
 
 _STYLES = ("uPlot.min.css", "report.css")
 _SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js")

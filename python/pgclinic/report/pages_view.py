@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pgclinic.analysis.means import mean_known
 from pgclinic.model.pages import PageFacts
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
@@ -13,6 +12,7 @@ from pgclinic.model.verdict import Verdict
 from pgclinic.report.arms_table import Table
 from pgclinic.report.wording import claim_of
 from pgclinic.report.words.figures import number, percent
+from pgclinic.samples.means import mean_known
 
 _NONE = "-"
 _Read = Callable[[PageFacts], float | None]

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from pgclinic.analysis.machine_cost import Cost, cost_of
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import ArmFile, Condition, Profile, Study, WarmUpEnd
 from pgclinic.model.trial import TrialOutcome, TrialRecord
@@ -16,6 +15,7 @@ from pgclinic.report.words.cost import observers_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, number, percent
 from pgclinic.report.workload_words import clients_of, tpcc_rows, warehouses_of
+from pgclinic.samples.machine_cost import Cost, cost_of
 
 Rows = tuple[tuple[str, str], ...]
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from pgclinic.analysis.means import mean_by_place
 from pgclinic.load.by_second import full_seconds
 from pgclinic.model.run import Second
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
+from pgclinic.samples.means import mean_by_place
 
 Values = tuple[float | None, ...]
 

@@ -11,10 +11,10 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.verdict import Verdict
 from pgclinic.model.version import parse_version
-from pgclinic.observe.statements import statements_seen
 from pgclinic.report.arms_table import Table
 from pgclinic.report.observed import chosen_trial
 from pgclinic.report.words.figures import count, number, size
+from pgclinic.samples.statements import statements_seen
 
 TOP = 10
 _NONE = "-"

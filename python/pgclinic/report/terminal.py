@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from pgclinic.analysis.machine_cost import cost_of
 from pgclinic.experiment.extend import blocks_that_decide, needed_by
 from pgclinic.judge.block_means import block_spread
 from pgclinic.model.doubt import Doubt
@@ -25,6 +24,7 @@ from pgclinic.report.wording import answer, claim_of, interval_text, outcome, re
 from pgclinic.report.words.cost import server_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, counter_words, number, percent
+from pgclinic.samples.machine_cost import cost_of
 
 _STYLES = {
     VerdictWord.REPLICATED: "bold green",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from pgclinic.analysis.machine_cost import cost_of
-from pgclinic.analysis.trial_activity import IDLE
 from pgclinic.model.activity import TrialActivity, Work
 from pgclinic.model.doubt import Doubt
 from pgclinic.model.trial import TrialRecord
@@ -16,6 +14,8 @@ from pgclinic.report.observed import missing_words
 from pgclinic.report.words.cost import observers_words, server_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, percent
+from pgclinic.samples.machine_cost import cost_of
+from pgclinic.samples.trial_activity import IDLE
 
 #: Shares of the sessions' time below this are left out of the line; the page's table has all of them.
 WAITS_FROM = 0.02

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from pgclinic.analysis.horizon_holds import holds_to_replay
 from pgclinic.errors import StudyFileError, UsageError
 from pgclinic.model.horizon import HorizonRecording
 from pgclinic.model.study import ArmFile, Condition, Study
+from pgclinic.samples.horizon_holds import holds_to_replay
 from pgclinic.store.document import decode_document, read_document
 
 #: What a recording is called in errors.

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from pgclinic.model.study import Counter
 from pgclinic.model.trial import TrialOutcome, TrialRecord, TrialSpec
-from pgclinic.observe.activity import activity_counters
-from pgclinic.observe.identity import identity_counters
-from pgclinic.observe.logged import logged_counters
-from pgclinic.observe.mechanism import mechanism_counters
 from pgclinic.observe.process_watch import client_memory_bytes, read_calls_between
+from pgclinic.samples.activity_counters import activity_counters
+from pgclinic.samples.logged_counters import logged_counters
+from pgclinic.samples.mechanism import mechanism_counters
+from pgclinic.samples.query_identity import identity_counters
 from pgclinic.trial.doubts import find_doubts
 from pgclinic.trial.observed_load import Measured
 

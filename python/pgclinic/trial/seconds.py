@@ -8,7 +8,7 @@ from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.run import Second
 from pgclinic.model.sample import Sample
 from pgclinic.model.trial import TrialSpec
-from pgclinic.observe.deltas import hits_per_transaction
+from pgclinic.samples.deltas import hits_per_transaction
 from pgclinic.trial.latest import Latest
 
 

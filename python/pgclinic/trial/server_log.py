@@ -10,8 +10,8 @@ from pgclinic.lab.log_events import follower_of
 from pgclinic.model.log import AnyLogEvent, PlanLogged, SlowStatement
 from pgclinic.model.server import Server
 from pgclinic.model.trial_events import TrialEvent, TrialEvents
-from pgclinic.observe.logged_texts import TextCounter
 from pgclinic.pg.log.follow import LogFollower
+from pgclinic.samples.logged_texts import TextCounter
 
 KEPT_MAX = 2000
 KEPT_BYTES_MAX = 2_000_000

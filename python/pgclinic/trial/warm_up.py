@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.sample import Sample
-from pgclinic.observe.deltas import miss_rate
+from pgclinic.samples.deltas import miss_rate
 from pgclinic.stats.warm_up import cut_by_state
 from pgclinic.trial.latest import Latest
 

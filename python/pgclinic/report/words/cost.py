@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pgclinic.analysis.machine_cost import Cost
 from pgclinic.report.words.figures import count, percent
+from pgclinic.samples.machine_cost import Cost
 
 
 def server_words(cost: Cost) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pgclinic.analysis.activity import session_us
-from pgclinic.analysis.session_waits import session_waits
-from pgclinic.analysis.statement_times import statement_times
-from pgclinic.analysis.wait_groups import grouped
-from pgclinic.analysis.work import work_of
 from pgclinic.model.activity import StatementShare, TrialActivity
 from pgclinic.model.load import LoadResult
 from pgclinic.model.trial import TrialRecord
-from pgclinic.observe.deltas import Rate, happened
+from pgclinic.samples.activity import session_us
+from pgclinic.samples.deltas import Rate, happened
+from pgclinic.samples.session_waits import session_waits
+from pgclinic.samples.statement_times import statement_times
+from pgclinic.samples.wait_groups import grouped
+from pgclinic.samples.work import work_of
 
 _STATEMENTS_MAX = 20
 IDLE = "idle"

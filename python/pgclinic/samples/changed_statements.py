@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pgclinic.analysis.clear_difference import clear_differences
-from pgclinic.analysis.statement_times import statement_times
 from pgclinic.model.trial import TrialRecord
+from pgclinic.samples.clear_difference import clear_differences
+from pgclinic.samples.statement_times import statement_times
 from pgclinic.stats.summary import mean
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.study import Counter
-from pgclinic.observe.deltas import Growth, Rate, grown
+from pgclinic.samples.deltas import Growth, Rate, grown
 
 # Beyond this, others than the load commit as well, or a transaction of the load is more than one for the server.
 _COMMITS_TO_TRANSACTIONS = (0.8, 1.2)

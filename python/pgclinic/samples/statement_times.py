@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from pgclinic.analysis.plan_nodes import nodes_of
 from pgclinic.model.load import StatementKind
 from pgclinic.model.log import PlanLogged
 from pgclinic.model.trial import TrialRecord
 from pgclinic.pg.fingerprint import fingerprint
+from pgclinic.samples.plan_nodes import nodes_of
 
 
 @dataclass(frozen=True)

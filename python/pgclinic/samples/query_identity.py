@@ -9,7 +9,7 @@ from pgclinic.model.sample import Samples
 from pgclinic.model.statement import LoggedPlans
 from pgclinic.model.study import Counter
 from pgclinic.model.trial_events import TrialEvents
-from pgclinic.observe.statements import counted_fingerprints, load_query_ids
+from pgclinic.samples.statements import counted_fingerprints, load_query_ids
 
 
 def identity_counters(load: LoadResult, samples: Samples, events: TrialEvents) -> dict[Counter, float]:

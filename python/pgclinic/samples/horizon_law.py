@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from pgclinic.model.sample import Samples
-from pgclinic.observe.deltas import Rate, grown, hits_per_transaction
+from pgclinic.samples.deltas import Rate, grown, hits_per_transaction
 from pgclinic.stats.root_law import RootLaw, fit_root_law
 
 #: With fewer stretches between samples, or a counter less straight than this, nothing is predicted.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from pgclinic.model.trial import TrialRecord
-from pgclinic.observe.deltas import waits_of, without_other_clients
+from pgclinic.samples.deltas import waits_of, without_other_clients
 
 _OF_LOAD = ("client backend", "parallel worker")
 

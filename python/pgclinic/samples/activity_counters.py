@@ -6,8 +6,8 @@ from collections import defaultdict
 
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.study import Counter
-from pgclinic.observe.deltas import without_other_clients
-from pgclinic.observe.horizon_law import tps_kept_after_an_hour
+from pgclinic.samples.deltas import without_other_clients
+from pgclinic.samples.horizon_law import tps_kept_after_an_hour
 
 _CLIENT = "client backend"
 

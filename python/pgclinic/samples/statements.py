@@ -16,10 +16,10 @@ from pgclinic.model.record import Record
 from pgclinic.model.sample import Samples, StatementGrowth
 from pgclinic.model.statement import FingerprintMethod, StatementSeen, StatementsSeen, StatementWait
 from pgclinic.model.trial_events import TrialEvents
-from pgclinic.observe.deltas import CUT_OFF_ROWS, top_statements, waits_of, without_other_clients
-from pgclinic.observe.statement_plans import PlansFound, plans_of
-from pgclinic.observe.views import DEFAULT_VIEWS
 from pgclinic.pg.fingerprint import fingerprint, fingerprint_method
+from pgclinic.pg.sql import query, query_names
+from pgclinic.samples.deltas import CUT_OFF_ROWS, top_statements, waits_of, without_other_clients
+from pgclinic.samples.statement_plans import PlansFound, plans_of
 from pgclinic.stats.hdr import Buckets, decode_histogram
 
 _WAITS = 4
@@ -156,10 +156,10 @@ def _print(row: StatementGrowth, method: FingerprintMethod) -> str | None:
 def _observers(major: int, method: FingerprintMethod) -> frozenset[str]:
     """What our own looks at the server are called in its statistics."""
     prints = set()
-    for view in DEFAULT_VIEWS:
+    for name in query_names("sample_"):
         # A view that this version lacks is not asked.
         with suppress(UsageError):
-            prints.add(fingerprint(view.sql(major), method))
+            prints.add(fingerprint(query(name, major), method))
     return frozenset(prints)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pgclinic.model.activity import Work
 from pgclinic.model.study import Counter
 from pgclinic.model.trial import TrialRecord
-from pgclinic.observe.deltas import Rate
-from pgclinic.observe.mechanism import per_transaction
+from pgclinic.samples.deltas import Rate
+from pgclinic.samples.mechanism import per_transaction
 
 _OF_SAMPLES = {
     Work.TEMPORARY_FILES: (Rate.TEMP_BYTES,),

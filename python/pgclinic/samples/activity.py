@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pgclinic.analysis.clear_difference import clear_differences
-from pgclinic.analysis.session_waits import session_waits
-from pgclinic.analysis.statement_times import StatementTime, statement_times
-from pgclinic.analysis.wait_groups import grouped
-from pgclinic.analysis.work import work_of
 from pgclinic.model.activity import Activity, StatementCompared, WaitCompared, Work, WorkCompared
 from pgclinic.model.trial import TrialRecord
+from pgclinic.samples.clear_difference import clear_differences
+from pgclinic.samples.session_waits import session_waits
+from pgclinic.samples.statement_times import StatementTime, statement_times
+from pgclinic.samples.wait_groups import grouped
+from pgclinic.samples.work import work_of
 from pgclinic.stats.summary import mean
 
 #: One trial of a and one of b.

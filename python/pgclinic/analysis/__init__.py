@@ -1,1 +1,0 @@
-"""What the samples of trials say. Pure: records in, records out."""
