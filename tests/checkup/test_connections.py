@@ -144,6 +144,7 @@ ILLNESSES = (
         names=("report",),
         beside={
             "fast-path-locks-exhausted": "each of the relations is locked, far more than there are fast-path slots",
+            "partitions-too-many": "hundreds without rows are what fills the caches",
         },
     ),
     Illness(

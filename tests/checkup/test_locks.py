@@ -408,7 +408,10 @@ ILLNESSES = (
         sicken=lambda sick: read_partitions(sick, 100),
         near_miss=lambda near: read_partitions(near, 10),
         names=("max_locks_per_transaction", "relations locked at a time 10"),
-        beside={"partitions-unpruned": "reading them all is what takes the locks"},
+        beside={
+            "partitions-unpruned": "reading them all is what takes the locks",
+            "partitions-too-many": "there are a hundred for no rows",
+        },
     ),
 )
 

@@ -168,7 +168,7 @@ ILLNESSES = (
         sicken=update,
         near_miss=look_up,
         names=("shared_buffers", "buffers written by clients"),
-        beside=SMALL_IS_THERE_TOO,
+        beside=SMALL_IS_THERE_TOO | {"autovacuum-off": "the updated rows that nothing vacuums here"},
     ),
     Illness(
         pathology="background-writer-off",

@@ -289,6 +289,7 @@ ILLNESSES = (
         sicken=rest_in_a_transaction,
         near_miss=rest_while_little_happens,
         names=("editor",),
+        beside={"never-analyzed": "the rows that came meanwhile were not analyzed"},
         majors=("13", "18"),
     ),
     Illness(

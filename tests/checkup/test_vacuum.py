@@ -396,6 +396,7 @@ ILLNESSES = (
         sicken=delete_rows("id % 10 <> 0", **KEYED),
         near_miss=delete_rows("id % 2 = 0", **KEYED),
         names=("public.orders_note_idx",),
+        beside={"table-bloat": "the rows were deleted from the table as well"},
         majors=("13", "18"),
     ),
     Illness(

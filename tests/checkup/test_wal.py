@@ -213,7 +213,10 @@ ILLNESSES = (
         treat=update_again,
         near_miss=update_between_checkpoints,
         names=("checkpoint_timeout", "update wide set v"),
-        beside={"checkpoints-by-command": "they make the images"},
+        beside={
+            "checkpoints-by-command": "they make the images",
+            "wal-compression-off": "it is a treatment of it",
+        },
         majors=("13", "18"),
     ),
     Illness(
@@ -321,6 +324,7 @@ ILLNESSES = (
         near_settings={"archive_mode": "on", "archive_command": "true", **SMALL_WAL},
         near_miss=archive_in_time,
         names=("archive_command", "value sleep 3", "max_wal_size"),
+        beside={"checkpoints-by-command": "what waits to be archived is made by them"},
     ),
     Illness(
         pathology="archiving-not-configured",
