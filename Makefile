@@ -51,10 +51,10 @@ reference: $(VENV)/.dev
 	$(BIN)/python tools/write-reference docs/reference
 	$(BIN)/python tools/write-cross-fire
 
-# README's picture and sample output. With RUN=runs/... that run becomes the kept one first.
+# README's picture and sample output. With RUN=runs/..., a run of `make demo`, that becomes the kept one first.
 DEMO_EVIDENCE := docs/evidence/global-counters-demo.tar.xz
 readme-picture: $(VENV)/.dev test-tools
-	$(if $(RUN),$(BIN)/python tools/keep-run $(RUN) $(DEMO_EVIDENCE))
+	$(if $(RUN),$(BIN)/python tools/keep-run $(RUN))
 	$(BIN)/python tools/readme-picture --archive $(DEMO_EVIDENCE)
 
 # The tables of claims in BENCHMARKS and README, from the runs that tools/keep-run has put into docs/evidence.

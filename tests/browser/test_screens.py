@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.comparison import asked, comparison, measured
+from fixtures.doubts import starved
 from fixtures.observed import watched
 from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, global_counters, run_info
-from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.study import Published, Study
 from pgclinic.report.page import render_report
 from pgclinic.study.compare import PROFILE
@@ -71,10 +71,9 @@ def pages_alone() -> Study:
 
 def compared() -> str:
     """Two long settings, on a machine that others used."""
-    starved = Doubt(kind=DoubtKind.STARVED_CPU, text="others took 90 %", advice="wait for quiet", share=0.9)
-    seen = comparison((5.5,) * 5, doubts=(starved,))
+    seen = comparison((5.5,) * 5, doubts=(starved(0.9),))
     study = replace(asked(), title="compare a (a_setting_with_quite_a_long_name = on) with b (the_same = off)")
-    trials = tuple(replace(one, doubts=(starved,)) for one in measured((5.5,) * 5))
+    trials = tuple(replace(one, doubts=(starved(0.9),)) for one in measured((5.5,) * 5))
     info = run_info(
         kind="compare", command=("pgclinic", "compare", "--a", "set:work_mem=4MB", "--b", "set:work_mem=64MB")
     )
@@ -88,8 +87,7 @@ def rendered(name: str) -> str:
     study = pages_alone() if name == "pages" else global_counters()
     trials, seconds = StudyRun(free_s=10, held_s=30).make()
     if name == "invalid":
-        starved = Doubt(kind=DoubtKind.STARVED_CPU, text="others took 90 %", advice="wait for quiet", share=0.9)
-        trials, seconds = blocks_of(study, (2.43,) * 5, doubts=(starved,)), ()
+        trials, seconds = blocks_of(study, (2.43,) * 5, doubts=(starved(0.9),)), ()
     if name == "pages":
         trials = tuple(replace(one, counters={**one.counters, "probe_pages": 7.0}) for one in trials)
     if name == "watched":

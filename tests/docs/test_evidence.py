@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import io
 import json
 import re
@@ -16,6 +14,7 @@ from types import ModuleType
 
 import pytest
 
+from fixtures.tool import tool
 from pgclinic.judge.regions import outside
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.study.read import shipped_studies
@@ -27,14 +26,7 @@ AGAIN = "make claims-table writes the tables from the runs that are kept in docs
 
 @pytest.fixture(scope="module")
 def program() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("write_claims_table", str(TOOL))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    # Its dataclasses look their module up.
-    sys.modules[loader.name] = module
-    loader.exec_module(module)
-    return module
+    return tool(TOOL.name)
 
 
 @pytest.fixture

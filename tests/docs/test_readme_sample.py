@@ -111,25 +111,3 @@ def test_the_program_makes_the_same_texts_again_and_a_picture(tmp_path: Path) ->
     assert width == struct.unpack(">II", PICTURE.read_bytes()[16:24])[0]
     assert 500 < height < 1200
     assert len(content) < 150_000
-
-
-def test_a_run_is_packed_the_same_way_every_time(run: StoredRun, tmp_path: Path) -> None:
-    for number in (1, 2):
-        command = [sys.executable, str(ROOT / "tools/keep-run"), str(run.path), str(tmp_path / f"{number}.tar.xz")]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr
-    packed = (tmp_path / "1.tar.xz").read_bytes()
-    assert packed == (tmp_path / "2.tar.xz").read_bytes()
-    with tarfile.open(tmp_path / "1.tar.xz") as tar:
-        names = tar.getnames()
-    assert f"{run.path.name}/run.json" in names
-    assert not [name for name in names if name.endswith(("observed.json", "report.html", "verdict.json"))]
-    refused = subprocess.run(
-        [sys.executable, str(ROOT / "tools/keep-run"), str(tmp_path), str(tmp_path / "none.tar.xz")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert refused.returncode == 1
-    assert "is not a run folder" in refused.stderr

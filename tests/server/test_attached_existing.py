@@ -234,7 +234,7 @@ def test_usage_errors_are_those_of_the_door(running: RunningServer) -> None:
 
 
 OWN_STUDY = """\
-format = 1
+format = 2
 name = "own"
 title = "A smaller work_mem is slower"
 about = "On tables of our own."
@@ -271,6 +271,5 @@ name = "slower"
 text = "it is slower"
 arm = "small"
 control = "large"
-published_ratio = 0.5
-published_text = "half"
+published = { ratio = 0.5, text = "half" }
 """

@@ -7,14 +7,15 @@ from collections.abc import Callable
 import pytest
 
 from fixtures.comparison import asked, comparison, measured
+from fixtures.doubts import ARMS_DIFFER, starved
 from fixtures.observed import watched
 from fixtures.planned import judge
 from fixtures.records import run_info
 from fixtures.snapshots import Snapshots
 from pgclinic.judge.comparison import compare
-from pgclinic.model.calibration import Calibration, Refusal, RefusalKind
+from pgclinic.model.calibration import Calibration
 from pgclinic.model.compare import Comparison
-from pgclinic.model.doubt import Doubt, DoubtKind
+from pgclinic.model.doubt import Doubt
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.compare_text import compare_text
 from pgclinic.report.export_bencher import bencher_json
@@ -30,7 +31,7 @@ SAME = (1.0, 1.001, 0.999, 1.002, 0.998)
 OPEN = (0.5, 1.6, 0.9, 1.3, 0.7)
 PLACES = Places(folder="runs/one", report="runs/one/report.html")
 STARTED = "2026-11-21T11:46:16+00:00"
-STARVED = Doubt(kind=DoubtKind.STARVED_CPU, text="others took the CPU", advice="wait for quiet", share=0.6)
+STARVED = starved(0.6)
 
 
 def _text(seen: Comparison, trials: tuple[TrialRecord, ...]) -> str:
@@ -50,8 +51,7 @@ def _with_activity() -> str:
 def _refused_calibration() -> str:
     study = asked()
     profile = study.profiles[PROFILE]
-    refusal = Refusal(kind=RefusalKind.ARMS_DIFFER, text="a differs from itself", advice="run it again")
-    calibration = Calibration(trials=4, seconds=60, budget_s=60.0, switch_s=2.0, refusal=refusal)
+    calibration = Calibration(trials=4, seconds=60, budget_s=60.0, switch_s=2.0, refusal=ARMS_DIFFER)
     return _text(compare(study, (), judge(study, (), profile), profile, calibration=calibration), ())
 
 

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.comparison import asked, measured
+from fixtures.doubts import starved
 from fixtures.ladder import NOTHING, REFUSED, arms_seen, ladder_info, ladder_study, ladder_trials, ladder_verdict
 from fixtures.observed import watched
 from fixtures.page_facts import HELD
@@ -18,7 +19,7 @@ from fixtures.snapshots import Snapshots, page_sections
 from fixtures.statements import SELECT, UPDATE, Counted, events_of, plan, script, sent, statistics, waiting
 from pgclinic.judge.calibration import calibration_of
 from pgclinic.judge.comparison import compare
-from pgclinic.model.doubt import Doubt, DoubtKind
+from pgclinic.model.doubt import Doubt
 from pgclinic.model.memory import MemorySnapshot, MemorySource, ProcessMemory
 from pgclinic.model.pages import MapFacts, Missing
 from pgclinic.model.run import RunKind
@@ -30,7 +31,7 @@ from pgclinic.samples.memory_dump import last_dump
 from pgclinic.study.compare import PROFILE
 
 STUDY = global_counters()
-STARVED = Doubt(kind=DoubtKind.STARVED_CPU, text="others took the CPU", advice="wait for quiet", share=0.6)
+STARVED = starved(0.6)
 PAGES = replace(
     HELD,
     visibility=MapFacts(all_visible_pages=25, all_frozen_pages=0),

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
+from fixtures.doubts import TOO_SHORT, starved
 from fixtures.ladder import ladder_study, ladder_trials, ladder_verdict
 from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, trial
 from fixtures.snapshots import Snapshots
 from pgclinic.cli.main import run
-from pgclinic.model.calibration import Calibration, ClaimReach, Refusal, RefusalKind, SliceSeen
-from pgclinic.model.doubt import Doubt, DoubtKind
+from pgclinic.model.calibration import Calibration, ClaimReach, SliceSeen
 from pgclinic.model.progress import BESIDE, WAITING, Progress
 from pgclinic.model.study import Direction, Expected
 from pgclinic.model.trial import Probe, TrialRecord
@@ -31,7 +31,7 @@ EXPECTED = replace(
         replace(STUDY.claims[0], published=None, expected=Expected(direction=Direction.LOWER, reason="more pages")),
     ),
 )
-STARVED = Doubt(kind=DoubtKind.STARVED_CPU, text="others took the CPU", advice="wait for quiet", share=0.6)
+STARVED = starved(0.6)
 
 
 def _verdict(ratios: tuple[float, ...], **changes: object) -> str:
@@ -128,8 +128,7 @@ CALIBRATION = Calibration(
 
 
 def _calibration() -> str:
-    refusal = Refusal(kind=RefusalKind.TOO_SHORT, text="the trials are too short", advice="give it 60 s or more")
-    refused = Calibration(trials=1, seconds=3, budget_s=60, switch_s=0, refusal=refusal)
+    refused = Calibration(trials=1, seconds=3, budget_s=60, switch_s=0, refusal=TOO_SHORT)
     nothing = replace(CALIBRATION, smallest_effect=float("inf"), budget_s=90, claims=())
     return "\n\n".join(calibration_text(one) for one in (CALIBRATION, refused, nothing))
 

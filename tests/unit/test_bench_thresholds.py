@@ -6,18 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.records import load_result
+from fixtures.written_histogram import WRITTEN_BY_THE_ENGINE
 from pgclinic.errors import UsageError
 from pgclinic.judge.thresholds import METRICS, judge_values, measured, parse_threshold, percentile_of
 from pgclinic.model.load import Histogram, LoadResult
 from pgclinic.stats.hdr import decode_histogram
 
-# 1,673 latencies, as the engine wrote them.
-WRITTEN_BY_THE_ENGINE = (
-    "HISTFAAAATR4nC1NO07DQBAdP48ny2JMWCzLrCxjjBWsKEgRBUVEoOAMiAPBDVLSghAVB6CkpqCAhktwASRmnexqPu/NezPV/WqfKLqj9Ys3NQrp"
-    "e/VIV79r4hCIEVtJjcnYpm6clT4v6iwvy76Z9LPFxbyZzhbzy/bsfN43vqvrwo19NfFF6X2ddu2k6GZ9U7V+6us6995148rlzrnWWZ9mubh0bDNjrLV6"
-    "A8YICTObzHJKksKIEESMYUvaMiwYxGIJ+owwqcUwhAMPThBaMEkSkhoSEcUcpjRoEBvEiqFjCZBJQwcjjXhYoUIaABLsDI22IwwrdvWPFAfIghulEpxs"
-    "7EvgWB0qOcWeMge8jVsc4CXCEZ4iZT+Bv1jrUp1fCX4iPEe41hXvER7ChY8EW3hllRDeEvwD/+wfTA=="
-)
 # What the engine said of the same latencies.
 SAID = {50: 80, 90: 184, 95: 261, 99: 1289, 99.9: 3715, 99.99: 4737}
 COUNT, MEAN_US = 1673, 124.32635983263599

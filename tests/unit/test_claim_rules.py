@@ -8,7 +8,6 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from fixtures.headline import headline_text
 from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters
 from pgclinic.errors import StudyFileError
@@ -17,7 +16,7 @@ from pgclinic.model.study import Bound, Claim, Direction, Expected, Published, R
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.describe import describe_study
 from pgclinic.study.claim_rules import check_question
-from pgclinic.study.read import parse_study, read_study, shipped_studies
+from pgclinic.study.read import read_study, shipped_studies
 
 STUDY = global_counters()
 CLAIM = replace(STUDY.claims[0], published_windows=None, mechanisms=())
@@ -116,14 +115,3 @@ def test_revisions_are_shown() -> None:
     claim = replace(CLAIM, revisions=(Revision("2026-11-21", "the bar moved", "it was missed", results_seen=True),))
     text = describe_study(replace(STUDY, claims=(claim,)))
     assert "2026-11-21, after results were seen: the bar moved. Why: it was missed." in " ".join(text.split())
-
-
-def test_a_study_file_of_format_1_is_read() -> None:
-    text = headline_text()
-    line = next(line for line in text.splitlines() if line.startswith(HELD))
-    old = text.replace("format = 2", "format = 1").replace(
-        line, 'published_ratio = 0.603\npublished_text = "0.60x"\nregion = [0.3, 0.99]'
-    )
-    claim = parse_study(old, "old.toml").claims[0]
-    assert claim.published == Published(text="0.60x", ratio=0.603)
-    assert region_of(claim) == (0.3, 0.99)

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from fixtures.comparison import asked, comparison, measured
+from fixtures.doubts import ARMS_DIFFER, starved
 from fixtures.planned import judge
 from fixtures.records import failed_trial, printed, trial
 from pgclinic.cli.attached_servers import how_to_resume
@@ -17,9 +18,8 @@ from pgclinic.judge.calibration import calibration_of
 from pgclinic.judge.comparison import compare
 from pgclinic.judge.thresholds import parse_ratio_threshold
 from pgclinic.judge.verdict import decided
-from pgclinic.model.calibration import Calibration, Refusal, RefusalKind
+from pgclinic.model.calibration import Calibration
 from pgclinic.model.compare import Measure
-from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.study import Claim
 from pgclinic.model.threshold import ThresholdState
 from pgclinic.model.verdict import IntervalMethod
@@ -35,7 +35,7 @@ SLOWER = (0.72, 0.75, 0.71, 0.74, 0.73)
 SAME = (1.01, 0.99, 1.0, 1.01, 0.995)
 ABOUT_THE_EDGE = (1.06, 1.04, 1.09, 1.03, 1.05)
 WILD = (0.5, 1.6, 0.9, 1.3, 0.7)
-STARVED = Doubt(kind=DoubtKind.STARVED_CPU, text="others took it", advice="stop them", share=0.8)
+STARVED = starved(0.8)
 
 
 @pytest.mark.parametrize(
@@ -258,12 +258,11 @@ def test_figures_that_are_missing_break_no_line() -> None:
 def test_a_calibration_that_advises_against_it_is_the_reason() -> None:
     study = asked()
     profile = study.profiles[PROFILE]
-    refusal = Refusal(kind=RefusalKind.ARMS_DIFFER, text="a differs from itself", advice="look why")
-    calibration = Calibration(trials=4, seconds=60, budget_s=60.0, switch_s=2.0, refusal=refusal)
+    calibration = Calibration(trials=4, seconds=60, budget_s=60.0, switch_s=2.0, refusal=ARMS_DIFFER)
     seen = compare(study, (), judge(study, (), profile), profile, calibration=calibration)
     assert seen.word is CompareWord.INVALID
     assert sentence(seen) == "No answer: the A/A calibration advised against the run"
-    assert "a differs from itself" in compare_text(seen, (), Places())
+    assert "the second of two trials was 20 % slower" in " ".join(compare_text(seen, (), Places()).split())
     assert "Published" not in " ".join(sentences(seen.reasons))
     assert exit_code(seen, strict=False) == 4
 

@@ -5,10 +5,11 @@ import math
 import pytest
 from msgspec.structs import replace
 
+from fixtures.doubts import starved
 from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, load_result, printed, run_info, trial
 from pgclinic.judge.verdict import decided
-from pgclinic.model.doubt import Doubt, DoubtKind
+from pgclinic.model.doubt import DoubtKind
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import ClaimVerdict
@@ -232,11 +233,8 @@ def test_an_arm_that_started_and_was_lost_is_inconclusive() -> None:
     assert judge(STUDY, trials).headline.word is VerdictWord.INCONCLUSIVE
 
 
-def starved(trials: tuple[TrialRecord, ...], numbers: set[int], share: float) -> tuple[TrialRecord, ...]:
-    doubt = Doubt(
-        kind=DoubtKind.STARVED_CPU, text="others took the CPU", advice="run it when the machine is idle", share=share
-    )
-    return tuple(replace(t, doubts=(doubt,)) if t.spec.number in numbers else t for t in trials)
+def with_starved(trials: tuple[TrialRecord, ...], numbers: set[int], share: float) -> tuple[TrialRecord, ...]:
+    return tuple(replace(t, doubts=(starved(share),)) if t.spec.number in numbers else t for t in trials)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +246,7 @@ def starved(trials: tuple[TrialRecord, ...], numbers: set[int], share: float) ->
     ],
 )
 def test_a_starved_machine_is_refused(numbers: set[int], share: float, word: VerdictWord) -> None:
-    verdict = judge(STUDY, starved(blocks_of(STUDY, STEADY), numbers, share))
+    verdict = judge(STUDY, with_starved(blocks_of(STUDY, STEADY), numbers, share))
     assert verdict.headline.word is word
     if word is VerdictWord.INVALID:
         assert any("Refused" in step for step in sentences(verdict.headline.reasons))
@@ -256,12 +254,14 @@ def test_a_starved_machine_is_refused(numbers: set[int], share: float, word: Ver
 
 
 def test_doubts_are_gathered_one_a_kind_with_count_and_worst_share() -> None:
-    trials = starved(blocks_of(STUDY, STEADY), {2, 5}, 0.2)
-    trials = starved(trials, {7}, 0.3)
+    trials = with_starved(blocks_of(STUDY, STEADY), {2, 5}, 0.2)
+    trials = with_starved(trials, {7}, 0.3)
     verdict = judge(STUDY, trials)
     assert len(verdict.doubts) == 1
     assert verdict.doubts[0].share == 0.3
-    assert doubt_words(verdict.doubts[0]).text == "in 3 of 10 trials, worst 30 % (trial 7): others took the CPU"
+    assert doubt_words(verdict.doubts[0]).text == "in 3 of 10 trials, worst 30 % (trial 7): " + (
+        "other processes took 30 % of the CPU; server and load obtained 12.0 of 20.0 CPU seconds"
+    )
 
 
 def test_published_windows_stand_beside_measured_ones() -> None:

@@ -135,12 +135,12 @@ def test_ten_levels_are_too_many() -> None:
     names = [f"l{n}" for n in range(1, 11)]
     measure = ", ".join(f"{name} = 5" for name in names)
     text = (
-        'format = 1\nname = "s"\ntitle = "t"\nabout = "a"\n'
+        'format = 2\nname = "s"\ntitle = "t"\nabout = "a"\n'
         '[source]\ntitle = "t"\nauthor = "a"\npublished = "2020"\n'
         '[workload]\nscripts = [{ name = "s", text = "select 1" }]\n'
         f"{arms}[profiles.quick]\nwarm_up_s = 1\nmeasure_s = {{ {measure} }}\nblocks_min = 4\nblocks_max = 4\n"
-        'budget_s = 600\n[[claims]]\nname = "c"\ntext = "t"\narm = "l10"\ncontrol = "l1"\npublished_ratio = 0.5\n'
-        f'published_text = "p"\nlevels = {names!r}\n'.replace("'", '"')
+        'budget_s = 600\n[[claims]]\nname = "c"\ntext = "t"\narm = "l10"\ncontrol = "l1"\n'
+        f'published = {{ ratio = 0.5, text = "p" }}\nlevels = {names!r}\n'.replace("'", '"')
     )
     with pytest.raises(StudyFileError, match="three to 9 arms"):
         parse_study(text, "a file")

@@ -7,11 +7,12 @@ import re
 from msgspec.structs import replace
 
 from fixtures.bench import UPDATE, bench_result, bench_run_info, bench_seconds, bench_trial
-from pgclinic.model.doubt import Doubt, DoubtKind
+from pgclinic.model.doubt import Doubt, DoubtKind, ServerRestarted
 from pgclinic.model.sample import Samples
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.report.bench_page import log_view, render_bench
+from pgclinic.report.words.doubts import doubt_words
 
 TRIAL = bench_trial()
 
@@ -46,9 +47,10 @@ def test_a_run_that_was_not_kept_names_no_folder() -> None:
 
 
 def test_doubts_are_shown_with_their_advice() -> None:
-    html = page(replace(TRIAL, doubts=(Doubt(kind=DoubtKind.STARVED_CPU, text="<b>starved</b>", advice="wait"),)))
-    assert "&lt;b&gt;starved&lt;/b&gt;" in html
-    assert "What to do:</b> wait" in html
+    restarted = Doubt(kind=DoubtKind.SERVER_RESTARTED, facts=ServerRestarted(seen="<b>it restarted</b>"))
+    html = page(replace(TRIAL, doubts=(restarted,)))
+    assert "&lt;b&gt;it restarted&lt;/b&gt;" in html
+    assert f"What to do:</b> {doubt_words(restarted).advice}" in html
     assert '<a href="#doubts">' in html
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fixtures.doubts import starved
 from fixtures.ladder import NOTHING, REFUSED, arms_seen, ladder_study, ladder_trials, ladder_verdict
 from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters, trial
-from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.progress import Progress
 from pgclinic.model.trial import Probe
 from pgclinic.model.verdict import Interval, IntervalMethod, Verdict
@@ -108,11 +108,11 @@ def test_rungs_without_a_commit_and_refused_ones() -> None:
 
 
 def test_doubts_and_words_that_are_not_decided() -> None:
-    doubt = Doubt(kind=DoubtKind.SETTING_LEFT_OUT, text="io_method is not known to 17.5", advice="run it on 18")
     verdict = ladder_verdict()
     undecided = replace(verdict.claims[1], word=VerdictWord.INCONCLUSIVE, qualifier=None, interval=None)
-    text = text_of(replace(verdict, doubts=(doubt,), claims=(verdict.claims[0], undecided, *verdict.claims[2:])))
-    assert "\n  doubt       io_method is not known to 17.5\n  advice      run it on 18\n" in text
+    text = text_of(replace(verdict, doubts=(starved(0.4),), claims=(verdict.claims[0], undecided, *verdict.claims[2:])))
+    assert "\n  doubt       other processes took 40 % of the CPU; server and load obtained 12.0 of 20.0" in text
+    assert "\n  advice      stop what else runs on this machine and repeat\n" in text
     assert "\n  INCONCLUSIVE   cache-8MB could not be compared with base\n" in text
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, printed, run_info, trial
 from pgclinic.judge.calibration import calibration_of
-from pgclinic.model.doubt import Doubt, DoubtKind
+from pgclinic.model.doubt import Doubt, DoubtKind, ServerRestarted
 from pgclinic.model.run import Second
 from pgclinic.report.calibration_view import calibration_view
 from pgclinic.report.claim_view import block_rows, claim_view, plain_interval, window_rows
@@ -231,7 +231,7 @@ def test_nothing_from_a_run_can_become_markup() -> None:
     trials = tuple(
         replace(t, spec=replace(t.spec, arm=evil)) if t.spec.arm == "free" else t for t in blocks_of(STUDY, STEADY)
     )
-    doubt = Doubt(kind=DoubtKind.CLOCK_JUMP, text=evil, advice=evil)
+    doubt = Doubt(kind=DoubtKind.SERVER_RESTARTED, facts=ServerRestarted(seen=evil))
     trials = (replace(trials[0], doubts=(doubt,)), *trials[1:])
     seconds = (Second(trial=1, block=1, arm=evil, second=0, tps=1.0, failed=0, latency_us_p50=1, latency_us_p99=1),)
     html = render_report(run_info(server=evil), study, trials, seconds, judge(study, trials), evil)

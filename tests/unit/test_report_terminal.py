@@ -6,9 +6,9 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from fixtures.doubts import starved
 from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, printed, trial
-from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.progress import Progress
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import InvalidReason
@@ -66,13 +66,12 @@ def test_invalid_gives_its_reason() -> None:
 
 
 def test_a_starved_run_leads_with_the_reason_and_not_with_its_figure() -> None:
-    starved = Doubt(kind=DoubtKind.STARVED_CPU, text="others took the CPU", advice="wait for quiet", share=0.6)
-    text = text_of(blocks_of(STUDY, (2.43,) * 5, doubts=(starved,)))
+    text = text_of(blocks_of(STUDY, (2.43,) * 5, doubts=(starved(0.6),)))
     first, second, *_ = text.splitlines()
     assert first == "INVALID   No answer: other programs used most of the CPU"
     assert second.startswith("  refused     held runs at 2.43x of free")
     # Dim, so that nobody takes it for the result.
-    assert "\x1b[2mheld runs at 2.43x" in text_of(blocks_of(STUDY, (2.43,) * 5, doubts=(starved,)), colour=True)
+    assert "\x1b[2mheld runs at 2.43x" in text_of(blocks_of(STUDY, (2.43,) * 5, doubts=(starved(0.6),)), colour=True)
 
 
 def test_an_invalid_claim_has_no_figure_among_other_claims() -> None:
@@ -91,15 +90,14 @@ def test_nothing_ran() -> None:
 
 
 def test_doubts_and_failures_are_told() -> None:
-    doubt = Doubt(kind=DoubtKind.STARVED_CPU, text="others took the CPU", advice="wait for quiet", share=0.2)
     trials = (
-        *blocks_of(STUDY, STEADY, doubts=(doubt,)),
+        *blocks_of(STUDY, STEADY, doubts=(starved(0.2),)),
         failed_trial(STUDY, 11, 6, "held", "killed", server_version="18.6"),
     )
     text = text_of(trials)
     assert "1 trial failed; 2 doubts" in " ".join(text.split())
-    assert "\n  doubt       in 10 of 11 trials, worst 20 % (trial 1): others took the CPU\n" in text
-    assert "\n  advice      wait for quiet\n" in text
+    assert "\n  doubt       in 10 of 11 trials, worst 20 % (trial 1): other processes took 20 % of the CPU;" in text
+    assert "\n  advice      stop what else runs on this machine and repeat\n" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

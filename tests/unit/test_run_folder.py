@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 from pathlib import Path
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -15,12 +13,7 @@ from fixtures.headline import headline_text
 from fixtures.planned import judge, plan_of
 from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.errors import DiskFullError, RunFailedError, UsageError
-from pgclinic.experiment.road import judge_stored
-from pgclinic.experiment.stored import plan_of as plan_of_stored
-from pgclinic.model.dataset import TpccDataset
 from pgclinic.model.event import SecondMeasured
-from pgclinic.model.load import Convention, Isolation
-from pgclinic.model.traffic import TpccTraffic
 from pgclinic.store import run_folder
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder, read_run
@@ -73,10 +66,14 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
         read_run(tmp_path)
 
 
-def test_a_newer_format_is_refused_and_a_damaged_file_is_named(tmp_path: Path) -> None:
-    newer = RunFolder.create(tmp_path, "newer", replace(run_info(), format=99), PLAN, TEXT)
-    with pytest.raises(UsageError, match="format 99"):
-        read_run(newer.path)
+@pytest.mark.parametrize("number", [1, 99])
+def test_another_format_is_refused(tmp_path: Path, number: int) -> None:
+    other = RunFolder.create(tmp_path, "other", replace(run_info(), format=number), PLAN, TEXT)
+    with pytest.raises(UsageError, match=f"has format {number}; this pgclinic reads format 2"):
+        read_run(other.path)
+
+
+def test_a_damaged_trial_is_named_and_may_be_moved_away(tmp_path: Path) -> None:
     damaged = written(tmp_path)
     (damaged.path / "trials" / "3" / "record.json").write_text("{", encoding="utf-8")
     with pytest.raises(RunFailedError, match=r"trials/3/record\.json is damaged") as caught:
@@ -88,7 +85,7 @@ def test_a_newer_format_is_refused_and_a_damaged_file_is_named(tmp_path: Path) -
     ("file", "content", "words"),
     [
         ("trials/2/observed.json", b"[]", "observed.json is damaged"),
-        ("run.json", b'{"format": 1}', "run.json is damaged"),
+        ("run.json", b'{"format": 2}', "run.json is damaged"),
         ("study.toml", b"\xff", "study.toml is damaged"),
         ("calibration.json", b"", "calibration.json is damaged"),
         ("events.jsonl", b'{"trial": 1}\n', r"events.jsonl is damaged: line 1: "),
@@ -162,36 +159,3 @@ def test_info_is_written_anew(tmp_path: Path) -> None:
     again = replace(run_info(), resumed_epoch_us=(7,), other_machines=(run_info().machine,))
     folder.write_info(again)
     assert read_run(folder.path).info == again
-
-
-def test_a_run_of_format_1_is_read_and_judged_as_it_was(tmp_path: Path) -> None:
-    """Its seconds, the statements of its fill and its scripts stood elsewhere, and it stored no plan."""
-    folder = written(tmp_path)
-    now = read_run(folder.path)
-    (folder.path / "plan.json").unlink()
-    (folder.path / "events.jsonl").unlink()
-    lines = b"".join(msgspec.json.encode(second) + b"\n" for second in now.seconds)
-    (folder.path / "seconds.jsonl").write_bytes(lines)
-    for file in folder.path.glob("trials/*/record.json"):
-        record = json.loads(file.read_text())
-        spec = record["spec"]
-        spec["fill"] = spec.pop("dataset")["statements"]
-        spec["load"]["scripts"] = spec.pop("traffic")["scripts"]
-        file.write_text(json.dumps({**record, "format": 1}))
-    then = read_run(folder.path)
-    assert (then.trials, then.seconds, then.plan) == (now.trials, now.seconds, None)
-    assert judge_stored(then, plan_of_stored(then)).claims == judge_stored(now, plan_of_stored(now)).claims
-
-
-def test_tpcc_of_format_1_is_read(tmp_path: Path) -> None:
-    folder = written(tmp_path)
-    file = folder.path / "trials" / "1" / "record.json"
-    record = json.loads(file.read_text())
-    record["spec"].pop("dataset"), record["spec"].pop("traffic")
-    record["spec"]["fill"] = ""
-    tpcc = {"warehouses": 3, "convention": "spec", "isolation": "read_committed", "waits": True}
-    record["spec"]["load"]["tpcc"] = tpcc
-    file.write_text(json.dumps({**record, "format": 1}))
-    spec = read_run(folder.path).trials[0].spec
-    assert spec.dataset == TpccDataset(warehouses=3)
-    assert spec.traffic == TpccTraffic(convention=Convention.SPEC, isolation=Isolation.READ_COMMITTED, waits=True)

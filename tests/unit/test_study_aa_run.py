@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fixtures.doubts import TOO_SHORT
 from fixtures.planned import judge, plan_of
 from fixtures.records import blocks_of, global_counters, printed, run_info, trial
 from pgclinic.experiment import road
@@ -16,7 +17,7 @@ from pgclinic.experiment.execute import Listener
 from pgclinic.fleet.here import BlockListener
 from pgclinic.judge.doubts.run import doubts_of_run
 from pgclinic.model.block import BlockRecord, BlockSpec
-from pgclinic.model.calibration import Calibration, ClaimReach, Refusal, RefusalKind, SliceSeen
+from pgclinic.model.calibration import Calibration, ClaimReach, RefusalKind, SliceSeen
 from pgclinic.model.doubt import DoubtKind
 from pgclinic.model.event import SecondMeasured
 from pgclinic.model.run import Second
@@ -187,8 +188,10 @@ def test_the_words() -> None:
         "  slower (0.60x): detectable after about 5 blocks",
         "  hardly (0.99x): too small to be detected here in that time",
     ]
-    refusal = Refusal(kind=RefusalKind.TOO_SHORT, text="it was too short", advice="give it more")
-    refused = Calibration(trials=1, seconds=3, budget_s=60, switch_s=0, refusal=refusal)
-    assert calibration_text(refused) == "not run: it was too short\n  hint: give it more"
+    refused = Calibration(trials=1, seconds=3, budget_s=60, switch_s=0, refusal=TOO_SHORT)
+    assert calibration_text(refused).splitlines() == [
+        "not run: the A/A calibration measured 3 s in 1 trial, which is too little to show the noise",
+        "  hint: give the A/A calibration six trials of 15 to 20 s",
+    ]
     few = replace(calibration, smallest_effect=float("inf"), budget_s=90, claims=())
     assert calibration_text(few).startswith("no effect is detectable in 90 s")

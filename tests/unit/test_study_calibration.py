@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from fixtures.doubts import starved
 from fixtures.procedure import blocks_beyond_the_null_zone
 from fixtures.records import failed_trial, global_counters, printed, trial
 from fixtures.series import QUIET, SHARED, UGLY, Noise, log_ratios, log_tps
 from pgclinic.judge.calibration import calibration_of
 from pgclinic.model.calibration import Calibration, RefusalKind
-from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.study import Claim
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.words.refusals import refusal_words
@@ -212,8 +212,7 @@ def test_trials_that_cannot_be_used() -> None:
     assert kind(measured(QUIET, trials=2, seconds=10)) is RefusalKind.TOO_SHORT
     assert kind(trials_of([[2.0, 1.0, 3.0, 2.0] * 10])) is RefusalKind.TOO_FEW_EVENTS
     assert kind(trials_of([[900.0] * 20, [900.0] * 8 + [0.0] * 6 + [900.0] * 6])) is RefusalKind.TOO_FEW_EVENTS
-    starved = Doubt(kind=DoubtKind.STARVED_CPU, text="", advice="", share=0.8)
-    assert kind([replace(one, doubts=(starved,)) for one in measured(QUIET)]) is RefusalKind.STARVED_CPU
+    assert kind([replace(one, doubts=(starved(0.8),)) for one in measured(QUIET)]) is RefusalKind.STARVED_CPU
     assert kind([failed, *measured(QUIET)]) is None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
+from fixtures.doubts import TOO_SHORT
 from fixtures.planned import plan_of
 from fixtures.records import failed_trial, global_counters, load_result, run_info, trial
 from pgclinic.errors import UsageError
@@ -15,10 +16,11 @@ from pgclinic.experiment.plan import CounterbalancedPlan, planned_blocks
 from pgclinic.experiment.resume import with_machine
 from pgclinic.judge.doubts.run import doubts_of_run
 from pgclinic.model.block import BlockSpec
-from pgclinic.model.calibration import Calibration, Refusal, RefusalKind
+from pgclinic.model.calibration import Calibration
 from pgclinic.model.doubt import DoubtKind
 from pgclinic.model.trial import TrialRecord, TrialSpec
 from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.refusals import refusal_words
 from pgclinic.study.in_profile import in_profile
 
 PROFILE = replace(global_counters().profiles["quick"], blocks_min=3, blocks_max=3)
@@ -88,8 +90,7 @@ def test_doubts_of_the_run_as_a_whole() -> None:
     calm = Calibration(trials=4, seconds=56, budget_s=300, switch_s=5)
     assert doubts_of_run(info, None) == doubts_of_run(info, calm) == ()
     pooled = replace(info, other_machines=(replace(info.machine, kernel="Linux 6.9"),))
-    refusal = Refusal(kind=RefusalKind.TOO_SHORT, text="too little", advice="more")
-    found = doubts_of_run(pooled, replace(calm, refusal=refusal))
+    found = doubts_of_run(pooled, replace(calm, refusal=TOO_SHORT))
     assert [doubt.kind for doubt in found] == [DoubtKind.DIFFERENT_MACHINE, DoubtKind.CALIBRATION_REFUSED]
     assert "Linux 6.9" in doubt_words(found[0]).text
-    assert doubt_words(found[1])[1:] == ("too little", "more")
+    assert doubt_words(found[1])[1:] == refusal_words(TOO_SHORT)

@@ -6,13 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.bench import ACTIVITY, UPDATE, bench_trial
+from fixtures.doubts import starved
 from fixtures.observed import samples_of
 from pgclinic.model.activity import TrialActivity, Work
-from pgclinic.model.doubt import Doubt, DoubtKind
 from pgclinic.model.sample import Samples
 from pgclinic.model.study import Counter
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.trial_why import labelled_lines, missing_rows, trust_rows, why_rows, why_tables
+from pgclinic.report.words.doubts import doubt_words
 from pgclinic.samples.trial_activity import IDLE, trial_activity
 
 TRIAL = bench_trial()
@@ -80,12 +81,12 @@ def test_the_words_name_waits_work_and_statements() -> None:
 
 
 def test_doubts_come_with_advice_and_what_is_missing_with_its_reason() -> None:
-    doubt = Doubt(kind=DoubtKind.SERVER_RESTARTED, text="it restarted", advice="repeat")
+    doubt = starved(0.4)
     rows = list(trust_rows(replace(TRIAL, doubts=(doubt,))))
     assert rows[0][0] == "trust"
     assert "server used 1.6 of 2 cores" in rows[0][1]
     assert rows[0][1].endswith("1 doubt")
-    assert rows[1:] == [("doubt", "it restarted"), ("advice", "repeat")]
+    assert rows[1:] == [("doubt", doubt_words(doubt).text), ("advice", doubt_words(doubt).advice)]
     missing = dict(missing_rows(TRIAL))
     assert "pg_stat_statements" in missing["missing"]
 

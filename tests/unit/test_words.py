@@ -1,4 +1,4 @@
-"""Typed reasons, doubts and refusals in words: none is without, and records of earlier versions keep theirs."""
+"""Typed reasons, doubts and refusals in words: none is without."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from fixtures.doubts import ARMS_DIFFER, starved
 from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters, printed, run_info
 from pgclinic.judge.doubts.run import doubts_of_run
 from pgclinic.judge.reasons import refusing
-from pgclinic.model.calibration import Calibration, EqualArmsDiffer, Refusal, RefusalFacts, RefusalKind
+from pgclinic.model.calibration import Calibration, RefusalFacts
 from pgclinic.model.doubt import (
-    CpuTaken,
     Doubt,
     DoubtExtent,
     DoubtFacts,
@@ -31,13 +31,10 @@ from pgclinic.model.reason import (
     Reason,
     RegionSource,
 )
-from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.terminal import verdict_text
 from pgclinic.report.words import doubts, reasons, refusals
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.reasons import sentence_of, sentences
-from pgclinic.report.words.refusals import refusal_words
 
 STUDY = global_counters()
 STEADY = (0.60, 0.61, 0.59, 0.605, 0.595)
@@ -63,10 +60,6 @@ def test_a_verdict_is_read_back_as_it_was_written() -> None:
     assert sentences(again.headline.reasons) == sentences(verdict.headline.reasons)
 
 
-def starved(share: float) -> Doubt:
-    return Doubt(kind=DoubtKind.STARVED_CPU, share=share, facts=CpuTaken(obtained_s=12.0, available_s=20.0))
-
-
 def test_a_doubt_says_where_it_was_seen() -> None:
     text = "other processes took 40 % of the CPU; server and load obtained 12.0 of 20.0 CPU seconds"
     seen = doubt_words(starved(0.4))
@@ -83,49 +76,10 @@ def test_a_doubt_says_where_it_was_seen() -> None:
     assert doubt_words(replace(starved(0.4), extent=in_blocks)).text.startswith("in 2 of 5 blocks (block 2): other")
 
 
-#: As the version before typed doubts wrote it.
-EARLIER = {
-    "kind": "starved_cpu",
-    "text": "other processes took 62% of the CPU",
-    "advice": "stop what else runs on this machine and repeat",
-    "share": 0.62,
-}
-
-
-def test_a_trial_of_an_earlier_version_keeps_the_words_of_its_doubts() -> None:
-    trials = []
-    for one in blocks_of(STUDY, STEADY):
-        stored = msgspec.json.decode(msgspec.json.encode(one))
-        trials.append(msgspec.convert({**stored, "doubts": [EARLIER]}, TrialRecord))
-    verdict = judge(STUDY, tuple(trials))
-    (doubt,) = verdict.doubts
-    assert doubt_words(doubt).text == "in 10 of 10 trials, worst 62 % (trial 1): other processes took 62% of the CPU"
-    assert doubt_words(doubt).advice == EARLIER["advice"]
-    text = " ".join(verdict_text(STUDY, trials, verdict).split())
-    assert "other processes took 62% of the CPU" in text
-    assert text.startswith("INVALID No answer: other programs used most of the CPU"), "its share still counts"
-
-
-def test_a_calibration_of_an_earlier_version_keeps_its_words() -> None:
-    stored = {
-        "trials": 6,
-        "seconds": 84,
-        "budget_s": 300.0,
-        "switch_s": 4.0,
-        "refusal": {"kind": "arms_differ", "text": "the second of two trials was 20 % slower", "advice": "look why"},
-    }
-    calibration = msgspec.convert(stored, Calibration)
-    assert calibration.refusal is not None
-    assert refusal_words(calibration.refusal) == ("the second of two trials was 20 % slower", "look why")
-    (doubt,) = doubts_of_run(run_info(), calibration)
-    assert doubt_words(doubt)[1:] == ("the second of two trials was 20 % slower", "look why")
-
-
 def test_the_reason_for_no_answer_is_found_by_what_it_says() -> None:
     unmoved = judge(STUDY, blocks_of(STUDY, STEADY, hits=(6.0, 6.1))).headline
     assert isinstance(refusing(unmoved.reasons), CounterCompared)
-    refusal = Refusal(kind=RefusalKind.ARMS_DIFFER, facts=EqualArmsDiffer(change=-0.2, pairs=10))
-    failed = doubts_of_run(run_info(), Calibration(trials=6, seconds=84, budget_s=300, switch_s=4, refusal=refusal))
+    failed = doubts_of_run(run_info(), Calibration(trials=6, seconds=84, budget_s=300, switch_s=4, refusal=ARMS_DIFFER))
     seen = judge(STUDY, blocks_of(STUDY, STEADY, hits=(6.0, 6.1)), beforehand=failed).headline
     reason = refusing(seen.reasons)
     assert isinstance(reason, CalibrationFailed), "not the counter: the calibration is why"

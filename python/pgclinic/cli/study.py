@@ -80,7 +80,6 @@ def run(
     allow_writes: bool = typer.Option(False, "--allow-writes", help="With --existing: allow scripts to write."),
     settings: list[str] = typer.Option([], "--set", help="A setting for every arm.", metavar="NAME=VALUE"),
     calibrate: bool = typer.Option(False, "--calibrate", help="Run a 90 s A/A calibration before the first block."),
-    earlier_name: bool = typer.Option(False, "--prelude", hidden=True),
     resume: Path | None = typer.Option(None, "--resume", help="Resume or extend a run.", metavar="RUN"),
     pool_machines: bool = typer.Option(False, "--pool-machines", help="Resume a run of a different machine."),
     allow_shell: bool = typer.Option(False, "--allow-shell", help=ALLOW_SHELL_HELP),
@@ -104,7 +103,7 @@ def run(
     if profile is not None and (quick or full):
         raise UsageError(f"--profile and {'--quick' if quick else '--full'} are mutually exclusive")
     if resume is not None:
-        of_the_run = (quick, full, profile, version, bindir, settings, calibrate, earlier_name, existing)
+        of_the_run = (quick, full, profile, version, bindir, settings, calibrate, existing)
         if any(of_the_run) or seed is not None:
             raise UsageError("--resume uses the profile, seed, server and settings of the run: omit these options")
         asked = ResumeRequest(
@@ -130,7 +129,7 @@ def run(
         as_json=as_json,
         allow_shell=allow_shell,
         fleet=fleet,
-        calibrate=calibrate or earlier_name,
+        calibrate=calibrate,
     )
     verdicts = run_studies(names, request)
     raise typer.Exit(worst_exit_code(verdicts))

@@ -56,7 +56,7 @@ class BlockSeen:
 
     a: Mapping[str, PerCall]
     b: Mapping[str, PerCall]
-    b_later: bool | None = None
+    b_later: bool
 
 
 def transported(

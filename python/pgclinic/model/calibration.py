@@ -81,15 +81,10 @@ RefusalFacts = (
 
 
 class Refusal(Record):
-    """Why a study should not be run here as it is.
-
-    ``text`` and ``advice`` are the words of a record that an earlier version wrote, which has no ``facts``.
-    """
+    """Why a study should not be run here as it is."""
 
     kind: RefusalKind
-    facts: RefusalFacts | None = None
-    text: str | None = None
-    advice: str | None = None
+    facts: RefusalFacts
 
 
 class SliceSeen(Record):

@@ -149,9 +149,12 @@ class MemoryShort(Record, tag_field="fact", tag="memory_short"):
 
 
 class DiskContended(Record, tag_field="fact", tag="disk_contended"):
-    """Processes waited for I/O for the doubt's share of the time, those of the server for ``server_share``."""
+    """Processes waited for I/O for the doubt's share of the time, those of the server for ``server_share``.
 
-    server_share: float
+    None where those of the server were not sampled.
+    """
+
+    server_share: float | None
 
 
 class NotSettled(Record, tag_field="fact", tag="not_settled"):
@@ -472,14 +475,9 @@ class DoubtExtent(Record):
 
 
 class Doubt(Record):
-    """``share`` is how much of it there was (of 1). ``extent`` is set where it was gathered over trials or blocks.
-
-    ``text`` and ``advice`` are the words of a record that an earlier version wrote, which has no ``facts``.
-    """
+    """``share`` is how much of it there was (of 1). ``extent`` is set where it was gathered over trials or blocks."""
 
     kind: DoubtKind
+    facts: DoubtFacts
     share: float | None = None
-    facts: DoubtFacts | None = None
     extent: DoubtExtent | None = None
-    text: str | None = None
-    advice: str | None = None

@@ -131,7 +131,7 @@ class TwinForeignKey(Record):
 class TwinIndex(Record):
     """An index as it lies on disk. ``keys`` are columns or expressions; ``pages`` and ``rows`` are pg_class's.
 
-    ``pages_now`` is the size of its file when it was captured, in pages; 0 where it is of an older capture.
+    ``pages_now`` is the size of its file when it was captured, in pages; 0 where it has none.
     ``statistics`` stand beside the keys that are expressions, None beside columns; empty where no key is an expression.
     """
 

@@ -56,15 +56,15 @@ class BlockRatio(Record):
     """What one block measured in both arms, TPS over the claim's windows unless the claim names another measure.
 
     ``values`` are those of all levels of a sweep; ``ratio`` is then that of its ends on the line through them all.
-    ``arm_later`` says whether the block ran the arm after the control; None in verdicts of older versions.
+    ``arm_later`` says whether the block ran the arm after the control.
     """
 
     block: int
     arm_value: float
     control_value: float
     ratio: float
+    arm_later: bool
     values: tuple[float, ...] = ()
-    arm_later: bool | None = None
 
 
 class MechanismSeen(Record):

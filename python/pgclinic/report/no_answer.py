@@ -21,7 +21,6 @@ def no_answer(because: InvalidReason | None, mechanisms: Sequence[MechanismSeen]
     """The refusal as a headline: "No answer: other programs used most of the CPU"."""
     if because is InvalidReason.CAUSE_NOT_SHOWN:
         return f"No answer: {_cause_not_shown(mechanisms)}"
-    # A verdict that an older pgclinic wrote has no typed reason.
     return f"No answer: {_REASONS[because]}" if because is not None else "No answer"
 
 

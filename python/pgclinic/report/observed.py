@@ -109,14 +109,9 @@ def _was_sampled(trial: TrialRecord) -> bool:
     return trial.outcome is TrialOutcome.DONE and measured_s > 0 and len(trial.samples.taken) > 0
 
 
-def _warm_up_s(trial: TrialRecord) -> float:
-    """What it really took; older records tell only what it was to take."""
-    return (trial.load.warm_up_s if trial.load is not None else 0.0) or trial.spec.load.warm_up_s
-
-
 def observed_arm(index: int, trial: TrialRecord, seconds: Sequence[Second], title: str | None = None) -> ObservedArm:
     """One trial, drawn in the colour of arm ``index``; ``title`` instead of which trial of which block it is."""
-    warm_up_s = _warm_up_s(trial)
+    warm_up_s = trial.load.warm_up_s if trial.load is not None else 0.0
     window = _Window(-warm_up_s, trial.load.span_s if trial.load is not None else 0.0)
     axis = (window.begin_s, round(window.end_s, 3))
     panels, flat = _panels(trial, seconds, window)

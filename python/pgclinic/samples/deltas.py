@@ -166,7 +166,7 @@ def backends_by_wait_event(samples: Samples) -> dict[str, Series]:
 def without_other_clients(rows: Iterable[Row]) -> Iterator[Row]:
     """The rows of one sample of the activity without clients other than the load: the server may be somebody's.
 
-    All stay where none is known to be the load's: in samples of earlier versions, and under a name of the user's own.
+    All stay where none is known to be the load's: under a name of the user's own.
     """
     own = tuple(rows)
     is_known = any(row.get("of_load") for row in own)

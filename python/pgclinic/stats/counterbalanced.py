@@ -39,7 +39,7 @@ class OrderEffect:
     high: float | None
 
 
-def block_mean(values: Sequence[float], arm_later: Sequence[bool | None] = ()) -> BlockMean:
+def block_mean(values: Sequence[float], arm_later: Sequence[bool] = ()) -> BlockMean:
     """``arm_later`` says of each value whether its block ran the arm after the control; without it, or where all blocks
     have one order, it is the plain mean."""
     deviation = standard_deviation(values) if len(values) > 1 else 0.0
@@ -50,16 +50,16 @@ def block_mean(values: Sequence[float], arm_later: Sequence[bool | None] = ()) -
     return BlockMean((mean(later) + mean(earlier)) / 2.0, deviation, len(values), widening)
 
 
-def by_order(values: Sequence[float], arm_later: Sequence[bool | None]) -> tuple[list[float], list[float]]:
-    """The values of blocks in which the arm ran later, and of those in which it ran earlier; none if any is unknown."""
-    if len(arm_later) != len(values) or None in arm_later:
+def by_order(values: Sequence[float], arm_later: Sequence[bool]) -> tuple[list[float], list[float]]:
+    """The values of blocks in which the arm ran later, and of those in which it ran earlier; none where unknown."""
+    if len(arm_later) != len(values):
         return [], []
     pairs = list(zip(values, arm_later, strict=True))
     return [value for value, later in pairs if later], [value for value, later in pairs if not later]
 
 
-def order_effect(values: Sequence[float], arm_later: Sequence[bool | None]) -> OrderEffect | None:
-    """How much faster the later trial of a block is; None where all blocks have one order, or where it is unknown.
+def order_effect(values: Sequence[float], arm_later: Sequence[bool]) -> OrderEffect | None:
+    """How much faster the later trial of a block is; None where all blocks have one order.
 
     The interval is Student's, with the spread inside each order, so a difference between the arms does not enter.
     """

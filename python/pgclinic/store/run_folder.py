@@ -5,8 +5,8 @@ plan.json                   the arms as they were resolved, every value a litera
 study.toml                  the study file as it was read; only where there was one
 trials/<n>/record.json      one trial, written whole as soon as it ends
 trials/<n>/observed.json    what was sampled while it ran
-events.jsonl                stages, seconds, ends of trials, verdicts, appended live (seconds.jsonl in format 1)
-calibration.json            what the A/A calibration, block 0, says of the machine (prelude.json in format 1)
+events.jsonl                stages, seconds, ends of trials, verdicts, appended live
+calibration.json            what the A/A calibration, block 0, says of the machine
 levels.json                 the values that a search may try
 verdict.json, report.html   (and comparison.json, assay.json, search.json, bisect.json) made from the above, and made
                             again by ``study judge``
@@ -29,19 +29,18 @@ import msgspec
 from msgspec.structs import replace
 
 from pgclinic.errors import DiskFullError, RunFailedError, UsageError
-from pgclinic.model.bench import BenchResult
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.compare import Comparison
 from pgclinic.model.event import BlockRepeated, Event, SecondMeasured
 from pgclinic.model.load import LoadResult
 from pgclinic.model.plan import ExperimentPlan
+from pgclinic.model.record import Record
 from pgclinic.model.run import RunInfo, RunKind, Second
 from pgclinic.model.sample import Samples
 from pgclinic.model.trial import Observed, TrialRecord
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.tuning import Assay, Bisect, Levels, Search
 from pgclinic.model.verdict import Verdict
-from pgclinic.store.earlier_formats import decode_info, decode_trial
 
 FORMAT = 2
 _DIGITS_MAX = 19
@@ -49,15 +48,15 @@ _DIGITS_MAX = 19
 _LONGEST_S = 1e7
 _MANY_DIGITS = re.compile(rb"[0-9]{20}")
 _TRIAL = re.compile(r"[1-9][0-9]{0,17}")
-_Stored = TypeVar("_Stored", ExperimentPlan, Observed, Calibration, BenchResult, Levels, Assay, Search, Bisect)
+_Stored = TypeVar("_Stored", bound=Record)
 
 
 @dataclass(frozen=True)
 class StoredRun:
     """All that a run folder holds, read back. ``trials`` are in the order in which they ran.
 
-    ``plan`` is None for runs of format 1, which have a study file instead. Trials of the A/A calibration, block 0, and
-    their seconds are kept apart: they compare nothing. ``strange`` are entries among the trials that are none.
+    ``plan`` is None for runs of ``bench``. Trials of the A/A calibration, block 0, and their seconds are kept apart:
+    they compare nothing. ``strange`` are entries among the trials that are none.
     """
 
     path: Path
@@ -162,13 +161,13 @@ def read_run(path: Path) -> StoredRun:
     """Read a run folder back.
 
     Raises:
-        UsageError: ``path`` is no run folder, or one of a newer format than this tool knows.
+        UsageError: ``path`` is no run folder, or one of another format than this tool reads.
         RunFailedError: a file in it is damaged.
     """
     if not (path / "run.json").is_file():
         raise UsageError(f"{path} is not a run folder: it has no run.json", hint="name the folder that a run printed")
-    _refuse_newer(path / "run.json")
-    info = _read_info(path / "run.json")
+    _refuse_other_formats(path / "run.json")
+    info = decoded(path / "run.json", RunInfo)
     if info.kind is RunKind.BENCH:
         return _read_bench(path, info)
     if info.kind is RunKind.CHECKUP:
@@ -178,15 +177,14 @@ def read_run(path: Path) -> StoredRun:
     with _naming(path / "trials"):
         folders, strange = _trial_folders(path), _entries(path)[1]
     trials = tuple(_read_trial(folder) for folder in folders)
-    plan = decoded(path / "plan.json", ExperimentPlan) if (path / "plan.json").is_file() else None
     study_toml = None
-    if plan is None or (path / "study.toml").is_file():
+    if (path / "study.toml").is_file():
         with _naming(path / "study.toml"):
             study_toml = (path / "study.toml").read_text(encoding="utf-8")
     return StoredRun(
         path=path,
         info=info,
-        plan=plan,
+        plan=decoded(path / "plan.json", ExperimentPlan),
         study_toml=study_toml,
         trials=tuple(trial for trial in trials if trial.spec.block > 0),
         seconds=tuple(second for second in _read_seconds(path) if second.block > 0),
@@ -197,8 +195,8 @@ def read_run(path: Path) -> StoredRun:
 
 
 def _read_calibration(path: Path) -> Calibration | None:
-    files = (path / "calibration.json", path / "prelude.json")
-    return next((decoded(file, Calibration) for file in files if file.is_file()), None)
+    file = path / "calibration.json"
+    return decoded(file, Calibration) if file.is_file() else None
 
 
 def _read_bench(path: Path, info: RunInfo) -> StoredRun:
@@ -216,7 +214,7 @@ def _read_bench(path: Path, info: RunInfo) -> StoredRun:
 
 
 def _read_trial(folder: Path) -> TrialRecord:
-    record = _decoded_trial(folder / "record.json")
+    record = decoded(folder / "record.json", TrialRecord)
     problem = _impossible(record.load) if record.load is not None else None
     if problem is not None:
         file = folder / "record.json"
@@ -237,27 +235,12 @@ def _impossible(load: LoadResult) -> str | None:
     return next((f"{what} are {count}" for what, count in counts if count < 0), None)
 
 
-def _read_info(file: Path) -> RunInfo:
-    with _naming(file):
-        content = file.read_bytes()
-        _refuse_endless_numbers(content)
-        return decode_info(content)
-
-
 def decoded(file: Path, kind: type[_Stored]) -> _Stored:
     """What a file holds. Raises RunFailedError that names the file."""
     with _naming(file):
         content = file.read_bytes()
         _refuse_endless_numbers(content)
         return msgspec.json.decode(content, type=kind)
-
-
-def _decoded_trial(file: Path) -> TrialRecord:
-    """A record of any format. Raises RunFailedError that names the file."""
-    with _naming(file):
-        content = file.read_bytes()
-        _refuse_endless_numbers(content)
-        return decode_trial(content)
 
 
 def _refuse_endless_numbers(content: bytes) -> None:
@@ -308,19 +291,16 @@ def _entries(path: Path) -> tuple[list[Path], tuple[Path, ...]]:
     return sorted(folders, key=lambda folder: int(folder.name)), tuple(one for one in found if one not in folders)
 
 
-def _read_seconds(path: Path) -> Iterator[Second]:
-    """The seconds among the events; a run of format 1 has a file of them alone."""
+def _read_seconds(path: Path) -> list[Second]:
+    """The seconds among the events."""
+    seconds: list[Second] = []
     events = path / "events.jsonl"
-    if events.is_file():
-        seconds: list[Second] = []
-        for event in read_lines(events, Event):
-            if isinstance(event, SecondMeasured):
-                seconds.append(event.second)
-            elif isinstance(event, BlockRepeated):
-                seconds = [second for second in seconds if second.block != event.block]
-        yield from seconds
-    elif (path / "seconds.jsonl").is_file():
-        yield from read_lines(path / "seconds.jsonl", Second)
+    for event in read_lines(events, Event) if events.is_file() else ():
+        if isinstance(event, SecondMeasured):
+            seconds.append(event.second)
+        elif isinstance(event, BlockRepeated):
+            seconds = [second for second in seconds if second.block != event.block]
+    return seconds
 
 
 def read_lines(file: Path, kind: Any) -> Iterator[Any]:
@@ -338,13 +318,14 @@ def read_lines(file: Path, kind: Any) -> Iterator[Any]:
                 raise msgspec.DecodeError(f"line {number}: {error}") from error
 
 
-def _refuse_newer(path: Path) -> None:
+def _refuse_other_formats(path: Path) -> None:
     with _naming(path):
         found = msgspec.json.decode(path.read_bytes())
     written = found.get("format") if isinstance(found, dict) else None
-    if isinstance(written, int) and written > FORMAT:
+    if isinstance(written, int) and written != FORMAT:
         raise UsageError(
-            f"{path} has format {written}; this pgclinic reads up to {FORMAT}", hint="read it with the newer pgclinic"
+            f"{path} has format {written}; this pgclinic reads format {FORMAT}",
+            hint="read it with the pgclinic that wrote it",
         )
 
 

@@ -15,13 +15,11 @@ from msgspec.structs import fields, replace
 from pgclinic.errors import StudyFileError, UnknownNameError
 from pgclinic.judge.evidence import OF_THE_LOAD
 from pgclinic.judge.regions import direction_of
-from pgclinic.model.study import ArmFile, Claim, Condition, Counter, Question, Study, WarmUpEnd
+from pgclinic.model.study import ArmFile, Claim, Condition, Counter, Study, WarmUpEnd
 from pgclinic.pg.dsn import SECRETS, parse_dsn
 from pgclinic.stats.page_trend_test import EXACT_LEVELS_MAX
 from pgclinic.stats.warm_up import LONGEST_S, SHORTEST_S
-from pgclinic.study import format_1
 from pgclinic.study.claim_rules import check_question
-from pgclinic.study.earlier_names import with_present_names
 from pgclinic.study.in_profile import in_profile
 from pgclinic.study.inheritance import inherited_arm
 from pgclinic.study.replay import with_replays
@@ -62,15 +60,10 @@ def parse_study(text: str, where: str) -> Study:
     """
     raw = toml_of(text, where, StudyFileError)
     place = Place(where, text)
-    is_old = raw.get("format") == format_1.FORMAT
-    if is_old:
-        raw = format_1.from_format_1(raw)
-    raw, questions = _open_questions(raw)
-    raw = with_present_names(raw, place)
     _refuse_unknown_keys(raw, Study, place, ())
-    if raw.get("format") not in (FORMAT, format_1.FORMAT):
+    if raw.get("format") != FORMAT:
         raise StudyFileError(
-            f"{inside(place, 'format')}: format is {raw.get('format')!r}; this pgclinic reads formats 1 and {FORMAT}"
+            f"{inside(place, 'format')}: format is {raw.get('format')!r}; this pgclinic reads format {FORMAT}"
         )
     try:
         study = msgspec.convert(raw, Study)
@@ -80,37 +73,15 @@ def parse_study(text: str, where: str) -> Study:
     if study.question is not None:
         raise StudyFileError(f"{inside(place, 'question')}: a study file has claims; compare asks an open question")
     check_study(study, place)
-    if not is_old:
-        for number, claim in enumerate(study.claims):
-            if claim.name not in questions:
-                check_question(claim, _claim_place(place, number, claim))
-    if questions and len(study.claims) == 1:
-        return replace(study, claims=(), question=_as_question(study.claims[0]))
+    for number, claim in enumerate(study.claims):
+        check_question(claim, _claim_place(place, number, claim))
     return replace(study, claims=tuple(_with_open_end(claim) for claim in study.claims))
-
-
-def _as_question(claim: Claim) -> Question:
-    """What an earlier version stored of a comparison: a claim that claims nothing."""
-    return Question(**{name: getattr(claim, name) for name in Question.__struct_fields__})
 
 
 def _with_open_end(claim: Claim) -> Claim:
     """JSON has no infinity, so a stored plan could not be read again: an open end is None."""
     edges = claim.region_edges
     return replace(claim, region=(edges[0], None)) if edges is not None and math.isinf(edges[1]) else claim
-
-
-def _open_questions(raw: dict[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
-    """The document without ``open = true``, and the claims that had it.
-
-    So the study files in runs of comparisons mark their question; a plan.json needs no such mark.
-    """
-    claims = raw.get("claims")
-    if not isinstance(claims, list):
-        return raw, frozenset()
-    marked = [claim for claim in claims if isinstance(claim, dict) and claim.get("open") is True]
-    plain = [{k: v for k, v in one.items() if k != "open"} if one in marked else one for one in claims]
-    return {**raw, "claims": plain}, frozenset(str(claim.get("name")) for claim in marked)
 
 
 def check_study(study: Study, where: Where) -> None:

@@ -70,12 +70,9 @@ class FactWords(NamedTuple):
 
 
 def doubt_words(doubt: Doubt) -> DoubtWords:
-    """The words of its facts, and where they were found; of a record that an earlier version wrote, its own."""
+    """The words of its facts, and where they were found."""
     label = doubt.kind.value.replace("_", " ").capitalize().replace("cpu", "CPU").replace("Io ", "I/O ")
-    if doubt.facts is None:
-        text, advice = doubt.text or label, doubt.advice or ""
-    else:
-        text, advice = words_of(doubt.facts, doubt.share or 0.0)
+    text, advice = words_of(doubt.facts, doubt.share or 0.0)
     return DoubtWords(label, _extent(doubt) + text, advice)
 
 
@@ -229,8 +226,9 @@ def _memory_short(facts: MemoryShort, share: float) -> FactWords:
 
 @words_of.register
 def _disk_contended(facts: DiskContended, share: float) -> FactWords:
+    own = f", the server's for {percent(facts.server_share)}" if facts.server_share is not None else ""
     return FactWords(
-        f"processes waited for I/O {percent(share)} of the time, the server's for {percent(facts.server_share)}",
+        f"processes waited for I/O {percent(share)} of the time{own}",
         "see what else uses this disk: a ratio that rests on fsync holds only while the disk is left alone",
     )
 

@@ -25,9 +25,7 @@ class RefusalWords(NamedTuple):
 
 
 def refusal_words(refusal: Refusal) -> RefusalWords:
-    """The words of its facts; of a record that an earlier version wrote, its own."""
-    if refusal.facts is None:
-        return RefusalWords(refusal.text or refusal.kind.value.replace("_", " "), refusal.advice or "")
+    """The words of its facts."""
     return words_of(refusal.facts)
 
 
