@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from fixtures.patient import Illness, Patient, check_illness, illness_cases, patient
 from pgclinic.model.finding import Finding
 from pgclinic.model.host import HostFilesystem, HostProcess, HostState
-from pgclinic.observe.host import read_host, watch_host
+from pgclinic.observe.host import watch_host
 
 GB = 1 << 30
 DISK = HostFilesystem(
@@ -32,9 +32,15 @@ DISK = HostFilesystem(
 )
 
 
+def postmaster(here: Patient) -> int:
+    pid = here.running.server.pid
+    assert pid is not None
+    return pid
+
+
 def healthy(here: Patient) -> HostState:
     """The machine of the tests, with eight processors half idle, and no want of anything."""
-    host = read_host(here.access)
+    host = watch_host(postmaster(here))
     assert host is not None
     return replace(
         host,
@@ -186,7 +192,7 @@ def test_an_illness_is_found_treated_and_gone(illness: Illness, major: str) -> N
 def test_the_machine_of_a_server_is_read() -> None:
     with patient("18", {}) as here:
         idle = here.session(name="idle")
-        host = read_host(here.access, 0.3)
+        host = watch_host(postmaster(here), 0.3)
         assert host is not None
         assert host.observed_s >= 0.3
         assert host.processors == os.cpu_count()
@@ -209,7 +215,7 @@ def test_the_machine_of_a_server_is_read() -> None:
 
 def test_without_time_there_are_no_shares() -> None:
     with patient("18", {}) as here:
-        host = read_host(here.access)
+        host = watch_host(postmaster(here))
     assert host is not None
     assert host.cpu_idle_share is None
     assert host.swapped_pages_per_s is None
@@ -218,8 +224,5 @@ def test_without_time_there_are_no_shares() -> None:
 
 def test_a_server_that_is_gone_has_no_machine() -> None:
     with patient("18", {}) as here:
-        access, pid = here.access, here.running.server.pid
-    assert pid is not None
+        pid = postmaster(here)
     assert watch_host(pid) is None
-    elsewhere = replace(access.server, pid=None)
-    assert read_host(type(access)(elsewhere)) is None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.lab_home import binaries_for
+from fixtures.server_logs import read_new
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.model.log import LogEntry, LogPosition, LogSettings
 from pgclinic.pg.log.follow import LogReader
@@ -44,7 +45,7 @@ def entry_of(log: Path, settings: LogSettings, position: LogPosition, message: s
     """The entry with that message, once it stands there; nothing beside it may be unreadable."""
     reader, deadline, entries = LogReader(log, settings), time.monotonic() + 20, list[LogEntry]()
     while time.monotonic() < deadline:
-        reading = reader.read_new(position, everything=True)
+        reading = read_new(reader, position, everything=True)
         position, entries = reading.position, entries + reading.entries
         if found := [entry for entry in entries if message in entry.message]:
             return found[0], position

@@ -12,7 +12,7 @@ from fixtures.lab_home import binaries_for
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.sources import attach
-from pgclinic.model.processes import ProcessKind, ProcessUse, used_between
+from pgclinic.model.processes import ProcessKind, ProcessUse
 from pgclinic.observe.local_server import local_postmaster
 from pgclinic.observe.process_table import ProcessTable, processes_now
 from pgclinic.observe.processes import cpu_seconds
@@ -70,18 +70,16 @@ def test_a_scan_that_does_not_fit_into_shared_buffers_reads_by_system_calls(bina
         patient.execute("create table big as select g, repeat('x', 500) from generate_series(1, 40000) g")
         patient.execute("select count(*) from big")
         table = ProcessTable(postmaster(running))
-        before = table.sample()
+        before = table.sample().of(ProcessKind.CLIENT)
         # Often enough for CPU that the kernel counts in ticks of some milliseconds.
         for _ in range(SCANS):
             patient.execute("select count(*) from big")
-        after = table.sample()
-        row = after.of(ProcessKind.CLIENT)
-        assert row is not None and row.io_known
-        used = used_between(before, after)[ProcessKind.CLIENT]
+        after = table.sample().of(ProcessKind.CLIENT)
+        assert before is not None and after is not None and after.io_known
         # 22 MB, at most 128 kB a call.
-        assert used.read_chars > SCANS * 18_000_000
-        assert used.read_calls > SCANS * 150
-        assert used.cpu_s > 0
+        assert after.use.read_chars - before.use.read_chars > SCANS * 18_000_000
+        assert after.use.read_calls - before.use.read_calls > SCANS * 150
+        assert after.use.cpu_s > before.use.cpu_s
 
 
 def test_workers_that_come_and_go_are_told_apart(binaries: Binaries) -> None:

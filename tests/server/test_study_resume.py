@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from fixtures.command import Command, alive, postmaster_below, wait_for
-from pgclinic.experiment.plan import planned_blocks
+from fixtures.planned import planned_blocks
 from pgclinic.model.calibration import Refusal
 from pgclinic.model.output import StudyOutput
 from pgclinic.model.plan import ExperimentPlan

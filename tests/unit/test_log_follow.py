@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.server_logs import FOLDER, events_of, settings_of
+from fixtures.server_logs import FOLDER, events_of, read_new, settings_of
 from pgclinic.model.log import LogPosition, LogSettings
 from pgclinic.pg.log import follow
 from pgclinic.pg.log.follow import LogFollower, LogReader
@@ -30,7 +30,7 @@ def write(path: Path, text: str, *, age_s: float = 10.0, mode: str = "w") -> Non
 
 
 def messages(reader: LogReader, position: LogPosition) -> tuple[list[str], LogPosition]:
-    reading = reader.read_new(position)
+    reading = read_new(reader, position)
     return [entry.message for entry in reading.entries], reading.position
 
 
@@ -63,7 +63,7 @@ def test_the_last_entry_waits_for_its_detail(tmp_path: Path) -> None:
     found, position = messages(reader, LogPosition())
     assert found == ["1"]
     write(path, f"{AT} [77] DETAIL:  more\n", mode="a")
-    (entry,) = reader.read_new(position).entries
+    (entry,) = read_new(reader, position).entries
     assert (entry.message, entry.detail) == ("2", "more")
 
 

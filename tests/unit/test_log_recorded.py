@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fixtures.server_logs import FILES, FOLDER, events_of, only, settings_of
+from fixtures.server_logs import FILES, FOLDER, events_of, only, read_new, settings_of
 from pgclinic.model.log import (
     AnalyzeLogged,
     AnyLogEvent,
@@ -37,7 +37,7 @@ ORIGIN = ("user", "database", "application_name", "backend_type", "session_id", 
 
 
 def test_every_entry_is_read_and_understood(path: Path) -> None:
-    reading = LogReader(path, settings_of(path)).read_new(LogPosition(), everything=True)
+    reading = read_new(LogReader(path, settings_of(path)), LogPosition(), everything=True)
     collector = EventCollector()
     collector.feed(reading.entries)
     assert len(reading.entries) > 90
@@ -48,7 +48,7 @@ def test_every_entry_is_read_and_understood(path: Path) -> None:
 
 def test_what_is_passed_unread_holds_no_event(path: Path) -> None:
     everything = EventCollector()
-    everything.feed(LogReader(path, settings_of(path)).read_new(LogPosition(), everything=True).entries)
+    everything.feed(read_new(LogReader(path, settings_of(path)), LogPosition(), everything=True).entries)
     assert everything.counts.events == len(events_of(path))
 
 
@@ -222,7 +222,7 @@ def test_errors_by_sqlstate(path: Path) -> None:
 
 
 def test_the_words_of_a_function_are_no_event(path: Path) -> None:
-    entries = LogReader(path, settings_of(path)).read_new(LogPosition()).entries
+    entries = read_new(LogReader(path, settings_of(path)), LogPosition()).entries
     (raised,) = [entry for entry in entries if entry.message == "two lines\nof a LOG:  message"]
     assert EventCollector().feed([msgspec.structs.replace(raised, message="checkpoint starting: time")]) == []
 

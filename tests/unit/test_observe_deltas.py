@@ -16,11 +16,9 @@ from pgclinic.samples.deltas import (
     grown,
     hits_per_transaction,
     horizon_age,
-    horizon_holders,
     increase,
     per_second,
     top_statements,
-    top_tables,
 )
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "samples"
@@ -40,11 +38,8 @@ def database(at_s: float, *, reset_s: float | None = None, **counters: int) -> t
     return at_s, ({"reset_s": reset_s, **counters},)
 
 
-def table(name: str, **counters: int) -> Row:
-    changes = ("inserted", "updated", "deleted", "sequential_scans", "index_scans", "dead", "live")
-    upkeep = ("vacuums", "autovacuums", "analyzes", "autoanalyzes")
-    zero: Row = dict.fromkeys((*changes, *upkeep), 0)
-    return {"schema": "public", "table": name, **zero, **counters}
+def statement(query_id: int, calls: int, total_ms: float) -> Row:
+    return {"query_id": query_id, "calls": calls, "total_ms": total_ms, "rows": calls, "hits": 0, "reads": 0}
 
 
 def test_a_rate_is_by_the_time_between_samples() -> None:
@@ -126,47 +121,25 @@ def test_the_horizon_is_as_old_as_its_oldest_holder() -> None:
 
     samples = samples_of("horizon", (0, ()), (1, (row("a", 10, 1.0), row("b", 500, 90.0))), (2, (row("a", 40, 2.0),)))
     assert [point.value for point in horizon_age(samples)] == [0.0, 500.0, 40.0]
-    assert [(one.name, one.age_xids_max, one.held_s) for one in horizon_holders(samples)] == [
-        ("b", 500.0, 90.0),
-        ("a", 40.0, 2.0),
-    ]
 
 
-def test_tables_are_ranked_by_what_happened_to_them() -> None:
-    samples = samples_of(
-        "tables",
-        (0, (table("old", updated=10_000, dead=5), table("hot", updated=10), table("swept", dead=900, live=5))),
-        (5, (table("hot", updated=60, dead=40),)),
-        (7, (table("new", inserted=30, live=30),)),
-        (
-            9,
-            (
-                table("old", updated=10_000, dead=5),
-                table("hot", updated=110, dead=90, autovacuums=1),
-                table("new", inserted=30, live=30),
-                table("swept", dead=900, live=5),
-            ),
-        ),
-    )
-    assert [(one.table, one.changes) for one in top_tables(samples)] == [("hot", 100.0), ("new", 30.0)]
-    assert [(one.table, one.dead) for one in top_tables(samples, by="dead", limit=2)] == [("swept", 900), ("hot", 90)]
-    assert top_tables(samples)[0].vacuums == 1.0
-
-
-def test_a_table_that_a_cut_off_sample_lacks_is_not_taken_for_a_new_one() -> None:
-    many = tuple(table(f"t{number}", updated=number) for number in range(CUT_OFF_ROWS))
-    samples = samples_of("tables", (0, many), (5, (table("late", updated=7000),)), (9, (table("late", updated=7008),)))
-    assert [(one.table, one.changes) for one in top_tables(samples)] == [("late", 8.0)]
+def test_a_statement_that_a_cut_off_sample_lacks_is_not_taken_for_a_new_one() -> None:
+    many = tuple(statement(number, 0, 0.0) for number in range(CUT_OFF_ROWS))
+    late = CUT_OFF_ROWS
+    later = ((5, (statement(late, 7000, 70.0),)), (9, (statement(late, 7008, 71.0),)))
+    (seen,) = top_statements(samples_of("statements", (0, many), *later))
+    assert (seen.query_id, seen.calls) == (late, 8.0)
+    (new,) = top_statements(samples_of("statements", (0, many[:-1]), *later))
+    assert (new.query_id, new.calls) == (late, 7008.0), "a whole sample without it says that it came later"
 
 
 def test_statements_have_their_texts_and_survive_a_reset() -> None:
-    def row(query_id: int, calls: int, total_ms: float) -> Row:
-        return {"query_id": query_id, "calls": calls, "total_ms": total_ms, "rows": calls, "hits": 0, "reads": 0}
-
     samples = Samples(
         taken=(
             *samples_of(
-                "statements", (0, (row(1, 100, 50.0), row(2, 5, 1.0))), (5, (row(1, 3, 2.0), row(2, 6, 9.0)))
+                "statements",
+                (0, (statement(1, 100, 50.0), statement(2, 5, 1.0))),
+                (5, (statement(1, 3, 2.0), statement(2, 6, 9.0))),
             ).taken,
             *samples_of("statement_texts", (5, ({"query_id": 2, "query": "select $1"},))).taken,
         )
@@ -201,9 +174,9 @@ def test_recorded_rates_add_up_to_what_the_counters_say(name: str) -> None:
 def test_a_recorded_hold_is_seen_while_it_lasted(name: str) -> None:
     """A report began three seconds after the load, at about 1.5 s of the measured time."""
     samples = recorded(name)
-    (holder,) = [one for one in horizon_holders(samples) if one.name == "nightly report"]
-    assert holder.holder == "session"
-    assert holder.held_s == pytest.approx(4.8, abs=0.7)
+    held = [row for sample in samples.of("horizon") for row in sample.rows if row["name"] == "nightly report"]
+    assert {row["holder"] for row in held} == {"session"}
+    assert held[-1]["held_s"] == pytest.approx(4.8, abs=0.7)
     ages = {point.at_s: point.value for point in horizon_age(samples)}
     assert max(age for at_s, age in ages.items() if at_s < 1) < 100
     assert max(ages.values()) > 2000
@@ -212,11 +185,11 @@ def test_a_recorded_hold_is_seen_while_it_lasted(name: str) -> None:
 @pytest.mark.parametrize("name", ["update_load_18", "update_load_13"])
 def test_a_recorded_load_has_its_table_and_its_statement(name: str) -> None:
     samples = recorded(name)
-    (table_seen,) = top_tables(samples, limit=1)
-    statement = max(top_statements(samples), key=lambda one: one.calls)
-    assert table_seen.table == "hot"
-    assert statement.text == "update hot set n = n + $1 where id = $2"
-    assert table_seen.changes == pytest.approx(statement.calls, rel=0.01)
-    assert table_seen.changes == pytest.approx(grown(samples.taken, Rate.COMMITS).amount, rel=0.02)  # type: ignore[union-attr]
+    first, *_, last = [row for sample in samples.of("tables") for row in sample.rows if row["table"] == "hot"]
+    updated = last["updated"] - first["updated"]  # type: ignore[operator]
+    busiest = max(top_statements(samples), key=lambda growth: growth.calls)
+    assert busiest.text == "update hot set n = n + $1 where id = $2"
+    assert updated == pytest.approx(busiest.calls, rel=0.01)
+    assert updated == pytest.approx(grown(samples.taken, Rate.COMMITS).amount, rel=0.02)  # type: ignore[union-attr]
     busy = backends_by_wait_event(samples).values()
     assert 1 <= max(sum(series[at].value for series in busy) for at in range(len(samples.of("activity")))) <= 8

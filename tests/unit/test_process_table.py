@@ -14,7 +14,7 @@ from itertools import pairwise
 import pytest
 
 from pgclinic.errors import ServerLostError
-from pgclinic.model.processes import ProcessKind, ProcessSample, ProcessUse, used_between
+from pgclinic.model.processes import ProcessKind, ProcessSample, ProcessUse
 from pgclinic.observe import process_table
 from pgclinic.observe.proc_files import children_of, read_io, read_memory, read_stat, read_status
 from pgclinic.observe.process_table import ProcessTable, processes_now
@@ -135,16 +135,15 @@ def test_sums_never_fall() -> None:
 def test_what_was_used_between_two_looks_is_their_difference() -> None:
     with parent() as made:
         table = ProcessTable(made.pid)
-        first = table.sample()
+        table.sample()
         made.order("stay")
-        second = table.sample()
+        before = table.sample()
         made.order("end")
-        third = table.sample()
-        assert used_between(first, second)[ProcessKind.STARTING] == of(second, ProcessKind.STARTING)
-        later = used_between(second, third)
-        assert later[ProcessKind.STARTING].read_calls == 0, "the one that stayed rests"
-        assert later[ProcessKind.ENDED].read_calls >= 300
-        assert later[ProcessKind.ENDED].cpu_s >= 0.19
+        after = table.sample()
+        rested, ended = ((of(before, kind), of(after, kind)) for kind in (ProcessKind.STARTING, ProcessKind.ENDED))
+        assert rested[0] == rested[1], "the one that stayed rests"
+        assert ended[1].read_calls - ended[0].read_calls >= 300
+        assert ended[1].cpu_s - ended[0].cpu_s >= 0.19
 
 
 def test_who_did_not_run_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from fixtures.planned import judge, judged_plan
 from fixtures.records import blocks_of, global_counters
+from fixtures.tool import tool
 from pgclinic.cli.study import worst_exit_code
-from pgclinic.experiment.stored import with_claims_of
 from pgclinic.model.study import Direction, Expected, Mechanism, Published
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.wording import plain_sentence, stated_figure
@@ -68,7 +68,9 @@ def test_a_kept_run_is_judged_by_the_claims_of_today() -> None:
     elsewhere = replace(later, name="elsewhere", arm="unknown")
     unread = replace(later, name="unread", mechanisms=(Mechanism("never_recorded", 2.0, "x"),))
     arms = {**STUDY.arms, "unknown": STUDY.arms["free"]}
-    today = with_claims_of(plan, replace(STUDY, arms=arms, claims=(later, elsewhere, unread)))
+    today = tool("write-claims-table").with_claims_of(
+        plan, replace(STUDY, arms=arms, claims=(later, elsewhere, unread))
+    )
     assert [claim.name for claim in today.study.claims] == [CLAIM.name]
     assert today.study.claims[0].published_ratio is None
     assert (today.arms, today.study.arms) == (plan.arms, plan.study.arms)

@@ -96,7 +96,8 @@ def test_direction() -> None:
     falling = [[9, 7, 6, 4], [8, 7, 5, 6], [9, 8, 4, 3]]
     assert page_trend(falling, -1).p_value < 0.01
     assert page_trend(falling, 1).p_value > 0.9
-    assert page_trend(falling, -1).rises, "the claimed direction is turned round before ranking"
+    turned = page_trend(falling, -1)
+    assert turned.statistic > turned.expected, "the claimed direction is turned round before ranking"
     assert page_trend(falling, -1) == page_trend([[-value for value in block] for block in falling], 1)
 
 

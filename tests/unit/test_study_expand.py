@@ -11,9 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.headline import headline_text
-from fixtures.planned import plan_of
+from fixtures.planned import plan_of, planned_blocks
 from pgclinic.errors import UnknownNameError
-from pgclinic.experiment.plan import planned_blocks, planned_trials
+from pgclinic.experiment.plan import planned_trials
 from pgclinic.experiment.resolve import resolve
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.study import Holder

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters, printed
-from pgclinic.judge.false_discovery import blocks_for_claims, standings, upheld_among
+from pgclinic.judge.false_discovery import standings, upheld_among
 from pgclinic.model.verdict import ClaimVerdict, Interval, IntervalMethod
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.words.reasons import sentences
@@ -78,10 +78,6 @@ def test_claims_without_blocks_have_no_evidence() -> None:
 def test_very_strong_evidence_is_still_a_number() -> None:
     (standing,) = standings([verdict_on(0.01, [0.01] * 400)])
     assert math.isfinite(standing.e_value)
-
-
-def test_more_claims_need_more_blocks() -> None:
-    assert [blocks_for_claims(claims) for claims in (1, 2, 3, 10, 100)] == [5, 6, 6, 7, 8]
 
 
 def test_a_claim_is_tested_by_its_own_region_and_not_by_its_sign() -> None:

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.doubts import TOO_SHORT
-from fixtures.planned import plan_of
+from fixtures.planned import plan_of, planned_blocks
 from fixtures.records import failed_trial, global_counters, load_result, run_info, trial
 from pgclinic.errors import UsageError
 from pgclinic.experiment.budget import Budget
-from pgclinic.experiment.plan import CounterbalancedPlan, planned_blocks
+from pgclinic.experiment.plan import CounterbalancedPlan
 from pgclinic.experiment.resume import with_machine
 from pgclinic.judge.doubts.run import doubts_of_run
 from pgclinic.model.block import BlockSpec

@@ -71,7 +71,6 @@ def test_checkpoints_between_the_counts_of_the_measured_time() -> None:
     seen = checkpoints_seen("held", counts((-5, 1, 3.0), (0, 2, 9.0), (10, 2, 9.0), (20, 3, 13.0), (30, 3, 13.0)))
     assert seen == CheckpointsSeen(arm="held", measured_s=30, done=1, busy_s=4.0)
     assert seen.share == pytest.approx(4 / 30)
-    assert seen.per_minute == pytest.approx(2.0)
 
 
 def test_a_checkpoint_that_began_before_measuring_counts_from_its_start() -> None:

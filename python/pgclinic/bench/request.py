@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -162,8 +161,3 @@ class BenchRequest:
 def seed_words(seed: int) -> str:
     """What pgbench says when a seed was asked for."""
     return f"setting random seed to {seed}"
-
-
-def script_names(scripts: Sequence[ChosenScript]) -> str:
-    """pgbench's transaction type: the only script's name, or that there are several."""
-    return scripts[0].script.name if len(scripts) == 1 else "multiple scripts"

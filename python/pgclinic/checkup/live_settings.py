@@ -17,7 +17,6 @@ _TAKEN = re.compile(
 #: Two servers run at once, beside their clients and the page cache.
 BUFFERS_SHARE = 0.2
 _BUFFERS = "shared_buffers"
-_BUFFERS_UNIT = 8192
 
 
 def live_settings(case: Case) -> dict[str, str]:

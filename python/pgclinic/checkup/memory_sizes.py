@@ -8,7 +8,6 @@ from pgclinic.checkup.case import Case
 from pgclinic.settings.units import amount_of
 
 _MB = 1 << 20
-_GB = 1 << 30
 
 
 def memory_limit(case: Case) -> int | None:

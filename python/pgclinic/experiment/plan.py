@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -162,11 +162,6 @@ def planned_trials(plan: ExperimentPlan, block: int) -> tuple[TrialSpec, ...]:
         )
         for position, name in enumerate(names, start=1)
     )
-
-
-def planned_blocks(plan: ExperimentPlan) -> Iterator[tuple[TrialSpec, ...]]:
-    """All blocks that may run, each made when it is asked for: ten million take no more room than ten."""
-    return (planned_trials(plan, number) for number in range(1, plan.profile.blocks_max + 1))
 
 
 def trial_of(

@@ -18,7 +18,7 @@ from pgclinic.model.reason import Conclusion, FalseDiscovery, Reason
 from pgclinic.model.verdict import BlockRatio, ClaimVerdict, Interval, IntervalMethod
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.stats.counterbalanced import BlockMean, block_mean
-from pgclinic.stats.e_values import Range, blocks_until_worth, false_discoveries_held, log_e_value_about, log_e_value_of
+from pgclinic.stats.e_values import Range, false_discoveries_held, log_e_value_about, log_e_value_of
 from pgclinic.stats.page_trend_test import log_trend_e_value, page_trend
 from pgclinic.stats.student_t import p_value_above, p_value_of
 
@@ -62,11 +62,6 @@ def upheld_among(claims: Sequence[ClaimVerdict], words: Sequence[VerdictWord]) -
     return sum(
         standing.upheld and claim.word in words for claim, standing in zip(claims, standings(claims), strict=True)
     )
-
-
-def blocks_for_claims(claims: int, alpha: float = ALPHA) -> int:
-    """The fewest blocks after which a single one of so many claims can be upheld."""
-    return blocks_until_worth(claims / alpha)
 
 
 def weighed_together(claims: Sequence[ClaimVerdict]) -> tuple[ClaimVerdict, ...]:

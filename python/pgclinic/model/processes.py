@@ -106,29 +106,3 @@ class ProcessSample(Record):
     def of(self, kind: ProcessKind) -> KindRow | None:
         """The row of that kind, None when no such process was ever seen."""
         return next((row for row in self.kinds if row.kind is kind), None)
-
-
-def used_between(before: ProcessSample, after: ProcessSample) -> dict[ProcessKind, ProcessUse]:
-    """What each kind of process has used from one look to the next; a kind seen for the first time counts whole."""
-    found = {}
-    for row in after.kinds:
-        earlier = before.of(row.kind)
-        found[row.kind] = row.use if earlier is None else _difference(row.use, earlier.use)
-    return found
-
-
-def _difference(later: ProcessUse, earlier: ProcessUse) -> ProcessUse:
-    return ProcessUse(
-        user_s=later.user_s - earlier.user_s,
-        system_s=later.system_s - earlier.system_s,
-        read_calls=later.read_calls - earlier.read_calls,
-        write_calls=later.write_calls - earlier.write_calls,
-        read_chars=later.read_chars - earlier.read_chars,
-        write_chars=later.write_chars - earlier.write_chars,
-        read_bytes=later.read_bytes - earlier.read_bytes,
-        write_bytes=later.write_bytes - earlier.write_bytes,
-        minor_faults=later.minor_faults - earlier.minor_faults,
-        major_faults=later.major_faults - earlier.major_faults,
-        voluntary_switches=later.voluntary_switches - earlier.voluntary_switches,
-        involuntary_switches=later.involuntary_switches - earlier.involuntary_switches,
-    )

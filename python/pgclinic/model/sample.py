@@ -57,19 +57,6 @@ class Point(Record):
 Series = tuple[Point, ...]
 
 
-class TableGrowth(Record):
-    """What happened to one user table between its first and its last sample; ``dead`` and ``live`` rows at the end."""
-
-    schema: str
-    table: str
-    changes: float
-    scans: float
-    dead: float
-    live: float
-    vacuums: float
-    analyzes: float
-
-
 class StatementGrowth(Record):
     """What one statement used between its first and its last sample. ``text`` is None where it was not asked for."""
 
@@ -81,16 +68,6 @@ class StatementGrowth(Record):
     hits: float
     reads: float
     wal_bytes: float | None
-
-
-class HorizonHolder(Record):
-    """Who kept dead rows alive, by how many transactions at most and for how long at the end, in seconds."""
-
-    holder: str
-    name: str
-    pid: int | None
-    age_xids_max: float
-    held_s: float | None
 
 
 def numbers(row: Row, columns: Sequence[str]) -> float | None:

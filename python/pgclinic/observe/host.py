@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgclinic.errors import PgclinicError, ServerLostError
+from pgclinic.errors import ServerLostError
 from pgclinic.model.host import HostProcess, HostState
 from pgclinic.model.processes import ProcessRow
 from pgclinic.observe.control_group import ControlGroup, control_group
@@ -26,9 +26,7 @@ from pgclinic.observe.host_files import (
     vmstat,
     whole,
 )
-from pgclinic.observe.local_server import visible_postmaster
 from pgclinic.observe.process_table import processes_now
-from pgclinic.pg.session import Access
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
 _VM = _PROC / "sys/vm"
@@ -51,21 +49,11 @@ class _Look:
     processes: tuple[ProcessRow, ...]
 
 
-def read_host(access: Access, observe_s: float = 0.0) -> HostState | None:
-    """The machine of the server behind ``access``, None where its processes cannot be seen from here.
+def watch_host(postmaster: int, observe_s: float = 0.0) -> HostState | None:
+    """The machine of the server with this postmaster, None when it has gone meanwhile.
 
     It takes ``observe_s``; run it beside the snapshot. Without that time counters give no shares.
     """
-    try:
-        postmaster = visible_postmaster(access)
-    except PgclinicError:
-        # A server without a free connection is still worth its snapshot.
-        return None
-    return watch_host(postmaster, observe_s) if postmaster is not None else None
-
-
-def watch_host(postmaster: int, observe_s: float = 0.0) -> HostState | None:
-    """The same for a server whose postmaster is known; None when it has gone meanwhile."""
     try:
         before = _look(postmaster)
         time.sleep(observe_s)

@@ -25,8 +25,6 @@ from pgclinic.pg.bounded import BoundedConnection
 from pgclinic.pg.connect import CATALOG_ONLY, Connection, connect
 
 CANCEL_TIMEOUT_S = 2.0
-#: What the kernel says of the other end of a socket: process, user, group.
-_PEER = struct.Struct("3i")
 _FIELD = pq.DiagnosticField
 _CATALOG_ONLY = f"set search_path = {CATALOG_ONLY}"
 

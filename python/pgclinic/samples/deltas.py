@@ -8,14 +8,12 @@ from itertools import pairwise
 
 from pgclinic.model.record import Record
 from pgclinic.model.sample import (
-    HorizonHolder,
     Point,
     Row,
     Sample,
     Samples,
     Series,
     StatementGrowth,
-    TableGrowth,
     numbers,
 )
 
@@ -194,47 +192,6 @@ def horizon_age(samples: Samples) -> Series:
         Point(at_s=sample.at_s, value=max((numbers(row, ("age_xids",)) or 0.0 for row in sample.rows), default=0.0))
         for sample in samples.of("horizon")
     )
-
-
-def horizon_holders(samples: Samples) -> tuple[HorizonHolder, ...]:
-    """Everybody who was seen holding the horizon, the one that held it furthest back first."""
-    found: dict[tuple[str, str, int | None], HorizonHolder] = {}
-    for sample in samples.of("horizon"):
-        for row in sample.rows:
-            pid, held_s = row.get("pid"), row.get("held_s")
-            key = (str(row.get("holder")), str(row.get("name") or ""), pid if isinstance(pid, int) else None)
-            age = numbers(row, ("age_xids",)) or 0.0
-            before = found.get(key)
-            found[key] = HorizonHolder(
-                holder=key[0],
-                name=key[1],
-                pid=key[2],
-                age_xids_max=max(age, before.age_xids_max) if before else age,
-                held_s=float(held_s) if isinstance(held_s, int | float) else None,
-            )
-    return tuple(sorted(found.values(), key=lambda one: one.age_xids_max, reverse=True))
-
-
-def top_tables(samples: Samples, *, by: str = "changes", limit: int = 10) -> tuple[TableGrowth, ...]:
-    """The user tables that saw most, by a field of TableGrowth, those with nothing of it left out."""
-    found = []
-    for history in _histories(samples.of("tables"), ("schema", "table")):
-        last = history[-1]
-        found.append(
-            TableGrowth(
-                schema=str(last.get("schema")),
-                table=str(last.get("table")),
-                changes=_sum("tables", history, ("inserted", "updated", "deleted")) or 0.0,
-                scans=(_sum("tables", history, ("sequential_scans",)) or 0.0)
-                + (_sum("tables", history, ("index_scans",)) or 0.0),
-                dead=numbers(last, ("dead",)) or 0.0,
-                live=numbers(last, ("live",)) or 0.0,
-                vacuums=_sum("tables", history, ("vacuums", "autovacuums")) or 0.0,
-                analyzes=_sum("tables", history, ("analyzes", "autoanalyzes")) or 0.0,
-            )
-        )
-    ranked = sorted(found, key=lambda one: getattr(one, by), reverse=True)
-    return tuple(one for one in ranked[:limit] if getattr(one, by) > 0)
 
 
 def top_statements(samples: Samples, *, limit: int = 10) -> tuple[StatementGrowth, ...]:

@@ -74,17 +74,6 @@ def log_e_value_of(p_value: float) -> float:
     return math.log((1.0 - p + p * fall) / fall**2) - fall
 
 
-def blocks_until_worth(e_value: float, mixture: float = MIXTURE) -> int:
-    """The fewest values whose evidence can reach ``e_value`` at all: without any spread it is (1 + n g)^((n - 1)/2).
-
-    With K claims a lone one must reach K/alpha: at 5 % one claim can from 5 blocks on, three from 6, ten from 7.
-    """
-    n = 2
-    while (n - 1) * math.log1p(n * mixture) / 2.0 < math.log(e_value):
-        n += 1
-    return n
-
-
 def false_discoveries_held(log_e_values: Sequence[float], alpha: float = 0.05) -> tuple[bool, ...]:
     """Which hypotheses the e-BH procedure rejects (Wang and Ramdas 2022), in the order given.
 

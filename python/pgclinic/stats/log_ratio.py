@@ -15,8 +15,3 @@ def log_ratio(arm: float, control: float) -> float:
 def ratio_range(low: float, high: float) -> tuple[float, float]:
     """A range of log ratios as a range of ratios."""
     return math.exp(low), math.exp(high)
-
-
-def log_range(bounds: tuple[float, float]) -> tuple[float, float]:
-    """A range of positive ratios as a range of log ratios."""
-    return math.log(bounds[0]), math.log(bounds[1])

@@ -38,11 +38,6 @@ class PageTrend:
     p_value: float
     exact: bool
 
-    @property
-    def rises(self) -> bool:
-        """Which way the ranks lean, whether or not it is significant."""
-        return self.statistic > self.expected
-
 
 def mid_ranks(values: Sequence[float]) -> tuple[float, ...]:
     """Ranks from 1; equal values share the mean of the ranks that they take up."""

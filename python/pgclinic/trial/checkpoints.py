@@ -39,10 +39,6 @@ class CheckpointsSeen:
         """Of the measured time, how much was spent in a checkpoint."""
         return min(1.0, self.busy_s / self.measured_s) if self.measured_s > 0 else 0.0
 
-    @property
-    def per_minute(self) -> float:
-        return 60.0 * self.done / self.measured_s if self.measured_s > 0 else 0.0
-
 
 def checkpoints_seen(arm: str, counts: Sequence[CheckpointCount]) -> CheckpointsSeen | None:
     """The checkpoints between the first and the last count of the measured time; None with fewer than two of them.

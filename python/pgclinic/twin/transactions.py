@@ -187,10 +187,6 @@ class _Sightings:
                     if at < later:
                         self._before[one, other] += seen
 
-    @property
-    def are_many(self) -> bool:
-        return sum(one.seen for _, one in self._seen) >= 20
-
     def is_within(self, key: int) -> bool | None:
         """Whether a statement was seen in transactions with a BEGIN rather than by itself; None if it never was."""
         explicit, alone = self._explicit[key], self._alone[key]

@@ -57,23 +57,16 @@ class LogReader:
         self._settings = settings
         self._asked = format_name
 
-    def read_new(self, position: LogPosition, *, everything: bool = False) -> Reading:
-        """All that was written since ``position``; with ``everything`` also the entries that can be no event."""
-        readings = list(self.blocks(position, everything=everything))
-        return Reading(
-            entries=[entry for reading in readings for entry in reading.entries],
-            position=readings[-1].position if readings else position,
-            bytes_read=sum(reading.bytes_read for reading in readings),
-            unparsed=sum(reading.unparsed for reading in readings),
-        )
-
     def size(self) -> int:
         """All bytes of the log's files, read or not."""
         name = self._asked or _format_of(self._path)
         return sum(status.st_size for _, status in _files(self._path, name, {}))
 
     def blocks(self, position: LogPosition, *, everything: bool = False, ended: bool = False) -> Iterator[Reading]:
-        """The same in blocks, so that a log of any size needs little memory; ``ended`` says that nobody writes it."""
+        """All that was written since ``position``, in blocks, so that a log of any size needs little memory.
+
+        With ``everything`` also the entries that can be no event; ``ended`` says that nobody writes the log.
+        """
         name = self._asked or _format_of(self._path)
         form = log_format(name, self._settings)
         known = {file.inode: file for file in position.files}
