@@ -24,6 +24,7 @@ from pgclinic.experiment.prepare import prepare, refuse_shell_commands
 from pgclinic.experiment.resume import with_machine
 from pgclinic.experiment.road import Experiment, resume
 from pgclinic.experiment.servers import choose_again
+from pgclinic.experiment.stored import plan_of
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.trial import ServerSpec
@@ -81,12 +82,7 @@ def _stored(request: ResumeRequest, kind: RunKind) -> tuple[StoredRun, Experimen
     if info.kind != kind:
         hint = f"pgclinic {command_of(info)} --resume {request.run}" if info.kind != RunKind.BENCH else None
         raise UsageError(f"{request.run} is the run of pgclinic {command_of(info)}", hint=hint)
-    if stored.plan is None:
-        raise UsageError(
-            f"{request.run} cannot be resumed: it is the run of an older pgclinic, which stored no plan",
-            hint=f"judge the finished trials: pgclinic study judge {request.run}",
-        )
-    return stored, stored.plan
+    return stored, plan_of(stored)
 
 
 def _resumed(
