@@ -32,15 +32,9 @@ DISK = HostFilesystem(
 )
 
 
-def postmaster(here: Patient) -> int:
-    pid = here.running.server.pid
-    assert pid is not None
-    return pid
-
-
 def healthy(here: Patient) -> HostState:
     """The machine of the tests, with eight processors half idle, and no want of anything."""
-    host = watch_host(postmaster(here))
+    host = watch_host(here.postmaster)
     assert host is not None
     return replace(
         host,
@@ -192,7 +186,7 @@ def test_an_illness_is_found_treated_and_gone(illness: Illness, major: str) -> N
 def test_the_machine_of_a_server_is_read() -> None:
     with patient("18", {}) as here:
         idle = here.session(name="idle")
-        host = watch_host(postmaster(here), 0.3)
+        host = watch_host(here.postmaster, 0.3)
         assert host is not None
         assert host.observed_s >= 0.3
         assert host.processors == os.cpu_count()
@@ -215,7 +209,7 @@ def test_the_machine_of_a_server_is_read() -> None:
 
 def test_without_time_there_are_no_shares() -> None:
     with patient("18", {}) as here:
-        host = watch_host(postmaster(here))
+        host = watch_host(here.postmaster)
     assert host is not None
     assert host.cpu_idle_share is None
     assert host.swapped_pages_per_s is None
@@ -224,5 +218,5 @@ def test_without_time_there_are_no_shares() -> None:
 
 def test_a_server_that_is_gone_has_no_machine() -> None:
     with patient("18", {}) as here:
-        pid = postmaster(here)
+        pid = here.postmaster
     assert watch_host(pid) is None
