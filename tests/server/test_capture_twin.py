@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,6 +15,9 @@ import pytest
 from fixtures.captured import captured, column_of, replayed, table_of
 from fixtures.lab_home import binaries_for, cli, temporary_home
 from fixtures.shop import DATABASE, shop_server, shop_session
+from pgclinic.capture import twin as capture
+from pgclinic.capture.catalog import read_sizes
+from pgclinic.capture.reading import Reading
 from pgclinic.capture.twin import capture_twin
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.lab.instance import RunningServer, start_server
@@ -268,6 +272,41 @@ def test_nothing_is_locked_and_nothing_waited_for_while_ddl_is_queued(shop_18: R
     # What needs no lock is there all the same.
     assert column_of(twin, "public.customer", "city").statistics is not None
     assert table_of(twin, "public.customer").keys
+
+
+def test_a_table_is_as_large_as_before_the_snapshot_that_keeps_its_dead_rows(
+    shop_18: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shop_session(shop_18) as client:
+        client.execute("create table grown as select n from generate_series(1, 1000) as n")
+        (pages,) = client.row("select (pg_relation_size('grown') / 8192)::int")
+
+        def grow(*arguments: Any) -> Any:
+            found = of_one_moment(*arguments)
+            client.execute("insert into grown select n from generate_series(1, 20000) as n")
+            return found
+
+        of_one_moment = capture._of_one_moment
+        monkeypatch.setattr(capture, "_of_one_moment", grow)
+        try:
+            assert table_of(captured(shop_18, DATABASE), "public.grown").pages_now == pages
+        finally:
+            client.execute("drop table grown")
+
+
+def test_sizes_of_locked_tables_are_not_waited_for(shop_18: RunningServer) -> None:
+    with shop_session(shop_18, "locker") as locker, Reading(in_database(Access(shop_18.server), DATABASE)) as reading:
+        locker.execute("begin; lock table product in access exclusive mode")
+        indexes, table = locker.row(
+            "select array_agg(indexrelid::bigint), indrelid::bigint from pg_index"
+            " where indrelid = 'product'::regclass group by indrelid"
+        )
+        (other, size) = locker.row("select 'customer'::regclass::oid::bigint, pg_relation_size('customer') / 8192")
+        reading.print_as_captured()
+        sizes = read_sizes(reading)
+        locker.execute("rollback")
+    assert sizes.keys() & {table, *indexes} == set()
+    assert sizes[other] == size
 
 
 def test_nothing_is_written(shop_18: RunningServer) -> None:

@@ -217,6 +217,38 @@ def test_pages_are_as_many_as_before(made: tuple[RunningServer, Twin]) -> None:
             assert pages == pytest.approx(table.pages_now, rel=0.1, abs=1), table.name
 
 
+INSERTED_INTO = ("create table public.journal (id bigint not null, word text not null)",)
+
+
+def test_new_rows_of_a_table_that_is_inserted_into_go_behind_its_rows(made: tuple[RunningServer, Twin]) -> None:
+    """Its pages are full but for the empty ones at the end, which the server had added before it needed them."""
+    running, _ = made
+    with session_of(running, "postgres") as session:
+        session.execute("drop database if exists journal")
+        session.execute("create database journal")
+    with session_of(running, "journal") as session:
+        session.execute(INSERTED_INTO[0])
+        session.execute("insert into journal select n, repeat('w', 20 + n % 7) from generate_series(1, 20000) as n")
+        session.execute("vacuum (truncate off, analyze) journal")
+        used, pages = session.row(USED)
+        session.execute(f"delete from journal where (ctid::text::point)[0] >= {used} - 8")
+        session.execute("vacuum (truncate off, analyze) journal")
+        twin = twin_of(session, INSERTED_INTO)
+    with session_of(running, "postgres") as session:
+        session.execute("drop database journal")
+    (table,) = twin.tables
+    assert table.pages_now == pages
+    with built(running, twin) as (session, _):
+        rows_used, pages_there = session.row(USED)
+        assert rows_used == pytest.approx(used - 8, abs=2)
+        assert pages_there == pytest.approx(pages, abs=2)
+        (first,) = session.row("insert into journal values (0, repeat('w', 23)) returning (ctid::text::point)[0]::int")
+        assert first >= rows_used - 1
+
+
+USED = "select max((ctid::text::point)[0])::int + 1, (pg_relation_size('journal') / 8192)::int from journal"
+
+
 def test_functional_dependencies_hold(made: tuple[RunningServer, Twin]) -> None:
     running, twin = made
     with built(running, twin) as (session, _):

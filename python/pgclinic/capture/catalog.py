@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,8 +117,26 @@ class _Printer:
         return found
 
 
-def read_texts(reading: Reading, catalog: Catalog) -> Texts:
-    """The texts of all objects of ``catalog`` whose tables can be read now. Raises QueryError."""
+def read_sizes(reading: Reading) -> dict[int, int]:
+    """Pages of the files of all relations that nobody has locked, by oid: before a snapshot.
+
+    A snapshot keeps the dead versions of rows that are updated all the time, and small tables grow by them.
+    """
+    major = reading.major
+    stored = {row["oid"] for row in reading.records(query("twin_relations", major)) if row["kind"] in ("r", "m")}
+    relations_of: dict[int, tuple[int, ...]] = {oid: (oid,) for oid in stored}
+    for row in reading.records(query("twin_indexes", major)):
+        if row["relation"] in stored:
+            relations_of[row["oid"]] = row["oid"], row["relation"]
+    rows = reading.unlocked(query("twin_sizes", major), relations_of)
+    return {row[0]: row[1] for row in rows if row[1] is not None}
+
+
+def read_texts(reading: Reading, catalog: Catalog, sizes_before: Mapping[int, int]) -> Texts:
+    """The texts of all objects of ``catalog`` whose tables can be read now; sizes are ``sizes_before`` where known.
+
+    Raises QueryError.
+    """
     major, out = reading.major, _Printer(reading)
     tables = catalog.relations
     indexes = out.of(
@@ -163,7 +181,7 @@ def read_texts(reading: Reading, catalog: Catalog) -> Texts:
         constraints={oid: row[0] for oid, row in constraints.by_oid().items()},
         generated={(row[0], row[1]): row[2] for row in generated.rows},
         partition_keys={oid: row[0] for oid, row in partition_keys.by_oid().items()},
-        sizes={oid: row[0] for oid, row in sizes.by_oid().items()},
+        sizes={oid: sizes_before.get(oid, row[0]) for oid, row in sizes.by_oid().items()},
         sequence_values={row[0]: row[1] for row in sequences.rows},
         missing=out.missing,
         **parts,

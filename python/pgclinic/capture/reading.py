@@ -84,6 +84,17 @@ class Reading:
             time.sleep(_LOOK_EVERY_S)
         return Definitions(rows, failed, frozenset(waiting))
 
+    def unlocked(self, text: str, relations_of: Mapping[int, Collection[int]]) -> list[tuple[Any, ...]]:
+        """The same rows without those whose relations are locked at this moment: it waits for none, and misses none."""
+        locked = self._locked_relations()
+        free = sorted(oid for oid, relations in relations_of.items() if locked.isdisjoint(relations))
+        failed: dict[int, str] = {}
+        return [
+            row
+            for start in range(0, len(free), _AT_ONCE)
+            for row in self._printed(text, free[start : start + _AT_ONCE], failed)
+        ]
+
     def _printed(self, text: str, oids: Sequence[int], failed: dict[int, str]) -> list[tuple[Any, ...]]:
         """The rows of all; where one fails, those of each half, so that it is the only one that is missing."""
         try:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from pgclinic.capture.catalog import Catalog, read_catalog, read_settings, read_table_names, read_texts
+from pgclinic.capture.catalog import (
+    Catalog,
+    read_catalog,
+    read_settings,
+    read_sizes,
+    read_table_names,
+    read_texts,
+)
 from pgclinic.capture.horizon import HoldTracker
 from pgclinic.capture.reader import PartReader
 from pgclinic.capture.reading import Reading
@@ -47,8 +54,9 @@ def capture_twin(access: Access, *, tables: Sequence[str] = (), observe_s: float
         workload = capture_workload(reading.session, reading.major, observe_s=observe_s)
         holds, hold_gaps = _holds(reading)
         reading.print_as_captured()
+        sizes = read_sizes(reading)
         catalog, statistics = _of_one_moment(reading, settings)
-        texts = read_texts(reading, catalog)
+        texts = read_texts(reading, catalog, sizes)
     server = catalog.server
     twin = Twin(
         version=server["version"].split(" ")[0],

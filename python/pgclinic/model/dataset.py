@@ -41,9 +41,9 @@ class TpccDataset(Record, tag="tpcc", tag_field="kind"):
         return f"tpcc-{self.warehouses}-{TPCC_SEED}"
 
 
-#: How twins are built; 2: by a role that owns nothing else; 3: with pg_prewarm. A template that was built otherwise is
-#: not used again.
-TWIN_BUILD = 3
+#: How twins are built; 2: by a role that owns nothing else; 3: with pg_prewarm; 4: with rows that came together beside
+#: each other. A template that was built otherwise is not used again.
+TWIN_BUILD = 4
 
 
 class TwinDataset(Record, tag="twin", tag_field="kind"):

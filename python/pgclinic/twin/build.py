@@ -22,7 +22,17 @@ from pgclinic.pg.captured_statement import extension_of, is_name, refused, role_
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.pg.sql import query
 from pgclinic.twin.author import AUTHOR, Administrator, is_own, refuse_powerful
-from pgclinic.twin.page_padding import fit_pages, index_filled_as_before, open_pages, pages_target, rows_per_page
+from pgclinic.twin.page_padding import (
+    Density,
+    add_empty_pages,
+    drop_empty_end,
+    fit_pages,
+    has_full_pages,
+    index_filled_as_before,
+    open_pages,
+    pages_target,
+    rows_per_page,
+)
 from pgclinic.twin.synthesise import Synthesis, TableRows, synthesise
 
 STATEMENT_TIMEOUT_MS = 6 * 3600 * 1000
@@ -281,18 +291,24 @@ class _Build:
         statement = f"copy {table} ({names}) from stdin with (freeze, encoding 'UTF8')"
         first = next(made)
         target = pages_target(rows)
-        fillfactor = None
+        density = Density(rows=0, pages=0)
         if target > 1:
-            fillfactor = rows_per_page(self._session, table, statement, first).fillfactor_for(count, target)
-        if fillfactor is not None:
+            density = rows_per_page(self._session, table, statement, first)
+        fillfactor = density.fillfactor_for(count, target)
+        is_full = has_full_pages(rows, density, count, target)
+        if fillfactor is not None and not is_full:
             self._session.execute(f"alter table {table} set (fillfactor = {fillfactor})")
         self._session.execute("begin")
         # In the same transaction: only then may rows be frozen as they come, and go without WAL.
         self._session.execute(f"truncate {table}")
         self._session.copy_in(statement, _with_first(first, made))
         self._session.execute("commit")
-        fit_pages(self._session, table, target, fillfactor or rows.table.fillfactor)
         own = rows.table.fillfactor
+        if is_full:
+            drop_empty_end(self._session, table)
+            add_empty_pages(self._session, rows, target)
+            return
+        fit_pages(self._session, table, target, fillfactor or own)
         self._session.execute(
             f"alter table {table} " + (f"set (fillfactor = {own})" if own != 100 else "reset (fillfactor)")
         )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pgclinic.model.record import Record
 from pgclinic.model.twin import Twin
 from pgclinic.pg.session import Session
+from pgclinic.twin.parameters import quoted
 from pgclinic.twin.synthesise import PAGE_BYTES, TableRows
 
 #: The server's own limits of a fill factor.
@@ -25,6 +26,8 @@ _REWRITES_MAX = 4
 _FILLFACTOR_PAGES_MIN = 3
 #: Updates change the order of rows: they are for what no fill factor reaches.
 _FAR = 0.9
+#: From this share of a page on rows that came out too narrow explain its free space.
+_NEARLY_FULL = 0.9
 _INDEX_PAGES_MIN = 8
 _INDEX_NEAR = 0.85
 _INDEX_FILLFACTOR = 90
@@ -38,12 +41,17 @@ class Density(Record):
 
     def fillfactor_for(self, rows: int, pages: float) -> int | None:
         """The fill factor with which ``rows`` rows take ``pages`` pages, None where the ordinary one does."""
-        if self.pages == 0 or self.rows == 0:
+        if self.pages < _FILLFACTOR_PAGES_MIN or self.is_full_with(rows, pages * _NEAR):
             return None
-        dense = rows * self.pages / self.rows
-        if self.pages < _FILLFACTOR_PAGES_MIN or dense >= pages * _NEAR:
-            return None
-        return max(FILLFACTOR_MIN, min(FILLFACTOR_MAX, round(100 * dense / pages)))
+        return max(FILLFACTOR_MIN, min(FILLFACTOR_MAX, round(100 * self.dense_pages(rows) / pages)))
+
+    def is_full_with(self, rows: int, pages: float) -> bool:
+        """Whether so many rows fill that many pages."""
+        return self.rows == 0 or self.dense_pages(rows) >= pages
+
+    def dense_pages(self, rows: int) -> float:
+        """The pages that so many rows take without free space."""
+        return rows * self.pages / self.rows
 
 
 def rows_per_page(session: Session, table: str, statement: str, block: bytes) -> Density:
@@ -84,6 +92,42 @@ def pages_target(rows: TableRows) -> float:
     )
 
 
+def has_full_pages(rows: TableRows, density: Density, count: int, pages: float) -> bool:
+    """Whether the ``pages`` of the original were full: ``count`` rows take nearly as many here, as widths differ.
+
+    A table without dead rows is inserted into alone: its new rows go behind the others, and not into gaps between them.
+    Its pages are frozen as they are loaded, so that no VACUUM looks into them and notes their gaps as free space.
+    """
+    is_full = density.is_full_with(count, pages * _NEARLY_FULL)
+    return is_full and rows.table.dead_rows == 0 and rows.table.fillfactor == FILLFACTOR_MAX
+
+
+def drop_empty_end(session: Session, table: str) -> None:
+    """Give pages behind the last row back to the file system: the server extends a file by more pages than it needs."""
+    used, pages = session.row(
+        f"select coalesce(max((ctid::text::point)[0]), -1) + 1, pg_relation_size('{_literal(table)}') / {PAGE_BYTES}"
+        f" from {table}"
+    )
+    if float(used) < float(pages) * _NEAR:
+        # A VACUUM that looks into no page does not count rows, and foreign keys are checked by plans.
+        session.execute(f"vacuum (analyze) {table}")
+
+
+def add_empty_pages(session: Session, rows: TableRows, pages: float) -> None:
+    """Let a table have so many pages by empty ones behind its rows, which the next rows fill."""
+    table, names = rows.table.name, ", ".join(quoted(name) for name in rows.columns)
+    used, count = session.row(f"select coalesce(max((ctid::text::point)[0]), -1) + 1, count(*) from {table}")
+    missing = round(pages - float(used))
+    if missing < 1 or not count:
+        return
+    copied = max(1, round(missing * int(count) / float(used)))
+    session.execute("begin")
+    session.execute(f"insert into {table} ({names}) overriding system value select {names} from {table} limit {copied}")
+    # Those that fill the last page of the rows are few; a VACUUM frees all of them.
+    session.execute(f"delete from {table} where xmin = pg_current_xact_id()::xid")
+    session.execute("commit")
+
+
 def open_pages(session: Session, rows: TableRows, pages: float) -> None:
     """Let a small table grow to so many pages by updates: what they leave behind is free space after a VACUUM."""
     table = rows.table.name
@@ -94,7 +138,7 @@ def open_pages(session: Session, rows: TableRows, pages: float) -> None:
     target = round(pages * PAGE_BYTES)
     if not 0 < count <= _UPDATED_ROWS_MAX or not 0 < size < target * _FAR:
         return
-    name = '"' + columns[0].name.replace('"', '""') + '"'
+    name = quoted(columns[0].name)
     # In one transaction, so that no version that died in it can be pruned. The last round only takes what is missing,
     # but for tables so small that this is little: their rows keep their order.
     whole = "true" if size * 10 < target else "false"

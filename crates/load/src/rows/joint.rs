@@ -60,7 +60,7 @@ pub fn settle(making: &mut Making<'_>, joint: &JointPlan) {
     for [from, to] in &joint.functions {
         follow(&mut tuples, drawn, *from, *to);
     }
-    making.place_tuples(&joint.columns, &tuples);
+    making.place_tuples(&joint.columns, &tuples, None);
 }
 
 /// From `drawn` on, lets the codes of `to` be a function of those of `from`: the one that the tuples before have.
@@ -139,6 +139,10 @@ pub fn couple(making: &mut Making<'_>, couple: &CouplePlan) {
     let (Some(of_low), Some(of_high)) = (making.spreads[low].clone(), making.spreads[high].clone()) else {
         return;
     };
+    // The column on which nothing depends is the one that is moved, rather that which follows the position less.
+    let correlation = |column: usize| making.column(column).correlation.abs();
+    let is_low_free = !making.settled[low] && (making.settled[high] || correlation(low) <= correlation(high));
+    let is_free = is_low_free || !making.settled[high];
     for round in 0..ROUNDS {
         let (wrong, right): (Vec<usize>, Vec<usize>) = both.iter().partition(|row| {
             let (low, high) = (of_low.domain.ordinal(lows[**row]), of_high.domain.ordinal(highs[**row]));
@@ -153,14 +157,13 @@ pub fn couple(making: &mut Making<'_>, couple: &CouplePlan) {
             let within = (other * right.len() / others, (other + 1) * right.len() / others);
             chosen.push(right[making.prng.uniform(within.0 as i64, within.1 as i64 - 1) as usize]);
         }
-        if !making.settled[low] {
+        if is_low_free {
             reorder(&chosen, &highs, &mut lows);
-        } else if !making.settled[high] {
+        } else if is_free {
             reorder(&chosen, &lows, &mut highs);
         }
     }
-    // The column on which nothing depends is the one that is moved.
-    let moved = if making.settled[low] { high } else { low };
+    let moved = if is_low_free { low } else { high };
     let fixed = if moved == low { high } else { low };
     if let (Some(other), Some(mut spread)) = (making.spreads[fixed].clone(), making.spreads[moved].take()) {
         let limits = Limits {

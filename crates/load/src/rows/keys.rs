@@ -30,16 +30,23 @@ pub fn settle_first(making: &mut Making<'_>) {
     if making.rows == 0 || key.iter().any(|column| making.nulls(*column) > 0) {
         return;
     }
-    let Groups { columns, tuples, .. } = groups(making, key);
+    let Groups {
+        columns,
+        tuples,
+        numbered,
+        ..
+    } = groups(making, key);
     making.rows = tuples.first().map_or(0, Vec::len);
-    making.place_tuples(&columns, &tuples);
+    making.place_tuples(&columns, &tuples, numbered);
 }
 
-/// Tuples by column, and how many rows each tuple should have in the next step, if that is known.
+/// Tuples by column, and how many rows each tuple should have in the next step, if that is known. The column `numbered`
+/// was added last, and counts the rows of a group.
 struct Groups {
     columns: Vec<usize>,
     tuples: Vec<Vec<u32>>,
     degrees: Option<Vec<u32>>,
+    numbered: Option<usize>,
 }
 
 impl Groups {
@@ -70,6 +77,7 @@ fn groups(making: &mut Making<'_>, key: &[usize]) -> Groups {
         } else {
             nest(making, &mut groups, *column, &mut spreads[at], sizes[at + 1]);
         }
+        groups.numbered = (!is_mixed).then_some(*column);
     }
     for (column, spread) in rest.iter().zip(spreads) {
         making.spreads[*column] = Some(spread);
@@ -182,6 +190,7 @@ fn from_parent(making: &mut Making<'_>, foreign: &ForeignPlan, wanted: usize) ->
         columns: foreign.columns.clone(),
         tuples,
         degrees: None,
+        numbered: None,
     }
 }
 
@@ -205,6 +214,7 @@ fn from_column(making: &mut Making<'_>, column: usize, next: Option<usize>, size
         columns: vec![column],
         tuples: vec![codes],
         degrees: mixed.then_some(degrees),
+        numbered: None,
     }
 }
 

@@ -7,7 +7,7 @@ use super::copy_text::Column;
 use super::domain::Domain;
 use super::plan::{ColumnPlan, Common, Plan, TablePlan};
 use super::spread::{spread, spread_on_parent, Spread, Wish};
-use super::{place, NULL};
+use super::{order, place, NULL};
 use crate::script::Prng;
 
 /// From here on columns share their noise: what both follows the order of insertion agrees with each other, too.
@@ -208,39 +208,41 @@ impl<'a> Making<'a> {
         each.collect()
     }
 
-    /// Gives tuples their rows, so that the column that follows the position most has its correlation.
-    pub fn place_tuples(&mut self, columns: &[usize], tuples: &[Vec<u32>]) {
-        let mut by_weight: Vec<(usize, f64)> = columns
-            .iter()
-            .enumerate()
-            .map(|(at, column)| (at, self.column(*column).correlation))
-            .collect();
-        by_weight.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()));
-        let key = |at: usize, tuple: u32| {
-            let (column, correlation) = by_weight[at];
-            let code = tuples[column][tuple as usize];
-            if correlation < 0.0 {
-                u32::MAX - code
-            } else {
-                code
-            }
-        };
+    /// Gives tuples their rows, so that the columns have their correlations as far as one order of the rows can do that.
+    ///
+    /// Tuples that differ in the `last` column alone are numbered and lie together: they came with one another.
+    pub fn place_tuples(&mut self, columns: &[usize], tuples: &[Vec<u32>], last: Option<usize>) {
+        let correlations: Vec<f64> = columns.iter().map(|column| self.column(*column).correlation).collect();
+        let by = order::best(tuples, &correlations, &mut self.prng);
+        let key = |at: usize, tuple: u32| order::key(tuples[at][tuple as usize], correlations[at]);
         let count = tuples.first().map_or(0, Vec::len);
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        order.sort_by(|one, other| {
-            (0..by_weight.len())
-                .map(|at| key(at, *one).cmp(&key(at, *other)))
+        let mut sorted: Vec<u32> = (0..count as u32).collect();
+        sorted.sort_by(|one, other| {
+            by.iter()
+                .map(|at| key(*at, *one).cmp(&key(*at, *other)))
                 .find(|order| order.is_ne())
                 .unwrap_or(one.cmp(other))
         });
-        let lead = by_weight.first().map_or(0.0, |(_, correlation)| correlation.abs());
-        let sorted: Vec<u32> = order.iter().map(|tuple| key(0, *tuple)).collect();
-        let ranks = place::arrange(&sorted, lead, noise_of(self.seed, columns[by_weight[0].0], lead));
+        let numbered = by
+            .last()
+            .copied()
+            .filter(|at| by.len() > 1 && Some(columns[*at]) == last);
+        let is_next = |one: u32, other: u32| {
+            numbered.is_some_and(|last| by.iter().all(|at| *at == last || key(*at, one) == key(*at, other)))
+        };
+        let groups: Vec<&[u32]> = sorted.chunk_by(|one, other| is_next(*one, *other)).collect();
+        let lead = by.first().map_or(0.0, |at| correlations[*at].abs());
+        let first: Vec<u32> = groups
+            .iter()
+            .map(|group| by.first().map_or(0, |at| key(*at, group[0])))
+            .collect();
+        let seed = noise_of(self.seed, by.first().map_or(0, |at| columns[*at]), lead);
+        let placed: Vec<u32> = place::arrange(&first, lead, seed)
+            .into_iter()
+            .flat_map(|rank| groups[rank as usize].iter().copied())
+            .collect();
         for (at, column) in columns.iter().enumerate() {
-            let codes = ranks
-                .iter()
-                .map(|rank| tuples[at][order[*rank as usize] as usize])
-                .collect();
+            let codes = placed.iter().map(|tuple| tuples[at][*tuple as usize]).collect();
             self.columns[*column] = Some(codes);
             self.settled[*column] = true;
         }

@@ -5,7 +5,8 @@
 //!    a column is a Spread: its values in order (domain.rs), and how many rows have each    spread.rs, text.rs, shapes.rs
 //!    tuples that have to agree: keys, joint values, composite foreign keys                  keys.rs, joint.rs, foreign.rs
 //!    what these steps share                                                                 making.rs
-//!    which row gets which, so that the correlation with the position is as planned          place.rs
+//!    by which column first tuples lie; which row gets which value, so that the correlation with the position is
+//!    as planned                                                                             order.rs, place.rs
 //!    rows as text, block by block                                                           copy_text.rs, format.rs
 //! ```
 //!
@@ -22,6 +23,7 @@ mod format;
 mod joint;
 mod keys;
 mod making;
+mod order;
 mod place;
 pub mod plan;
 mod shapes;

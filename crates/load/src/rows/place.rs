@@ -96,7 +96,7 @@ fn sortable(number: f64) -> u64 {
 }
 
 /// What ANALYZE computes (compute_scalar_stats): values in order, ties by position, against the positions.
-fn analyzed(codes: &[u32]) -> f64 {
+pub fn analyzed(codes: &[u32]) -> f64 {
     let mut order: Vec<(u32, u32)> = codes.iter().copied().zip(0_u32..).collect();
     order.sort_unstable();
     let count = codes.len() as f64;
