@@ -26,6 +26,8 @@ from pgclinic.pg.statement_kind import known_statement
         ("select $tag$ /* no */ $tag$ /* yes */", "select $tag$ /* no */ $tag$"),
         ("select 1 /* cut off", "select 1"),
         ("select 1 --", "select 1"),
+        # The server's own, of a list that was longer.
+        ("select 1 where x in ($1 /*, ... */) /*, ... ann */", "select 1 where x in ($1 /*, ... */)"),
     ],
 )
 def test_only_comments_go(text: str, shown: str) -> None:

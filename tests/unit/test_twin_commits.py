@@ -11,12 +11,13 @@ from pgclinic.model.load import LoadResult, ScriptResult, StatementResult
 from pgclinic.model.twin import TransactionSeen, Twin, TwinStatement, TwinWorkload
 from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
 from pgclinic.pg.typed_statement import typed_statement
-from pgclinic.twin.calibrate import CalibratedStatement, Tried
+from pgclinic.twin.calibrate import CalibratedStatement
+from pgclinic.twin.choice import Choice
 from pgclinic.twin.fidelity import fidelity
 from pgclinic.twin.mix import TwinMix
 from pgclinic.twin.parameters import RunnableStatement
 from pgclinic.twin.transactions import grouped
-from pgclinic.twin.values import Choice
+from pgclinic.twin.tried_choices import Tried
 
 SCHEMA = KnownSchema({("public", "t"): KnownTable("public.t", {"x": KnownColumn("x", "bigint")})})
 

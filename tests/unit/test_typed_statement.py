@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgclinic.errors import UsageError
+from pgclinic.pg.known_functions import known_function
 from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
 from pgclinic.pg.statement_kind import StatementKind, known_statement
 from pgclinic.pg.statement_places import PlaceUse
@@ -189,3 +190,126 @@ def test_no_constant_is_left_in_a_text(text: str) -> None:
 def test_positions_in_order_by_are_no_values() -> None:
     text = known_statement("select country, count(*) from customer group by 1 order by 2").text
     assert not typed_statement(text, SCHEMA).places
+
+
+def test_the_path_of_a_document_and_what_is_set_there_depend_on_each_other() -> None:
+    path, member, _ = typed_statement("update customer set data = jsonb_set(data, $1, $2) where id = $3", SCHEMA).places
+    assert (path.use, path.column, member.use) == (PlaceUse.PATH, "data", PlaceUse.MEMBER)
+    assert member.expression == f'"customer"."data" #> ${path.number}'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("select * from customer where data ? $1", [("key", None, "customer.data")]),
+        (
+            "select * from customer where data #>> $1 = $2",
+            [("path", None, "customer.data"), ("equal", None, "customer.data #>> $1")],
+        ),
+        (
+            "update customer set data = data - $1, tags = tags || $2",
+            [("key", None, "customer.data"), ("part", "text[]", "customer.tags")],
+        ),
+        ("update customer set tags = array_remove(tags, $1)", [("member", None, '"customer"."tags"')]),
+        ("update customer set tags = array_prepend($1, tags)", [("member", None, '"customer"."tags"')]),
+        ("update orders set total = greatest(total, $1)", [("bound", "numeric", "orders.total")]),
+        (
+            "update orders set total = least(total - $1, $2)",
+            [("delta", "numeric", "orders.total"), ("bound", None, "orders.total")],
+        ),
+        ("select greatest(date $1 + $2, now())", [("bound", "date", None)]),
+    ],
+)
+def test_parts_of_a_value_and_its_bounds(text: str, expected: list[tuple[str, str | None, str | None]]) -> None:
+    assert places(text) == expected
+
+
+MADE = (
+    "create function touch(who bigint, word text default 'x') returns int language sql"
+    " as 'update customer set email = lower(word) where id = who'",
+    "create function public.age_on(born date, day date) returns int language sql as 'select 1'",
+    "create function of_all(one bigint) returns int language sql as 'select touch(one), of_all(one)'",
+    "create function two(x int) returns int language sql as 'select 1'",
+    "create function two(x text) returns int language sql as 'select 1'",
+)
+WITH_FUNCTIONS = KnownSchema(
+    {("public", name): table for name in ("customer", "orders") if (table := SCHEMA.find(None, name)) is not None},
+    functions=[found for one in MADE if (found := known_function(one)) is not None],
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("select touch($1, $2)", [("equal", "bigint", "id"), ("assign", "text", "email")]),
+        ("select touch(word => $1, who => $2)", [("assign", "text", "email"), ("equal", "bigint", "id")]),
+        ("select of_all($1)", [("equal", "bigint", "id")]),
+        ("select age_on(born, $1) from customer", [("other", "date", None)]),
+        ("select age_on(born, timestamp $1) from customer", [("other", "timestamp", None)]),
+        # Which of them is meant the server has to find out.
+        ("select two($1)", [("other", None, None)]),
+        ("select unknown($1)", [("other", None, None)]),
+    ],
+)
+def test_arguments_are_what_the_body_of_a_function_does_with_them(
+    text: str, expected: list[tuple[str, str | None, str | None]]
+) -> None:
+    found = typed_statement(text, WITH_FUNCTIONS).places
+    assert [(one.use.value, one.type, one.column) for one in found] == expected
+
+
+def test_tables_behind_a_function_are_those_of_the_statement() -> None:
+    typed = typed_statement("select touch($1)", WITH_FUNCTIONS)
+    assert typed.tables == ("public.customer",)
+    assert typed.unknown_relations == ()
+
+
+def test_what_rows_of_an_insert_are_made_of() -> None:
+    typed = typed_statement(
+        "insert into orders (id, customer_id, total, placed) select row_number() over (), c.id, $1, now()"
+        " from customer as c where c.email = $2 on conflict do nothing",
+        SCHEMA,
+    )
+    assert [(one.column, one.expression) for one in typed.filled] == [
+        ("id", None),
+        ("customer_id", "c.id"),
+        ("placed", None),
+    ]
+    (source,) = {one.source for one in typed.filled if one.expression}
+    assert typed.sources[source or 0].alias == "c"
+    assert typed.conflict == "nothing"
+    assert [place.column for place in typed.places if place.use is PlaceUse.INSERT] == ["total"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "insert into orders (total) values ($1) returning id, customer_id as who",
+            [("id", "id"), ("who", "customer_id")],
+        ),
+        ("select c.id, lower(email) from customer as c", [("id", "id")]),
+        ("select id, case when total > 0 then 1 else total end from orders", [("id", "id")]),
+        # A client cannot take a column that has no name, and so none of them.
+        ("select id, total + 1 from orders", []),
+        ('select id as "the id" from orders', []),
+        ("update orders set total = 1 where id = $1", []),
+    ],
+)
+def test_columns_of_the_result_are_known_by_their_names(text: str, expected: list[tuple[str, str]]) -> None:
+    returned = typed_statement(text, SCHEMA).returned
+    assert [(one.name, one.column) for one in returned] == expected
+    assert {one.is_made for one in returned} <= {text.startswith("insert")}
+
+
+def test_mentions_of_one_name_are_kept_apart() -> None:
+    typed = typed_statement(
+        "select 1 from orders as o where exists (select from customer as o where o.id = $1)", SCHEMA
+    )
+    assert [(one.table, one.alias) for one in typed.sources] == [("public.orders", "o"), ("public.customer", "o_1")]
+    assert [one.expression for one in typed.places] == ["o_1.id"]
+
+
+def test_constants_that_were_computed_with_are_no_value_that_the_application_knew() -> None:
+    typed = typed_statement("select 1 from orders where total > $1 - $2 and id = $3", SCHEMA)
+    assert {one.column: one.is_computed for one in typed.places} == {"total": True, "id": False}

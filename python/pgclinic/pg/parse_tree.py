@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from pglast import ast, parser
-from pglast.enums import A_Expr_Kind, BoolExprType
+from pglast.enums import A_Expr_Kind, BoolExprType, MinMaxOp
 from pglast.stream import RawStream
 
 from pgclinic.pg.scope import Scope
@@ -65,6 +65,56 @@ def _parsed_type(text: str) -> Any:
 def type_name(text: str) -> Any:
     """The tree of a type."""
     return _parsed_type(text)
+
+
+def first_column(node: Any) -> Any | None:
+    """The first column that an expression names, from the left."""
+    if isinstance(node, tuple):
+        return next((found for one in node if (found := first_column(one)) is not None), None)
+    if isinstance(node, ast.ColumnRef):
+        return node
+    if not isinstance(node, ast.Node) or isinstance(node, ast.SubLink):
+        return None
+    return first_column(tuple(getattr(node, name) for name in node))
+
+
+def bound_name(node: Any) -> str:
+    """GREATEST or LEAST, in small letters."""
+    return "greatest" if node.op == MinMaxOp.IS_GREATEST else "least"
+
+
+def has_call(node: Any) -> bool:
+    """Whether a function is called in it, which may be an aggregate or look at other rows."""
+    return any(isinstance(one, ast.FuncCall) for one in nodes_within(node))
+
+
+def result_name(target: Any) -> str | None:
+    """What PostgreSQL calls a column of a result (FigureColname); None where that is ``?column?``."""
+    return str(target.name) if target.name else _figured(target.val)
+
+
+_NAMED = {ast.CoalesceExpr: "coalesce", ast.A_ArrayExpr: "array", ast.RowExpr: "row"}
+
+
+def _figured(value: Any) -> str | None:
+    match value:
+        case ast.ColumnRef():
+            return _last_name(value.fields)
+        case ast.FuncCall():
+            return _last_name(value.funcname)
+        case ast.TypeCast():
+            type_: Any = value.typeName
+            return _figured(value.arg) or _last_name(type_.names)
+        case ast.CaseExpr():
+            return _figured(value.defresult) or "case"
+        case ast.MinMaxExpr():
+            return bound_name(value)
+        case _:
+            return _NAMED.get(type(value))
+
+
+def _last_name(parts: Any) -> str | None:
+    return str(parts[-1].sval) if isinstance(parts[-1], ast.String) else None
 
 
 def joined_columns(part: Any, scope: Scope, first: int) -> tuple[str, str] | None:

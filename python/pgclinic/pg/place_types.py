@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pglast import ast
+from pglast.enums import A_Expr_Kind
+
+from pgclinic.pg.parse_tree import operator_of, printed_tree
 from pgclinic.pg.scope import Origin
 from pgclinic.pg.statement_places import PlaceUse
 
@@ -15,8 +21,29 @@ _DELTA_TYPES = {
     "character varying": "text",
     "jsonb": "jsonb",
 }
-#: A value here bounds others, as 0 does those that must not be negative.
-BOUNDS = frozenset(("greatest", "least"))
+#: Arguments that speak of another argument of the same call: how, and of which one.
+_SPEAKS_OF = {
+    ("jsonb_set", 1): (PlaceUse.PATH, 0),
+    ("jsonb_set", 2): (PlaceUse.MEMBER, 0),
+    ("jsonb_set_lax", 1): (PlaceUse.PATH, 0),
+    ("jsonb_set_lax", 2): (PlaceUse.MEMBER, 0),
+    ("jsonb_insert", 1): (PlaceUse.PATH, 0),
+    ("jsonb_insert", 2): (PlaceUse.MEMBER, 0),
+    ("jsonb_extract_path", 1): (PlaceUse.KEY, 0),
+    ("jsonb_extract_path_text", 1): (PlaceUse.KEY, 0),
+    ("json_extract_path", 1): (PlaceUse.KEY, 0),
+    ("json_extract_path_text", 1): (PlaceUse.KEY, 0),
+    ("jsonb_exists", 1): (PlaceUse.KEY, 0),
+    ("array_append", 1): (PlaceUse.MEMBER, 0),
+    ("array_prepend", 0): (PlaceUse.MEMBER, 1),
+    ("array_remove", 1): (PlaceUse.MEMBER, 0),
+    ("array_replace", 1): (PlaceUse.MEMBER, 0),
+    ("array_replace", 2): (PlaceUse.MEMBER, 0),
+    ("array_position", 1): (PlaceUse.MEMBER, 0),
+    ("array_positions", 1): (PlaceUse.MEMBER, 0),
+    ("array_cat", 1): (PlaceUse.PART, 0),
+    ("array_cat", 0): (PlaceUse.PART, 1),
+}
 #: Arguments that name a unit or a form, and would be refused otherwise.
 UNITS = {
     ("date_trunc", 0): "day",
@@ -47,7 +74,7 @@ def type_of_value(use: PlaceUse, origin: Origin | None) -> str | None:
             found = column.element
         case PlaceUse.DELTA if column.type not in ARITHMETIC:
             found = _DELTA_TYPES.get(column.type)
-        case PlaceUse.KEY | PlaceUse.SEARCH | PlaceUse.CONTAINS | PlaceUse.WITHIN | PlaceUse.OVERLAPS:
+        case PlaceUse.KEY | PlaceUse.PATH | PlaceUse.SEARCH | PlaceUse.CONTAINS | PlaceUse.WITHIN | PlaceUse.OVERLAPS:
             found = None
         case PlaceUse.PATTERN:
             found = "text"
@@ -55,7 +82,26 @@ def type_of_value(use: PlaceUse, origin: Origin | None) -> str | None:
 
 
 def joined_type(origin: Origin | None) -> str | None:
-    """What || puts together: arrays and documents with their like, anything else as text."""
-    if origin is not None and (origin.column.type.endswith("[]") or origin.column.type == "jsonb"):
-        return origin.column.type
-    return "text"
+    """What || puts together: arrays and documents with their like, other columns as text."""
+    if origin is None:
+        return None
+    return origin.column.type if has_parts(origin) else "text"
+
+
+def has_parts(origin: Origin) -> bool:
+    """Whether || of two such values has the parts of both: arrays and documents."""
+    return origin.column.type.endswith("[]") or origin.column.type == "jsonb"
+
+
+def spoken_of(function: str, argument: int) -> tuple[PlaceUse, int] | None:
+    """How an argument of a function of the server speaks of another one, and which that is; None where it does not."""
+    return _SPEAKS_OF.get((function, argument))
+
+
+def type_as_written(node: Any) -> str | None:
+    """The type that a value without columns has by its casts: that on the left of a sum, as in ``date $1 + $2``."""
+    if isinstance(node, ast.TypeCast):
+        return printed_tree(node.typeName)
+    if isinstance(node, ast.A_Expr) and node.kind == A_Expr_Kind.AEXPR_OP and operator_of(node) in ("+", "-"):
+        return type_as_written(node.lexpr)
+    return None

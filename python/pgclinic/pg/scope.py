@@ -8,6 +8,8 @@ from typing import Any
 
 from pglast import ast
 
+from pgclinic.pg.known_functions import KnownFunction
+
 
 @dataclass(frozen=True)
 class KnownColumn:
@@ -27,11 +29,22 @@ class KnownTable:
 
 
 class KnownSchema:
-    """Tables by the names that statements may use; ``search_path`` are the schemas of unqualified ones, in order."""
+    """Tables by the names that statements may use; ``search_path`` are the schemas of unqualified ones, in order.
 
-    def __init__(self, tables: Mapping[tuple[str, str], KnownTable], search_path: Iterable[str] = ("public",)) -> None:
+    ``functions`` are those of the application.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[tuple[str, str], KnownTable],
+        search_path: Iterable[str] = ("public",),
+        functions: Iterable[KnownFunction] = (),
+    ) -> None:
         self._tables = dict(tables)
         self._path = tuple(search_path)
+        self._functions: dict[str, list[KnownFunction]] = {}
+        for function in functions:
+            self._functions.setdefault(function.name, []).append(function)
         self._by_name: dict[str, list[KnownTable]] = {}
         for (_, name), table in tables.items():
             self._by_name.setdefault(name, []).append(table)
@@ -44,6 +57,16 @@ class KnownSchema:
             if (one, name) in self._tables:
                 return self._tables[one, name]
         found = self._by_name.get(name, [])
+        return found[0] if len(found) == 1 else None
+
+    def function(self, name: str, arguments: int) -> KnownFunction | None:
+        """The function that ``name``, qualified or not, calls with so many arguments; None if several may be meant."""
+        schema, _, bare = name.rpartition(".")
+        found = [
+            one
+            for one in self._functions.get(bare, ())
+            if one.takes(arguments) and (not schema or one.schema in (schema, None))
+        ]
         return found[0] if len(found) == 1 else None
 
 

@@ -24,13 +24,16 @@ _TOKEN = re.compile(
 _ESCAPED_AGAIN = re.compile(rf"'{_REST_OF_ESCAPED}", re.DOTALL)
 _EDGE = re.compile(r"/\*|\*/")
 _END_OF_LINE = re.compile(r"[\n\r]")
+#: The comment by which PostgreSQL 18 says that there were more constants.
+SHORTENED = "/*, ... */"
 _SPACES = " \t\n\r\f\v"
 
 
 def without_comments(text: str) -> str:
     """The same statement without ``--`` and ``/* */``, nested or cut off; strings and quoted names are as they were.
 
-    Hints of pg_hint_plan are comments too.
+    Hints of pg_hint_plan are comments too. What PostgreSQL itself puts into the text of a statement stays: that a list
+    was longer.
     """
     if "--" not in text and "/*" not in text:
         return text.strip()
@@ -42,8 +45,10 @@ def without_comments(text: str) -> str:
             case "line":
                 pass
             case "block":
-                at = _end_of_block(text, at)
-                if kept and not kept[-1][-1].isspace():
+                began, at = match.start(), _end_of_block(text, at)
+                if text[began:at] == SHORTENED:
+                    kept.append(SHORTENED)
+                elif kept and not kept[-1][-1].isspace():
                     kept.append(" ")
             case "escaped":
                 kept.append(match[0])

@@ -12,7 +12,8 @@ class PlaceUse(str, Enum):
 
     equal: E = $. unequal: E <> $. low: E > $. high: E < $. pattern: E LIKE $. one_of: E IN ($, ...).
     array: E = ANY ($). element: $ = ANY (E). contains: E @> $. within: E <@ $. overlaps: E && $. key: E -> $, E ? $.
-    search: E @@ $. delta: E + $. insert, assign: the value of a column. limit: how many
+    path: of a key, E #> $. member: what stands at a key or path of a document. part: E || $ of documents and arrays.
+    search: E @@ $. delta: E + $. bound: GREATEST (E, $). insert, assign: the value of a column. limit: how many
     rows, by LIMIT or generate_series. offset. unit: of a function such as
     date_trunc. other: nothing is known of it.
     """
@@ -29,8 +30,12 @@ class PlaceUse(str, Enum):
     WITHIN = "within"
     OVERLAPS = "overlaps"
     KEY = "key"
+    PATH = "path"
+    MEMBER = "member"
+    PART = "part"
     SEARCH = "search"
     DELTA = "delta"
+    BOUND = "bound"
     INSERT = "insert"
     ASSIGN = "assign"
     LIMIT = "limit"
@@ -41,6 +46,8 @@ class PlaceUse(str, Enum):
 
 class Place(Record):
     """One place, ``$number`` in the text. ``type`` is what stands in its cast, None if the server has to find it out.
+
+    ``is_computed`` says that the application had several constants there, as in ``$1 - $2``: no value that it knew.
 
     ``source`` is the mention of ``table`` that ``expression`` speaks of, by that mention's alias; ``column`` is
     its name where the expression is a column alone. ``function`` and ``argument`` are the call in which it stands.
@@ -59,6 +66,7 @@ class Place(Record):
     argument: int = 0
     row: int = 0
     is_list: bool = False
+    is_computed: bool = False
 
 
 class Source(Record):
@@ -82,10 +90,35 @@ class JoinedBy(Record):
     columns: tuple[str, str] | None = None
 
 
+class FilledColumn(Record):
+    """A column that INSERT ... SELECT fills from the rows that it reads, and not by a value alone.
+
+    ``expression`` speaks of the columns of the mention ``source`` alone; both are None for anything else.
+    """
+
+    column: str
+    source: int | None = None
+    expression: str | None = None
+
+
+class ReturnedColumn(Record):
+    """A column of a table among those that a statement returns, by the ``name`` that it has in the result.
+
+    ``is_made`` says that the statement itself makes the row, as INSERT ... RETURNING does.
+    """
+
+    name: str
+    table: str
+    column: str
+    is_made: bool = False
+
+
 class TypedStatement(Record):
     """A statement with typed places. ``verb`` is select, insert, update, delete or merge; ``target`` what it changes.
 
-    ``tables`` are all tables it mentions; ``unknown_relations`` those that the schema does not have.
+    ``tables`` are all tables it mentions, those in the bodies of its functions among them; ``unknown_relations`` those
+    that the schema does not have. ``filled`` are columns of INSERT ... SELECT, ``conflict`` is what ON CONFLICT does:
+    nothing or update. ``returned`` is empty if a column of the result has no name that every client can use.
     """
 
     text: str
@@ -98,3 +131,6 @@ class TypedStatement(Record):
     unknown_relations: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     locks_rows: bool = False
+    filled: tuple[FilledColumn, ...] = ()
+    conflict: str | None = None
+    returned: tuple[ReturnedColumn, ...] = ()

@@ -6,29 +6,45 @@ without a column that is compared, inserted or assigned becomes one place with t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
 from pglast import ast, parser
-from pglast.enums import A_Expr_Kind, SetOperation, SortByDir, SortByNulls
+from pglast.enums import A_Expr_Kind, OnConflictAction, SetOperation, SortByDir, SortByNulls
 
 from pgclinic.errors import UsageError
+from pgclinic.pg.known_functions import KnownFunction, body_with
 from pgclinic.pg.parse_tree import (
+    bound_name,
     column_free,
     conjuncts,
+    first_column,
     function_name,
+    has_call,
     has_parameter,
     has_query,
     joined_columns,
     printed_tree,
     qualified_text,
+    result_name,
     type_name,
 )
-from pgclinic.pg.place_types import UNITS, joined_type, type_of_value
+from pgclinic.pg.place_types import UNITS, has_parts, joined_type, spoken_of, type_as_written, type_of_value
 from pgclinic.pg.scope import Entry, KnownColumn, KnownSchema, KnownTable, Origin, Scope
+from pgclinic.pg.statement_comments import SHORTENED
 from pgclinic.pg.statement_kind import nodes_within
-from pgclinic.pg.statement_places import JoinedBy, Place, PlaceUse, Source, TypedStatement
+from pgclinic.pg.statement_places import (
+    FilledColumn,
+    JoinedBy,
+    Place,
+    PlaceUse,
+    ReturnedColumn,
+    Source,
+    TypedStatement,
+)
 
 _COMPARED = {
     "=": PlaceUse.EQUAL,
@@ -44,6 +60,14 @@ _COMPARED = {
     "<@": PlaceUse.WITHIN,
     "&&": PlaceUse.OVERLAPS,
     "@@": PlaceUse.SEARCH,
+    "?": PlaceUse.KEY,
+    "->": PlaceUse.KEY,
+    "->>": PlaceUse.KEY,
+    "#>": PlaceUse.PATH,
+    "#>>": PlaceUse.PATH,
+    "#-": PlaceUse.PATH,
+    "?|": PlaceUse.PATH,
+    "?&": PlaceUse.PATH,
 }
 _MIRRORED = {
     PlaceUse.LOW: PlaceUse.HIGH,
@@ -51,8 +75,7 @@ _MIRRORED = {
     PlaceUse.CONTAINS: PlaceUse.WITHIN,
     PlaceUse.WITHIN: PlaceUse.CONTAINS,
 }
-#: The value has another type than the expression beside it.
-_KEYS = frozenset(("->", "->>", "#>", "#>>", "?", "?|", "?&"))
+_ONE_SIDED = frozenset((PlaceUse.KEY, PlaceUse.PATH, PlaceUse.PATTERN))
 _SUMS = frozenset(("+", "-", "*", "/", "%", "||"))
 _BETWEEN = frozenset(
     (
@@ -64,8 +87,12 @@ _BETWEEN = frozenset(
 )
 _LIKE = frozenset((A_Expr_Kind.AEXPR_LIKE, A_Expr_Kind.AEXPR_ILIKE, A_Expr_Kind.AEXPR_SIMILAR))
 _WITH_PLAN = (ast.SelectStmt, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt, ast.MergeStmt)
-#: The comment by which PostgreSQL 18 says that a list was longer.
-_SQUASHED = "/*, ... */"
+#: The value has another type than the expression beside it.
+_OWN_TYPE = frozenset((PlaceUse.CONTAINS, PlaceUse.WITHIN, PlaceUse.OVERLAPS))
+#: A name that a variable of a script can have.
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: They leave a text that went through them as it is.
+_IDEMPOTENT = frozenset(("lower", "upper", "btrim", "ltrim", "rtrim"))
 
 
 def typed_statement(text: str, schema: KnownSchema) -> TypedStatement:
@@ -76,13 +103,13 @@ def typed_statement(text: str, schema: KnownSchema) -> TypedStatement:
         raise UsageError(f"the statement cannot be parsed: {error}") from error
     if not isinstance(statement.stmt, _WITH_PLAN) or getattr(statement.stmt, "intoClause", None) is not None:
         raise UsageError("the statement has no plan")
-    rewriter = _Rewriter(schema, is_squashed=_SQUASHED in text)
-    rewriter.statement(statement.stmt, Scope())
+    rewriter = _Rewriter(schema, is_squashed=SHORTENED in text)
+    columns = rewriter.statement(statement.stmt, Scope())
     try:
         printed = printed_tree(statement.stmt)
     except (AttributeError, RuntimeError) as error:
         raise UsageError(f"the statement cannot be printed: {error}") from error
-    return rewriter.result(printed, statement.stmt)
+    return rewriter.result(printed, statement.stmt, columns)
 
 
 class _Rewriter:
@@ -97,8 +124,13 @@ class _Rewriter:
         self._joins: list[JoinedBy] = []
         self._unknown: list[str] = []
         self._row = 0
+        #: The query whose rows an INSERT takes, and what it does with them.
+        self._filling: Any = None
+        self._outputs: tuple[FilledColumn, ...] = ()
+        #: The functions whose bodies are being looked into: only what is known of their arguments is kept.
+        self._inside: list[str] = []
 
-    def result(self, text: str, node: Any) -> TypedStatement:
+    def result(self, text: str, node: Any, columns: dict[str, Origin | None]) -> TypedStatement:
         verb = type(node).__name__.removesuffix("Stmt").lower()
         relation = getattr(node, "relation", None)
         target = self._schema.find(relation.schemaname, relation.relname) if relation is not None else None
@@ -114,6 +146,15 @@ class _Rewriter:
             unknown_relations=tuple(dict.fromkeys(self._unknown)),
             functions=tuple(dict.fromkeys(function_name(one) for one in below if isinstance(one, ast.FuncCall))),
             locks_rows=any(isinstance(one, ast.LockingClause) for one in below),
+            filled=self._outputs,
+            conflict=_on_conflict(node),
+            returned=tuple(
+                ReturnedColumn(name=name, table=origin.table.name, column=origin.column.name, is_made=verb == "insert")
+                for name, origin in columns.items()
+                if origin is not None
+            )
+            if all(_VARIABLE.fullmatch(name) for name in columns)
+            else (),
         )
 
     # Statements
@@ -156,6 +197,8 @@ class _Rewriter:
             columns = dict.fromkeys(columns)
         else:
             self._from(node.fromClause or (), scope)
+            if node is self._filling:
+                self._note_outputs(node.targetList or (), scope)
             columns = self._targets(node.targetList or (), scope)
             if node.whereClause is not None:
                 self._condition(node, "whereClause", scope)
@@ -188,10 +231,18 @@ class _Rewriter:
                 for row, values in enumerate(select.valuesLists)
             )
         elif select is not None:
+            if not self._inside:
+                self._filling = select
             for target, column in _paired(select.targetList or (), columns):
                 if column is not None and column_free(target.val) and has_parameter(target.val):
                     target.val = self._inserted(target.val, column, number, 0, scope)
             self.statement(select, scope)
+            if not self._inside:
+                self._outputs = tuple(
+                    replace(output, column=name)
+                    for name, output in zip(names, self._outputs, strict=False)
+                    if output.column
+                )
         conflict = node.onConflictClause
         if conflict is not None and table is not None:
             inner = Scope(scope)
@@ -219,6 +270,21 @@ class _Rewriter:
                 target.val = self._place(value, PlaceUse.ASSIGN, origin=origin)
             else:
                 target.val = self._expression(value, scope)
+
+    def _note_outputs(self, targets: Iterable[Any], scope: Scope) -> None:
+        """What the rows of INSERT ... SELECT are made of, where it is no value alone: that has a place by now."""
+        noted = []
+        for target in targets:
+            value = target.val
+            origins = [scope.find(one) for one in nodes_within(value) if isinstance(one, ast.ColumnRef)]
+            sources = {origin.source if origin is not None else None for origin in origins}
+            number = sources.pop() if len(sources) == 1 else None
+            is_place = column_free(value) and has_parameter(value)
+            is_known = number is not None and not has_parameter(value) and not has_query(value)
+            expression = qualified_text(value, scope) if is_known and not has_call(value) else None
+            name = "" if is_place else "?"
+            noted.append(FilledColumn(column=name, source=number if expression else None, expression=expression))
+        self._outputs = tuple(noted)
 
     def _merge(self, node: Any, scope: Scope) -> None:
         self._from((node.relation, node.sourceRelation), scope)
@@ -274,15 +340,17 @@ class _Rewriter:
 
     def _table(self, item: Any) -> KnownTable | None:
         table = self._schema.find(item.schemaname, item.relname)
-        if table is None:
+        if table is None and not self._inside:
             self._unknown.append(f"{item.schemaname}.{item.relname}" if item.schemaname else str(item.relname))
         return table
 
     def _add(self, table: KnownTable, item: Any, scope: Scope, *, alias: str | None = None) -> None:
         named = alias or (item.alias.aliasname if item.alias is not None else item.relname)
         number = len(self._sources)
-        self._sources.append(Source(number=number, table=table.name, alias=named))
-        columns = {name: Origin(number, named, table, column) for name, column in table.columns.items()}
+        # Mentions may be drawn together, and so each has a name of its own.
+        own = f"{named}_{number}" if any(source.alias == named for source in self._sources) else named
+        self._sources.append(Source(number=number, table=table.name, alias=own))
+        columns = {name: Origin(number, own, table, column) for name, column in table.columns.items()}
         scope.entries.append(Entry(named, dict(columns)))
 
     @staticmethod
@@ -347,11 +415,10 @@ class _Rewriter:
             if fields and isinstance(fields[-1], ast.A_Star):
                 for entry in scope.entries:
                     if len(fields) == 1 or entry.alias == fields[0].sval:
-                        columns |= entry.columns
+                        columns |= entry.columns or {"": None}
                 continue
             origin = scope.find(value) if isinstance(value, ast.ColumnRef) else None
-            name = target.name or (fields[-1].sval if fields else "")
-            columns[name] = origin
+            columns[result_name(target) or ""] = origin
             target.val = self._expression(value, scope)
         return columns
 
@@ -369,7 +436,8 @@ class _Rewriter:
             case ast.CoalesceExpr():
                 self._like_first_column(node, scope)
             case ast.MinMaxExpr():
-                node.args = tuple(self._bound(one, scope) for one in node.args or ())
+                column = first_column(node.args)
+                node.args = tuple(self._bound(one, node, column, scope) for one in node.args or ())
             case ast.SubLink():
                 self._sublink(node, scope)
             case _:
@@ -409,12 +477,8 @@ class _Rewriter:
         left, right = node.lexpr, node.rexpr
         if node.kind in _LIKE:
             use: PlaceUse | None = PlaceUse.PATTERN
-        elif name in _KEYS:
-            use = PlaceUse.KEY
-        elif name in _SUMS:
-            use = PlaceUse.DELTA
         else:
-            use = _COMPARED.get(name)
+            use = PlaceUse.DELTA if name in _SUMS else _COMPARED.get(name)
         if use is None or left is None or column_free(left) == column_free(right):
             node.lexpr, node.rexpr = self._expression(left, scope), self._expression(right, scope)
         elif column_free(right):
@@ -422,7 +486,7 @@ class _Rewriter:
             node.rexpr = self._compared(right, node.lexpr, use, scope, name=name)
         else:
             node.rexpr = self._expression(right, scope)
-            mirrored = PlaceUse.OTHER if use in (PlaceUse.KEY, PlaceUse.PATTERN) else _MIRRORED.get(use, use)
+            mirrored = PlaceUse.OTHER if use in _ONE_SIDED else _MIRRORED.get(use, use)
             node.lexpr = self._compared(left, node.rexpr, mirrored, scope, name=name)
 
     def _compared(
@@ -436,10 +500,12 @@ class _Rewriter:
         source = sources.pop() if len(sources) == 1 else None
         origin = scope.find(other) if isinstance(other, ast.ColumnRef) else None
         is_evaluable = source is not None and not has_query(other)
+        if origin is not None and has_parts(origin) and name in ("||", "-"):
+            use = PlaceUse.PART if name == "||" else PlaceUse.KEY
         return self._place(
             value,
             use,
-            type_=type_of_value(use, origin) if name != "||" else joined_type(origin),
+            type_=_type_beside(value, use, origin, name),
             source=source,
             expression=qualified_text(other, scope) if is_evaluable else None,
             column=origin.column.name if origin is not None else None,
@@ -464,29 +530,105 @@ class _Rewriter:
 
     def _call(self, node: Any, scope: Scope) -> Any:
         name = function_name(node)
+        given = node.args or ()
+        known = self._schema.function(name, len(given))
+        is_counter = name == "generate_series" and all(isinstance(one, ast.ParamRef) for one in given)
         arguments: list[Any] = []
-        is_counter = name == "generate_series" and all(isinstance(one, ast.ParamRef) for one in node.args or ())
-        for position, argument in enumerate(node.args or ()):
+        for position, argument in enumerate(given):
             if is_counter:
                 # Constants of no type, which the server cannot choose between its functions by: they were integers.
                 use = PlaceUse.LIMIT if position == 1 else PlaceUse.OTHER
                 arguments.append(self._place(argument, use, type_="integer", function=name, argument=position))
-            elif column_free(argument) and has_parameter(argument):
-                use = PlaceUse.UNIT if (name, position) in UNITS else PlaceUse.OTHER
-                type_ = printed_tree(argument.typeName) if isinstance(argument, ast.TypeCast) else None
-                arguments.append(self._place(argument, use, type_=type_, function=name, argument=position))
+            elif isinstance(argument, ast.NamedArgExpr):
+                at = known.position(str(argument.name)) if known is not None else None
+                argument.arg = self._argument(argument.arg, name, at, known, (), scope)
+                arguments.append(argument)
             else:
-                arguments.append(self._expression(argument, scope))
+                arguments.append(self._argument(argument, name, position, known, given, scope))
         node.args = tuple(arguments) or None
+        if known is not None:
+            self._look_into(known, arguments)
         for part in ("agg_filter", "agg_order", "over"):
             self._below(node, part, scope)
         return node
 
-    def _bound(self, argument: Any, scope: Scope) -> Any:
+    def _argument(
+        self,
+        argument: Any,
+        name: str,
+        position: int | None,
+        known: KnownFunction | None,
+        given: tuple[Any, ...],
+        scope: Scope,
+    ) -> Any:
+        """The argument at ``position`` of a call of ``name``, which is ``known`` if the application has made it."""
+        if not (column_free(argument) and has_parameter(argument)):
+            return self._expression(argument, scope)
+        written = type_as_written(argument)
+        spoken = spoken_of(name, position) if position is not None else None
+        column = first_column(given[spoken[1]]) if spoken is not None and spoken[1] < len(given) else None
+        origin = scope.find(column) if column is not None else None
+        if spoken is not None and origin is not None:
+            return self._part_of(argument, spoken[0], origin, written)
+        type_ = known.types[position] if known is not None and position is not None else None
+        use = PlaceUse.UNIT if (name, position) in UNITS else PlaceUse.OTHER
+        return self._place(argument, use, type_=written or type_, function=name, argument=position or 0)
+
+    def _part_of(self, argument: Any, use: PlaceUse, origin: Origin, type_: str | None) -> Any:
+        """A key, a path or a member of a document, or an element of an array."""
+        expression = f"{_quoted(origin.alias)}.{_quoted(origin.column.name)}"
+        path = self._places[-1] if self._places else None
+        if use is PlaceUse.MEMBER and path is not None and path.use is PlaceUse.PATH and path.source == origin.source:
+            expression = f"{expression} #> ${path.number}"
+        return self._place(
+            argument,
+            use,
+            type_=type_,
+            source=origin.source,
+            column=origin.column.name,
+            element=origin.column.element,
+            expression=expression,
+        )
+
+    def _look_into(self, function: KnownFunction, arguments: Iterable[Any]) -> None:
+        """What the body of a function does with its arguments says what they are."""
+        if function.name in self._inside:
+            return
+        self._inside.append(function.name)
+        by_position: dict[int, Any] = {}
+        for at, argument in enumerate(arguments):
+            is_named = isinstance(argument, ast.NamedArgExpr)
+            position = function.position(str(argument.name)) if is_named else at
+            number = _number_of(argument.arg if is_named else argument)
+            if position is not None and number is not None:
+                # Negative numbers are places of the statement, whatever function they have come into.
+                by_position[position] = ast.ParamRef(number=-abs(number))
+        row = self._row
+        for statement in body_with(function, [by_position.get(at) for at in range(len(function.types))]):
+            with suppress(UsageError):
+                self.statement(statement, Scope())
+        self._row = row
+        self._inside.pop()
+
+    def _bound(self, argument: Any, node: Any, column: Any, scope: Scope) -> Any:
         """An argument of GREATEST or LEAST."""
-        if column_free(argument) and has_parameter(argument):
-            return self._place(argument, PlaceUse.OTHER, function="greatest")
-        return self._expression(argument, scope)
+        if not (column_free(argument) and has_parameter(argument)):
+            return self._expression(argument, scope)
+        origin = scope.find(column) if column is not None else None
+        beside = [one for one in node.args if not column_free(one)]
+        is_sum = all(isinstance(one, ast.ColumnRef | ast.A_Expr) for one in beside)
+        if origin is None or not is_sum:
+            return self._place(argument, PlaceUse.BOUND, type_=type_as_written(argument), function=bound_name(node))
+        type_ = origin.column.type if isinstance(beside[0], ast.ColumnRef) else type_as_written(argument)
+        return self._place(
+            argument,
+            PlaceUse.BOUND,
+            type_=type_,
+            source=origin.source,
+            expression=qualified_text(column, scope),
+            column=origin.column.name,
+            function=bound_name(node),
+        )
 
     def _like_first_column(self, node: Any, scope: Scope) -> None:
         """COALESCE(column, $): the value has the type of the column."""
@@ -558,7 +700,11 @@ class _Rewriter:
         number = self._by_original.get(original, 0) if original is not None else 0
         source = known.get("source")
         table = self._sources[source].table if source is not None else None
+        if self._inside:
+            self._note_argument(node, use, table=table, row=self._row, **known)
+            return node
         new = number or len(self._places) + 1
+        known["is_computed"] = original is None
         place = Place(number=new, use=use, type=type_, table=table, row=self._row, **known)
         if not number:
             self._places.append(place)
@@ -570,6 +716,19 @@ class _Rewriter:
         if type_ is None or place.is_list:
             return reference
         return ast.TypeCast(arg=reference, typeName=type_name(type_))
+
+    def _note_argument(self, node: Any, use: PlaceUse, **known: Any) -> None:
+        """What a function does with a place of the statement that calls it; the place keeps its type."""
+        inner = node
+        while isinstance(inner, ast.TypeCast) or (
+            isinstance(inner, ast.FuncCall) and function_name(inner) in _IDEMPOTENT
+        ):
+            inner = inner.arg if isinstance(inner, ast.TypeCast) else (inner.args or (None,))[0]
+        number = _number_of(inner)
+        before = self._places[-number - 1] if number is not None and number < 0 else None
+        if before is not None and before.use is PlaceUse.OTHER:
+            known["is_computed"] = before.is_computed
+            self._places[before.number - 1] = Place(number=before.number, use=use, type=before.type, **known)
 
 
 def _paired(values: Iterable[Any], columns: list[KnownColumn | None]) -> Iterable[tuple[Any, KnownColumn | None]]:
@@ -584,6 +743,25 @@ def _renamed(columns: dict[str, Origin | None], names: list[str]) -> dict[str, O
         [(names[at] if at < len(names) else name, origin) for at, (name, origin) in enumerate(found)]
         + [(name, None) for name in names[len(found) :]]
     )
+
+
+def _type_beside(value: Any, use: PlaceUse, origin: Origin | None, operator: str) -> str | None:
+    """The type of a value by what stands on the other side of its operator, else by its own casts."""
+    type_ = joined_type(origin) if operator == "||" else type_of_value(use, origin)
+    return type_ or (type_as_written(value) if use in _OWN_TYPE else None)
+
+
+def _on_conflict(node: Any) -> str | None:
+    clause = getattr(node, "onConflictClause", None)
+    if clause is None:
+        return None
+    return "update" if clause.action == OnConflictAction.ONCONFLICT_UPDATE else "nothing"
+
+
+def _number_of(node: Any) -> int | None:
+    """Of the place that an argument is."""
+    inner = node.arg if isinstance(node, ast.TypeCast) else node
+    return int(inner.number or 0) if isinstance(inner, ast.ParamRef) else None
 
 
 def _quoted(name: str) -> str:

@@ -1,16 +1,26 @@
-"""Keys that no row has yet, for statements that insert: computed by the script from a number that only grows."""
+"""Keys that no row has yet, for statements that insert: computed by the script from a number that only grows.
+
+Where a key is made of what other rows have, rows are chosen of which no row has been made yet; then they can be
+inserted once. A statement with ON CONFLICT may meet rows that are there.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 
 from pgclinic.model.record import Record
 from pgclinic.model.twin import TwinColumn, TwinTable
 from pgclinic.pg.session import Session
-from pgclinic.pg.statement_places import PlaceUse, TypedStatement
+from pgclinic.pg.statement_places import FilledColumn, Place, PlaceUse, TypedStatement
 from pgclinic.twin.parameters import CannotRun, OmissionReason, quoted
 
 _INTEGERS = frozenset(("smallint", "integer", "bigint", "numeric"))
 _TEXTS = frozenset(("text", "character varying", "character", "varchar", "bpchar"))
 _TIMES = frozenset(("timestamp with time zone", "timestamp without time zone"))
+_SMALLEST = "smallint"
+_SMALLINT_MAX = 32_767
+#: From this share of rows per call on, ON CONFLICT DO NOTHING has met next to nothing that was there.
+_INSERTED_SHARE = 0.99
 
 
 class FreshKey(Record):
@@ -25,12 +35,20 @@ class FreshKey(Record):
     type: str
     base: int = 0
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a whole number or a numeric."""
+        return self.type in _INTEGERS
+
     def literal(self, deal: str, slot: int = 0, slots: int = 1) -> str:
         """The value as SQL for the simple protocol. ``deal`` is the name of the values that the script draws.
 
         All inserts into a table share the numbers: this one gets number ``slot`` of every ``slots``.
         """
         number = f"{deal}_number"
+        if self.type == _SMALLEST:
+            # They begin again before they end: other columns of the key are others by then.
+            return f"({self.base} + (:{number} * {slots} + {slot}) % {max(1, _SMALLINT_MAX - self.base)})"
         if self.type in _INTEGERS:
             return f"({self.base} + :{number} * {slots} + {slot})"
         if self.type == "uuid":
@@ -42,26 +60,65 @@ class FreshKey(Record):
         return f"'k{self.base}-{slot}-:{number}'"
 
 
+class FilledKey(Record):
+    """A unique key all of whose columns a statement fills: by the ``places``, by columns of other rows, or ``others``.
+
+    What fills the ``others`` is not known before the statement runs.
+    """
+
+    columns: tuple[str, ...]
+    places: tuple[str, ...]
+    derived: tuple[FilledColumn, ...] = ()
+    others: tuple[str, ...] = ()
+
+    def is_filled_by(self, place: Place) -> bool:
+        """Whether the value of a place is one of the key's: inserted itself, or that by which rows are found."""
+        if place.use is PlaceUse.INSERT:
+            return place.column in self.places
+        is_found = any(one.source == place.source and one.expression == place.expression for one in self.derived)
+        return place.use is PlaceUse.EQUAL and is_found
+
+
+def filled_keys(statement: TypedStatement, table: TwinTable) -> tuple[FilledKey, ...]:
+    """The unique keys of the table an INSERT goes into that no default fills."""
+    places = {place.column for place in statement.places if place.use is PlaceUse.INSERT}
+    selected = {one.column: one for one in statement.filled}
+    return tuple(
+        FilledKey(
+            columns=key.columns,
+            places=tuple(name for name in key.columns if name in places),
+            derived=tuple(selected[name] for name in key.columns if name in selected and selected[name].expression),
+            others=tuple(name for name in key.columns if name in selected and not selected[name].expression),
+        )
+        for key in table.keys
+        if set(key.columns) <= places | selected.keys()
+    )
+
+
+def wants_new_rows(statement: TypedStatement, rows_per_call: float) -> bool:
+    """Whether an INSERT made a new row at every call: others may have met rows that were there."""
+    return statement.conflict is None or (statement.conflict == "nothing" and rows_per_call >= _INSERTED_SHARE)
+
+
 def fresh_keys(session: Session, statement: TypedStatement, table: TwinTable) -> tuple[FreshKey, ...]:
     """A fresh value for one column of each unique key that the statement fills. Raises CannotRun where there is none.
 
-    A key whose columns all belong to foreign keys gets none: its rows come from parents without a child.
+    A key whose columns all belong to foreign keys or to rows that are read gets none: its rows come from parents
+    without a child.
     """
     inserted = [place for place in statement.places if place.use is PlaceUse.INSERT]
-    places = {place.column for place in inserted}
     columns = {column.name: column for column in table.columns}
     references = {column for key in table.foreign_keys for column in key.columns}
     made: dict[str, list[FreshKey]] = {}
-    for key in table.keys:
-        filled = [name for name in key.columns if name in places]
-        if len(filled) < len(key.columns) or any(name in made for name in filled):
-            continue
-        own = [name for name in filled if name not in references]
-        if not own:
+    for key in filled_keys(statement, table):
+        own = [name for name in key.places if name not in references]
+        if not own or any(name in made for name in key.places):
             continue
         usable = [name for name in reversed(own) if _is_usable(columns[name])]
-        if not usable:
+        if not usable and len(key.places) == len(key.columns):
             raise CannotRun(OmissionReason.KEY, f"{table.name}.{own[-1]}")
+        if not usable:
+            continue
         name = usable[0]
         base = _base(session, table, columns[name])
         made[name] = [
@@ -79,13 +136,41 @@ def fresh_keys(session: Session, statement: TypedStatement, table: TwinTable) ->
 
 
 def keys_of_parents(statement: TypedStatement, table: TwinTable) -> tuple[str, ...]:
-    """The columns of a key that consists of foreign keys alone and is filled by the statement, if any."""
-    filled = {place.column for place in statement.places if place.use is PlaceUse.INSERT}
+    """The columns by which a parent has no row yet: a key that is made of foreign keys, as far as places fill it."""
     references = {column for key in table.foreign_keys for column in key.columns}
-    for key in table.keys:
-        if set(key.columns) <= filled & references:
-            return key.columns
+    for key in filled_keys(statement, table):
+        if key.places and not key.derived and set(key.places) <= references:
+            return key.places
     return ()
+
+
+def keys_used_once(statement: TypedStatement, table: TwinTable, keys: tuple[FreshKey, ...]) -> tuple[FilledKey, ...]:
+    """The keys of which the values that were drawn make one row and then no other."""
+    fresh = {key.column for key in keys}
+    return tuple(key for key in filled_keys(statement, table) if not fresh & set(key.columns))
+
+
+def conditions_of_new_rows(statement: TypedStatement, table: TwinTable) -> Iterator[tuple[int, str]]:
+    """For each mention of a table whose rows an INSERT ... SELECT reads: that the table has no row of them yet."""
+    for key in filled_keys(statement, table):
+        sources = {one.source for one in key.derived}
+        is_whole = len(key.derived) + len(key.others) == len(key.columns)
+        if not is_whole or len(sources) != 1 or (key.others and statement.conflict is not None):
+            continue
+        same = " and ".join(f"pgclinic_there.{quoted(one.column)} = {one.expression}" for one in key.derived)
+        yield sources.pop() or 0, f"not exists (select from {table.name} as pgclinic_there where {same})"
+
+
+def room_for(statement: TypedStatement, table: TwinTable, literals: Mapping[str, str]) -> Iterator[str]:
+    """What makes room for rows whose key consists of foreign keys: ``literals`` are the values of the columns.
+
+    For a trial that is rolled back: the parents of the original had no such rows.
+    """
+    references = {column for key in table.foreign_keys for column in key.columns}
+    for key in filled_keys(statement, table):
+        if key.places and not key.derived and set(key.places) <= references & literals.keys():
+            same = " and ".join(f"{quoted(name)} = {literals[name]}" for name in key.places)
+            yield f"delete from {table.name} where {same}"
 
 
 def _is_usable(column: TwinColumn) -> bool:

@@ -18,9 +18,17 @@ from pgclinic.model.traffic import ScriptTraffic
 from pgclinic.model.twin import Twin, TwinStatement, TwinWorkload
 from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.pg.session import QueryError, Session
+from pgclinic.pg.statement_places import PlaceUse
 from pgclinic.twin.calibrate import CalibratedStatement, calibrated
-from pgclinic.twin.deck import Deck, dealt
-from pgclinic.twin.fresh_keys import FreshKey, fresh_keys
+from pgclinic.twin.deck import Deck, TakenKey, Turn, dealt
+from pgclinic.twin.fresh_keys import (
+    FilledKey,
+    FreshKey,
+    filled_keys,
+    fresh_keys,
+    keys_used_once,
+    wants_new_rows,
+)
 from pgclinic.twin.parameters import (
     CannotRun,
     Domains,
@@ -38,13 +46,22 @@ from pgclinic.twin.values import ValueSource
 #: As many as a load can have.
 SCRIPTS_MAX = 128
 DECK_SIZE = 1000
+#: So many times as many transactions are dealt where their rows can be deleted, or made, once.
 _DELETES = 3
+_ONCE = 10
+#: But no more values than that for the places of one transaction.
+_VALUES_MAX = 200_000
 _WEIGHT_MAX = 1_000_000
 #: A statement that took more of the time is run, however seldom it was called.
 RARE_SHARE = 0.02
 _DEAL = "t"
 _PLACE = re.compile(r"\$(\d+)")
 _SHARES = 1000
+#: In place of a key where no row was found: no application has keys below 0.
+_NONE = -1
+#: A statement that finds a row so often finds one always, and shares that differ by less are the same.
+_ALWAYS = 0.98
+_NEAR_SHARE = 0.05
 
 
 class SentStatement(Record):
@@ -130,6 +147,7 @@ def twin_mix(
             statements[one.counted.query_id] = _calibrated(session, source, twin, one)
         except CannotRun as error:
             omitted = (*omitted, omission(one.counted, twin.workload.statements, error))
+    _forget_trials(session, [statements[one.counted.query_id] for one in unknown if one.counted.query_id in statements])
     for key in [key for key, one in statements.items() if is_rare(one.statement.counted, twin.workload)]:
         rare = CannotRun(OmissionReason.RARE)
         omitted = (*omitted, omission(statements.pop(key).statement.counted, twin.workload.statements, rare))
@@ -156,7 +174,8 @@ def twin_mix(
             few.append((transaction, CannotRun(OmissionReason.ERROR, str(error).splitlines()[0])))
     slots = _slots(decks, statements)
     for number, (transaction, deck) in enumerate(decks):
-        writer = _Writer(transaction, deck, [statements[step.query_id] for step in transaction.steps], slots, number)
+        steps = [statements[step.query_id] for step in transaction.steps]
+        writer = _Writer(transaction, deck, steps, slots, number, twin)
         scripts.append((writer.script(), transaction.calls))
         sent += writer.sent
     omitted = (*omitted, *_left_out(few, statements, twin))
@@ -200,14 +219,26 @@ def _calibrated(session: Session, source: ValueSource, twin: Twin, statement: Ru
         if views:
             raise CannotRun(OmissionReason.RELATION, ", ".join(views))
     keys: tuple[FreshKey, ...] = ()
-    if typed.verb == "insert" and typed.target is not None:
+    once: tuple[FilledKey, ...] = ()
+    is_new = typed.verb == "insert" and wants_new_rows(typed, statement.counted.rows_per_call)
+    if is_new and typed.target is not None:
         keys = fresh_keys(session, typed, table_named(twin, typed.target))
+        once = keys_used_once(typed, table_named(twin, typed.target), keys) if typed.conflict is None else ()
     try:
-        return calibrated(session, source, statement, keys)
+        return calibrated(session, source, statement, keys, once)
     except QueryError as error:
         if error.sqlstate is None:
             raise
         raise CannotRun(OmissionReason.ERROR, str(error).splitlines()[0]) from error
+
+
+def _forget_trials(session: Session, tried: Iterable[CalibratedStatement]) -> None:
+    """Remove the dead rows that trials have left: the twin is as it was built."""
+    targets = dict.fromkeys(one.statement.typed.target for one in tried)
+    for table in targets:
+        if table is not None:
+            # An empty end of a table is part of its bloat.
+            session.execute(f"vacuum (truncate off) {table}")
 
 
 def _exists(session: Session, name: str) -> bool:
@@ -227,9 +258,12 @@ def _left_out(
 
 
 def _size(transaction: GroupedTransaction, statements: dict[int, CalibratedStatement], usual: int) -> int:
-    """Rows can be deleted once: transactions that delete are dealt more of them."""
-    verbs = {statements[step.query_id].statement.typed.verb for step in transaction.steps}
-    return usual * _DELETES if "delete" in verbs else usual
+    """Rows can be deleted, and some made, once: transactions that do so are dealt more of them."""
+    steps = [statements[step.query_id] for step in transaction.steps]
+    if any(step.once or step.statement.typed.conflict for step in steps):
+        places = sum(len(step.statement.typed.places) for step in steps)
+        return max(usual, min(_ONCE * usual, _VALUES_MAX // max(1, places)))
+    return usual * _DELETES if any(step.statement.typed.verb == "delete" for step in steps) else usual
 
 
 #: Number ``slot`` of ``slots`` of all inserts into a table, by script, turn and place.
@@ -256,7 +290,10 @@ class _Writer:
         steps: list[CalibratedStatement],
         slots: _Slots,
         number: int,
+        twin: Twin,
     ) -> None:
+        self._twin = twin
+        self._counted: dict[tuple[str, str], dict[tuple[int, int], int]] = {}
         self._transaction = transaction
         self._deck = deck
         self._steps = steps
@@ -271,40 +308,90 @@ class _Writer:
                 f"\\set {_DEAL}_spread random(100000, 999999)",
                 f"\\set {_DEAL}_wide 100000000000 + :{_DEAL}_number",
             ]
+        taken = dict.fromkeys(self._deck.taken.values())
+        lines += [f"\\set {_taken_name(one)} {_NONE}" for one in taken]
         is_block = self._transaction.explicit
         lines += ["BEGIN;"] if is_block else []
         for at, turn in enumerate(self._deck.turns):
             text = self._text(at)
             query_id = self._transaction.steps[turn.step].query_id
             self.sent.append(SentStatement(query_id=query_id, fingerprint=fingerprint(text)))
-            if turn.share < 1.0 and is_block:
-                often = max(1, round(turn.share * _SHARES))
-                lines += [f"\\if random(1, {_SHARES}) <= {often}", f"{text};", "\\endif"]
-            else:
-                lines.append(f"{text};")
+            is_asked = any(one.turn == at for one in taken)
+            line = f"{text} \\aset {_taken_prefix(at)}" if is_asked else f"{text};"
+            conditions = self._conditions(at)
+            lines += [f"\\if {' and '.join(conditions)}", line, "\\endif"] if conditions else [line]
         lines += ["COMMIT;"] if is_block else []
         kinds = " ".join(dict.fromkeys(_label(step) for step in self._steps))
         name = f"{self._number + 1} {kinds}"[:60]
         return Script(name=name, text="\n".join(lines) + "\n", values=(_values(self._deck),))
 
+    def _conditions(self, at: int) -> list[str]:
+        """When the statement of a turn is run, if not always."""
+        turn, step = self._deck.turns[at], self._steps[self._deck.turns[at].step]
+        taken = {number: one for (where, number), one in self._deck.taken.items() if where == at}
+        needed = {
+            one
+            for place in step.statement.typed.places
+            if (one := taken.get(place.number)) is not None
+            and not one.is_made
+            and (place.use is PlaceUse.INSERT or self._follows(turn, one))
+        }
+        conditions = [f":{_taken_name(one)} <> {_NONE}" for one in sorted(needed, key=_taken_name)]
+        if turn.share < 1.0 and self._transaction.explicit and not needed:
+            conditions.append(f"random(1, {_SHARES}) <= {max(1, round(turn.share * _SHARES))}")
+        if any(not self._is_of_new_parent(at, key) for key in step.once):
+            conditions.append(f":{_DEAL}_number < {len(self._deck.values[at])}")
+        return conditions
+
+    def _follows(self, turn: Turn, taken: TakenKey) -> bool:
+        """Whether a statement runs as often as another one has found a row."""
+        before = self._deck.turns[taken.turn]
+        found = before.share * self._steps[before.step].statement.counted.rows_per_call
+        return turn.share < 1.0 and found < _ALWAYS and abs(found - turn.share) <= _NEAR_SHARE
+
+    def _is_of_new_parent(self, at: int, key: FilledKey) -> bool:
+        """Whether a key refers to a row that the transaction has made before: no other row can have it."""
+        places = self._steps[self._deck.turns[at].step].statement.typed.places
+        made = [place for place in places if (one := self._deck.taken.get((at, place.number))) and one.is_made]
+        return any(key.is_filled_by(place) for place in made)
+
     def _text(self, at: int) -> str:
         """The statement of one turn with the variables of its values."""
         step = self._steps[self._deck.turns[at].step]
-        own = {key.number for key in step.keys}
+        own, numbered = {key.number for key in step.keys}, self._numbered(at)
 
         def variable(match: re.Match[str]) -> str:
             place = int(match[1])
             made = self._deck.fresh.get((at, place))
             if made is not None:
                 return self._fresh(*made)
+            taken = self._deck.taken.get((at, place))
+            if taken is not None:
+                return f":{_taken_name(taken)}"
             if place in own:
-                return self._fresh(at, place)
+                return str(numbered[place]) if place in numbered else self._fresh(at, place)
             value = self._deck.values[at][0][place]
             if isinstance(value, tuple):
                 return ", ".join(f":{_name(at, place, element)}" for element in range(len(value)))
             return f":{_name(at, place)}"
 
         return " ".join(_PLACE.sub(variable, step.statement.typed.text).split("\n"))
+
+    def _numbered(self, at: int) -> dict[int, int]:
+        """Keys of rows below a parent that the transaction has just made: they are counted from 1."""
+        step = self._steps[self._deck.turns[at].step]
+        typed = step.statement.typed
+        if typed.target is None or not step.keys:
+            return {}
+        below = [
+            key for key in filled_keys(typed, table_named(self._twin, typed.target)) if self._is_of_new_parent(at, key)
+        ]
+        found: dict[int, int] = {}
+        for key in step.keys:
+            if key.is_number and any(key.column in one.columns for one in below):
+                counted = self._counted.setdefault((key.table, key.column), {})
+                found[key.number] = counted.setdefault((at, key.number), len(counted) + 1)
+        return found
 
     def _fresh(self, at: int, place: int) -> str:
         step = self._steps[self._deck.turns[at].step]
@@ -316,6 +403,14 @@ def _label(step: CalibratedStatement) -> str:
     typed = step.statement.typed
     table = typed.target or (typed.tables[0] if typed.tables else "")
     return f"{typed.verb} {table.split('.')[-1]}".strip()
+
+
+def _taken_prefix(turn: int) -> str:
+    return f"{_DEAL}_{turn}_got_"
+
+
+def _taken_name(taken: TakenKey) -> str:
+    return f"{_taken_prefix(taken.turn)}{taken.name}"
 
 
 def _name(at: int, place: int, element: int | None = None) -> str:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 
 from pgclinic.model.twin import ColumnStatistics, MaskMethod, Twin
 from pgclinic.pg.statement_places import Place, PlaceUse
-from pgclinic.twin.values import Values
+from pgclinic.twin.plain_values import Values
 
 
 class OriginalValues:
@@ -36,7 +36,7 @@ class OriginalValues:
         self, place: Place, value: str | tuple[str | None, ...] | None
     ) -> str | tuple[str | None, ...] | None:
         column = self._columns.get((str(place.table), str(place.column)))
-        if column is None or value is None:
+        if column is None or value is None or place.use in _OF_KEYS:
             return value
         if isinstance(value, tuple):
             return tuple(None if one is None else column.value(one) for one in value)
@@ -48,6 +48,10 @@ class OriginalValues:
             case PlaceUse.ARRAY | PlaceUse.CONTAINS | PlaceUse.OVERLAPS | PlaceUse.SEARCH:
                 return column.elements(value)
         return column.value(value)
+
+
+#: Keys of documents are not masked.
+_OF_KEYS = frozenset((PlaceUse.KEY, PlaceUse.PATH))
 
 
 class _Column:

@@ -9,6 +9,7 @@ from enum import Enum
 from pgclinic.errors import UsageError
 from pgclinic.model.record import Record
 from pgclinic.model.twin import ObjectKind, Twin, TwinColumn, TwinStatement, TwinTable
+from pgclinic.pg.known_functions import known_function
 from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
 from pgclinic.pg.session import Session
 from pgclinic.pg.sql import query
@@ -83,13 +84,14 @@ def quoted(name: str) -> str:
 
 
 def known_schema(twin: Twin, views: Iterable[KnownTable] = ()) -> KnownSchema:
-    """The tables of the twin, and ``views``, by the names that statements use."""
+    """The tables of the twin, and ``views``, by the names that statements use, and its functions."""
     tables = {(name_parts(view.name)[-2], name_parts(view.name)[-1]): view for view in views}
     for table in twin.tables:
         parts = name_parts(table.name)
         schema, name = (parts[-2], parts[-1]) if len(parts) > 1 else ("public", parts[-1])
         tables[schema, name] = KnownTable(table.name, {column.name: _known_column(column) for column in table.columns})
-    return KnownSchema(tables, _search_path(twin))
+    made = (known_function(one.statement) for one in twin.objects if one.kind is ObjectKind.FUNCTION)
+    return KnownSchema(tables, _search_path(twin), [one for one in made if one is not None])
 
 
 def _search_path(twin: Twin) -> tuple[str, ...]:
@@ -180,8 +182,9 @@ def _typed(
     except UsageError as error:
         raise CannotRun(OmissionReason.TEXT, error.message) from error
     for place in typed.places:
-        if place.use is PlaceUse.OTHER and place.function is not None and place.function.split(".")[-1] in functions:
-            raise CannotRun(OmissionReason.FUNCTION, place.function)
+        is_unknown = place.use is PlaceUse.OTHER and place.type is None and place.function is not None
+        if is_unknown and str(place.function).split(".")[-1] in functions:
+            raise CannotRun(OmissionReason.FUNCTION, str(place.function))
     return typed
 
 
@@ -198,11 +201,29 @@ def table_named(twin: Twin, name: str) -> TwinTable:
     raise KeyError(name)
 
 
+#: Types of keys whose text needs no quotes.
+_NUMBERS = frozenset(("int2", "int4", "int8", "numeric"))
+
+
+def _is_in_key(table: TwinTable, column: str) -> bool:
+    return column in {name for key in table.keys for name in key.columns} | {
+        name for foreign in table.foreign_keys for name in foreign.columns
+    }
+
+
 class Domains:
     """Columns that hold the same kind of value, because foreign keys join them: (table, column) to one name."""
 
     def __init__(self, twin: Twin) -> None:
         self._above: dict[tuple[str, str], tuple[str, str]] = {}
+        self._parents = {table.name: {key.parent for key in table.foreign_keys} for table in twin.tables}
+        self._depths: dict[str, int] = {}
+        self._keys = {
+            (table.name, column.name)
+            for table in twin.tables
+            for column in table.columns
+            if column.base_type in _NUMBERS and column.not_null and _is_in_key(table, column.name)
+        }
         for table in twin.tables:
             for key in table.foreign_keys:
                 for column, parent in zip(key.columns, key.parent_columns, strict=True):
@@ -214,6 +235,19 @@ class Domains:
         while at in self._above:
             at = self._above[at]
         return at
+
+    def depth(self, table: str) -> int:
+        """How many tables stand above it by foreign keys, one above the other; 0 for one that refers to none."""
+        if table not in self._depths:
+            # Tables that refer to each other stand on the level on which they are met.
+            self._depths[table] = 0
+            above = self._parents.get(table, set()) - {table}
+            self._depths[table] = 1 + max((self.depth(parent) for parent in above), default=-1)
+        return self._depths[table]
+
+    def is_key(self, table: str, column: str) -> bool:
+        """Whether it is a number that identifies rows, of this table or of another one, and never null."""
+        return (table, column) in self._keys
 
     def _join(self, one: tuple[str, str], other: tuple[str, str]) -> None:
         first, second = self.of(*one), self.of(*other)

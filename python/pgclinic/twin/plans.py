@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from pgclinic.pg.session import QueryError, Session
-from pgclinic.twin.calibrate import CalibratedStatement, rendered
+from pgclinic.twin.calibrate import CalibratedStatement
+from pgclinic.twin.execution import rendered
 from pgclinic.twin.fidelity import PlanComparison
 from pgclinic.twin.original_values import OriginalValues
 from pgclinic.twin.parameters import CannotRun
-from pgclinic.twin.values import Values, ValueSource
+from pgclinic.twin.plain_values import Values
+from pgclinic.twin.values import ValueSource
 
 _DRAWS = 5
 _GENERIC_SINCE = 160000

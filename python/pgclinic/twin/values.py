@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 
-from pgclinic.model.record import Record
-from pgclinic.model.twin import Twin, TwinForeignKey, TwinTable
+from pgclinic.model.twin import Twin, TwinColumn, TwinForeignKey, TwinTable
+from pgclinic.pg.identifiers import literal
 from pgclinic.pg.place_types import UNITS
 from pgclinic.pg.session import Session
 from pgclinic.pg.statement_places import Place, PlaceUse, Source
-from pgclinic.twin.fresh_keys import keys_of_parents
-from pgclinic.twin.parameters import CannotRun, OmissionReason, RunnableStatement, quoted, table_named
-from pgclinic.twin.plain_values import array_of, pattern_of, plain_value, step_of
+from pgclinic.twin.choice import Choice
+from pgclinic.twin.found_types import found_types
+from pgclinic.twin.fresh_keys import conditions_of_new_rows, keys_of_parents, room_for, wants_new_rows
+from pgclinic.twin.parameters import (
+    CannotRun,
+    Domains,
+    OmissionReason,
+    RunnableStatement,
+    quoted,
+    table_named,
+)
+from pgclinic.twin.plain_values import Values, array_of, pattern_of, plain_value, step_of
+from pgclinic.twin.row_expressions import RowExpressions, is_by_itself
+from pgclinic.twin.usual_values import OF_PARTS, UsualValues
 
 #: From tables with more rows a random part is read, in blocks from those that are larger still.
 _WHOLE_ROWS = 50_000
 _BY_ROW_ROWS = 2_000_000
 _SAMPLED_ROWS = 20_000
+#: A part of the rows has common values more often than all rows have them: of smaller tables combinations are counted.
+_COUNTED_ROWS = 300_000
 #: So many sorted values stand for the distribution of an expression.
 _SORTED = 4_000
 #: Rows that are drawn at once: for calibration, and for a load.
@@ -26,41 +40,9 @@ _POOL = 400
 _LARGE_POOL = 20_000
 #: At most so many keys are looked up one by one.
 _LOOK_UPS = 1_000
-#: The most common combinations of values that are kept: more than any choice asks for.
-_RANKED = 400
+#: The most common combinations of values that are kept.
+_RANKED = 20_000
 _SEED = 0.42
-_REFERENCE = re.compile(r"CAST\(\$(\d+) AS [^()]+(?:\(\d+(?:, ?\d+)?\))?(?:\[\])?\)|\$(\d+)(?:::[a-z_ ]+(?:\[\])?)?")
-
-#: The values of one execution by the number of the place; a list has one for each element.
-Values = dict[int, "str | tuple[str | None, ...] | None"]
-
-
-class Choice(Record):
-    """What the counters of the original do not say, and calibration finds.
-
-    ``distinct`` draws each combination of values once, else rows are drawn and common values come often; ``joined``
-    draws the mentions of tables together, by their join; ``filtered`` keeps to rows that the rest of the statement
-    asks for. ``width`` is the share of the rows that a range has, None takes the bound from the row itself; ``recent``
-    puts the range to the upper end. ``prefix`` is how many characters a pattern keeps, ``elements`` the length of a
-    list, ``limit`` the value of LIMIT. ``in_place`` assigns what the row has already. ``of_parent`` looks for the keys
-    that a foreign key could have, and not only for those that rows have. ``ranks`` keeps to some of the combinations of
-    values by how common they are: from the first number, from 0, so many as the second says. ``key_of`` takes keys of
-    documents that have such values, as jsonb_typeof calls them: the statement may cast what it finds.
-    """
-
-    distinct: bool = False
-    joined: bool = False
-    filtered: bool = True
-    width: float | None = None
-    recent: bool = False
-    prefix: int = 3
-    elements: int = 1
-    limit: int = 10
-    in_place: bool = False
-    of_parent: bool = False
-    ranks: tuple[int, int] | None = None
-    key_of: str | None = None
-
 
 #: One row as text.
 _Row = tuple[str | None, ...]
@@ -80,7 +62,10 @@ class _Pool:
 
 
 class ValueSource:
-    """Draws values from the database of a twin. One session, used by one thread."""
+    """Draws values from the database of a twin. One session, used by one thread.
+
+    ``usual`` are those that an application may write into a statement.
+    """
 
     def __init__(self, session: Session, twin: Twin, *, seed: int = 1) -> None:
         self._session = session
@@ -91,6 +76,11 @@ class ValueSource:
         self._pools: dict[tuple[object, ...], _Pool] = {}
         self._ranked: dict[str, list[_Row]] = {}
         self._groups_of_rows: dict[tuple[object, ...], dict[_Row, list[_Row]]] = {}
+        self._domains = Domains(twin)
+        self.usual = UsualValues(session, twin, self._random, lambda source: self._table(source, _ANY))
+        self._types: dict[int, dict[int, str]] = {}
+        self._bounds: dict[tuple[str, str, str], str | None] = {}
+        self._columns = {(table.name, column.name): column for table in twin.tables for column in table.columns}
         session.rows("select pg_catalog.setseed(%(seed)s)", {"seed": _SEED})
 
     def draw(self, statement: RunnableStatement, choice: Choice, count: int) -> list[Values]:
@@ -101,11 +91,34 @@ class ValueSource:
             self._of_rows(statement, sources, choice, made)
         if choice.of_parent:
             self._of_parents(statement, made)
+        if choice.shared:
+            self._share(statement, made)
+        for values in made:
+            values.update(choice.constants)
         for place in typed.places:
             for values in made:
                 if place.number not in values:
-                    values[place.number] = self._by_itself(place, choice)
+                    values[place.number] = self._by_itself(statement, place, choice)
+        self._change_states(statement, made)
         return made
+
+    def _share(self, statement: RunnableStatement, made: list[Values]) -> None:
+        """Give columns of one domain the value of the first of them."""
+        first: dict[tuple[str, str], int] = {}
+        for place in statement.typed.places:
+            if place.use is PlaceUse.EQUAL and place.table is not None and place.column is not None:
+                number = first.setdefault(self._domains.of(place.table, place.column), place.number)
+                for values in made:
+                    values[place.number] = values[number]
+
+    def _change_states(self, statement: RunnableStatement, made: list[Values]) -> None:
+        """What a statement sets is not what it searches for: its rows would be found again and again."""
+        places = statement.typed.places
+        for place in places:
+            for other in places if place.use is PlaceUse.ASSIGN else ():
+                if other.use is PlaceUse.EQUAL and (other.table, other.column) == (place.table, place.column):
+                    for values in made:
+                        values[place.number] = self.usual.other_than(place, values[place.number], values[other.number])
 
     def draw_given(self, statement: RunnableStatement, choice: Choice, given: list[Values]) -> list[Values]:
         """As ``draw``, where some values are known already: the others come from rows that have these.
@@ -117,7 +130,7 @@ class ValueSource:
         if not known:
             return made
         for source in statement.typed.sources:
-            places = [place for place in statement.typed.places if place.source == source.number and _is_of_row(place)]
+            places = [place for place in _drawn_places(statement, choice) if place.source == source.number]
             fixed = [place for place in places if place.number in known and place.type is not None]
             free = [place for place in places if place not in fixed]
             if not fixed:
@@ -149,17 +162,18 @@ class ValueSource:
             choice.filtered,
             choice.width is None,
             choice.key_of,
+            choice.constants,
         )
         if key not in self._groups_of_rows:
             self._groups_of_rows[key] = {}
-            sampled = self._rows_with(source, fixed, free, choice)
+            sampled = self._rows_with(statement, source, fixed, free, choice)
             for row in sampled:
                 self._groups_of_rows[key].setdefault(row[: len(fixed)], []).append(row[len(fixed) :])
         groups = self._groups_of_rows[key]
         wanted = [tuple(_text(one[number]) for number in numbers) for one in given]
         # A key that no sampled row has is rare: its rows are few, and an index finds them.
         missing = [one for one in dict.fromkeys(wanted) if one not in groups][:_LOOK_UPS]
-        for row in self._rows_with(source, fixed, free, choice, missing) if missing else ():
+        for row in self._rows_with(statement, source, fixed, free, choice, missing) if missing else ():
             groups.setdefault(row[: len(fixed)], []).append(row[len(fixed) :])
         for values, one, known in zip(made, wanted, given, strict=True):
             rows = groups.get(one)
@@ -168,18 +182,23 @@ class ValueSource:
                 values.update(self._valued(free, self._random.choice(rows), rows, choice, statement))
 
     def _rows_with(
-        self, source: Source, fixed: list[Place], free: list[Place], choice: Choice, keys: Sequence[_Row] | None = None
+        self,
+        statement: RunnableStatement,
+        source: Source,
+        fixed: list[Place],
+        free: list[Place],
+        choice: Choice,
+        keys: Sequence[_Row] | None = None,
     ) -> list[_Row]:
         """Values of ``fixed`` and ``free`` of the rows of a sample, or of those with one of the ``keys``."""
         places = [*fixed, *free]
-        columns = [f"({self._expression(place, places, choice)})::text" for place in places]
-        conditions = [
-            f"({self._expression(place, places, choice)}) is not null" for place in free if _is_needed(place, choice)
-        ]
+        expressions = self._expressions(statement, places, choice)
+        columns = [f"({expressions.of(place)})::text" for place in places]
+        conditions = [f"({expressions.of(place)}) is not null" for place in free if _is_needed(place, choice)]
         conditions += source.filters if choice.filtered else ()
-        lateral = self._lateral(places, choice)
+        lateral = expressions.lateral()
         one = "distinct " if choice.distinct else ""
-        table = self._table(source, is_sampled=keys is None)
+        table = self._table(source, choice, is_sampled=keys is None)
         if keys is None:
             where = f" where {' and '.join(conditions)}" if conditions else ""
             inner = f"select {one}{', '.join(columns)} from {table}{lateral}{where}"
@@ -189,7 +208,7 @@ class ValueSource:
                     f"select * from ({inner}) as drawn order by random() limit {_SAMPLED_ROWS}"
                 )
             ]
-        conditions += [f"{place.expression} = d.g{at}::{place.type}" for at, place in enumerate(fixed)]
+        conditions += [f"({expressions.of(place)}) = d.g{at}::{place.type}" for at, place in enumerate(fixed)]
         names = ", ".join(f"g{at}" for at in range(len(fixed)))
         arrays = ", ".join(f"%(g{at})s::text[]" for at in range(len(fixed)))
         inner = f"select {one}{', '.join(columns)} from {table}{lateral} where {' and '.join(conditions)}"
@@ -200,13 +219,21 @@ class ValueSource:
         )
         return [tuple(row) for row in rows]
 
-    def _lateral(self, places: list[Place], choice: Choice) -> str:
-        keys = ", ".join(f"{expression} as {name}" for name, expression in self._keys(places, choice))
-        return f" cross join lateral (select {keys} offset 0) as pgclinic_key" if keys else ""
+    def _expressions(self, statement: RunnableStatement, places: Sequence[Place], choice: Choice) -> RowExpressions:
+        return RowExpressions(
+            places,
+            statement.typed.places,
+            choice,
+            plain=lambda place: self._by_itself(statement, place, choice),
+            column=self._column_of,
+        )
+
+    def _column_of(self, place: Place) -> TwinColumn | None:
+        return self._columns.get((str(place.table), str(place.column)))
 
     def _groups(self, statement: RunnableStatement, choice: Choice) -> list[list[Source]]:
         """The mentions of tables that are drawn together."""
-        wanted = {place.source for place in statement.typed.places if _is_of_row(place)}
+        wanted = {place.source for place in _drawn_places(statement, choice)}
         sources = [source for source in statement.typed.sources if source.number in wanted]
         if not choice.joined:
             return [[source] for source in sources]
@@ -227,20 +254,14 @@ class ValueSource:
 
     def _of_rows(self, statement: RunnableStatement, sources: list[Source], choice: Choice, made: list[Values]) -> None:
         numbers = {source.number for source in sources}
-        rows_of_insert = sorted({place.row for place in statement.typed.places if place.use is PlaceUse.INSERT}) or [0]
+        of_sources = [place for place in _drawn_places(statement, choice) if place.source in numbers]
+        rows_of_insert = sorted({place.row for place in of_sources if place.use is PlaceUse.INSERT}) or [0]
         for row in rows_of_insert:
-            places = [
-                place
-                for place in statement.typed.places
-                if place.source in numbers
-                and _is_of_row(place)
-                and (place.use is not PlaceUse.INSERT or place.row == row)
-            ]
-            if not places:
-                continue
-            pool = self._pool(statement, sources, places, choice, len(made))
-            for values in made:
-                values.update(self._valued(places, pool.next(), pool.rows, choice, statement))
+            places = [place for place in of_sources if place.use is not PlaceUse.INSERT or place.row == row]
+            for part in [part for part in (_apart(places) if choice.apart else [places]) if part]:
+                pool = self._pool(statement, sources, part, choice, len(made))
+                for values in made:
+                    values.update(self._valued(part, pool.next(), pool.rows, choice, statement))
 
     def _pool(
         self, statement: RunnableStatement, sources: list[Source], places: list[Place], choice: Choice, count: int
@@ -251,9 +272,11 @@ class ValueSource:
         key = (
             has_range and choice.width is None,
             *(statement.counted.query_id, numbers, choice.distinct, choice.joined, choice.filtered),
-            choice.elements if any(place.use in _OF_PARTS for place in places) else 0,
+            choice.elements if any(place.use in OF_PARTS for place in places) else 0,
             choice.ranks,
+            choice.skew,
             choice.key_of,
+            choice.constants,
         )
         pool = self._pools.get(key)
         if pool is None or (len(pool.rows) < count and pool.is_part):
@@ -269,7 +292,8 @@ class ValueSource:
     ) -> list[tuple[str | None, ...]]:
         if places[0].use is PlaceUse.INSERT:
             return self._inserted(statement, sources[0], places, count)
-        columns = [f"({self._expression(place, places, choice)})::text" for place in places]
+        expressions = self._expressions(statement, places, choice)
+        columns = [f"({expressions.of(place)})::text" for place in places]
         conditions = [
             f"{column} is not null" for column, place in zip(columns, places, strict=True) if _is_needed(place, choice)
         ]
@@ -279,50 +303,74 @@ class ValueSource:
         conditions += [
             join.condition for join in statement.typed.joins if set(join.sources) <= numbers and len(sources) > 1
         ]
-        lateral = self._lateral(places, choice)
-        where = f" where {' and '.join(f'({one})' for one in conditions)}" if conditions else ""
+        lateral = expressions.lateral()
         listed = ", ".join(columns)
-        for is_sampled in (True, False):
+        new = self._of_new_rows(statement, numbers)
+        # A small part may have none of the rows; and where there are none at all, a transaction makes them before.
+        for is_sampled, wanted in ((True, [*conditions, *new]), (False, [*conditions, *new]), (False, conditions)):
+            where = f" where {' and '.join(f'({one})' for one in wanted)}" if wanted else ""
             tables = ", ".join(
-                self._table(source, is_sampled=is_sampled and not at) for at, source in enumerate(sources)
+                self._table(source, choice, is_sampled=is_sampled and not at) for at, source in enumerate(sources)
             )
-            if choice.ranks is not None:
+            if choice.ranks is not None or choice.skew is not None:
                 by = ", ".join(str(at + 1) for at in range(len(columns)))
                 grouped = f"select {listed} from {tables}{lateral}{where} group by {by} order by count(*) desc, {by}"
-                rows = self._of_ranks(grouped, choice.ranks, count)
-                if rows or not self._is_large(sources[0]):
+                rows = self._of_ranks(grouped, choice, count)
+                if rows or not (new or self._is_sampled(sources[0], choice)):
                     return rows
                 continue
             inner = f"select {'distinct ' if choice.distinct else ''}{listed} from {tables}{lateral}{where}"
             rows = self._session.rows(f"select * from ({inner}) as drawn order by random() limit {count}")
-            if rows or not self._is_large(sources[0]):
+            if rows or not (new or self._is_sampled(sources[0], choice)):
                 return [tuple(row) for row in rows]
         return []
 
-    def _of_ranks(self, grouped: str, ranks: tuple[int, int], count: int) -> list[_Row]:
+    def _of_new_rows(self, statement: RunnableStatement, numbers: set[int]) -> list[str]:
+        """That an INSERT ... SELECT makes rows which are not there yet, of the mentions that are drawn."""
+        typed = statement.typed
+        if not typed.filled or typed.target is None or not wants_new_rows(typed, statement.counted.rows_per_call):
+            return []
+        found = conditions_of_new_rows(typed, table_named(self._twin, typed.target))
+        return [condition for source, condition in found if source in numbers]
+
+    def _of_ranks(self, grouped: str, choice: Choice, count: int) -> list[_Row]:
         """Some of the most common combinations, in random order; counting them is done once for all ranks."""
         if grouped not in self._ranked:
             rows = self._session.rows(f"{grouped} limit {_RANKED}")
             self._ranked[grouped] = [tuple(row) for row in rows]
-        first, number = ranks
-        wanted = self._ranked[grouped][first : first + number]
+        ranked = self._ranked[grouped]
+        if choice.ranks is not None:
+            first, number = choice.ranks
+            wanted = ranked[first : first + number]
+        else:
+            wanted = self._skewed(ranked, choice.skew or 0.0, count)
         self._random.shuffle(wanted)
         return wanted[:count]
+
+    def _skewed(self, ranked: list[_Row], exponent: float, count: int) -> list[_Row]:
+        """So many rows by Zipf's law, evenly over all of its distribution."""
+        sums = list(accumulate((at + 1) ** -exponent for at in range(len(ranked))))
+        places = ((at + self._random.random()) / count * sums[-1] for at in range(count if sums else 0))
+        return [ranked[min(bisect_right(sums, place), len(ranked) - 1)] for place in places]
 
     def _inserted(
         self, statement: RunnableStatement, source: Source, places: list[Place], count: int
     ) -> list[tuple[str | None, ...]]:
         """Values of one row, so that checks between columns hold and parents are those that rows have."""
         table = table_named(self._twin, source.table)
-        parents = keys_of_parents(statement.typed, table)
+        is_new = wants_new_rows(statement.typed, statement.counted.rows_per_call)
+        parents = keys_of_parents(statement.typed, table) if is_new else ()
         columns = [f"{quoted(str(place.column))}::text" for place in places]
         rows = self._session.rows(
-            f"select {', '.join(columns)} from {self._table(source)} order by random() limit {count}"
+            f"select {', '.join(columns)} from {self._table(source, _ANY)} order by random() limit {count}"
         )
         drawn = [tuple(row) for row in rows] or [(None,) * len(places)]
-        if not parents and rows:
+        if rows and not parents and (is_new or not table.foreign_keys):
             return drawn
         references = self._parents(table, parents, len(drawn) if rows else count)
+        if not references and parents:
+            # No parent is left without a row: a new one is needed, which only a transaction makes.
+            references = self._parents(table, (), len(drawn))
         names = [str(place.column) for place in places]
         return [
             tuple(reference.get(name, value) for name, value in zip(names, drawn[at % len(drawn)], strict=True))
@@ -352,6 +400,18 @@ class ValueSource:
                 for values in made:
                     row = self._pools[key].next()
                     values.update({places[name].number: row[at] for at, name in enumerate(foreign.columns)})
+
+    def room_for(self, statement: RunnableStatement, values: Values) -> list[str]:
+        """What has to go before a trial of an INSERT, whose parents all have a row already: it is rolled back."""
+        typed = statement.typed
+        if typed.target is None or not wants_new_rows(typed, statement.counted.rows_per_call):
+            return []
+        literals = {
+            place.column: literal(str(values[place.number]))
+            for place in typed.places
+            if place.use is PlaceUse.INSERT and place.column is not None and values[place.number] is not None
+        }
+        return list(room_for(typed, table_named(self._twin, typed.target), literals)) if typed.verb == "insert" else []
 
     def has_key(self, table: str, columns: set[str]) -> bool:
         """Whether ``columns`` contain a whole key of the table."""
@@ -386,17 +446,19 @@ class ValueSource:
         )
         return [dict(zip((column for column, _ in columns), row, strict=True)) for row in rows]
 
-    def _table(self, source: Source, *, is_sampled: bool = True) -> str:
+    def _table(self, source: Source, choice: Choice, *, is_sampled: bool = True) -> str:
         sample = ""
-        if is_sampled and self._is_large(source):
+        if is_sampled and self._is_sampled(source, choice):
             rows = self.rows_of(source.table)
             method = "bernoulli" if rows < _BY_ROW_ROWS else "system"
             share = min(100.0, 100.0 * _SAMPLED_ROWS / rows)
             sample = f" tablesample {method} ({share:.6f}) repeatable (7)"
         return f"{source.table} as {quoted(source.alias)}{sample}"
 
-    def _is_large(self, source: Source) -> bool:
-        return self.rows_of(source.table) > _WHOLE_ROWS
+    def _is_sampled(self, source: Source, choice: Choice) -> bool:
+        is_counted = choice.ranks is not None or choice.skew is not None
+        most = _BY_ROW_ROWS if choice.distinct else _COUNTED_ROWS if is_counted else _WHOLE_ROWS
+        return self.rows_of(source.table) > most
 
     def rows_of(self, table: str) -> float:
         """As the planner counts them, of a partitioned table those of its partitions; a view has none."""
@@ -412,63 +474,6 @@ class ValueSource:
             self._rows[table] = rows[0][0]
         return self._rows[table]
 
-    # Expressions
-
-    def _keys(self, places: list[Place], choice: Choice) -> Iterator[tuple[str, str]]:
-        """Keys of documents, which other places of the same row depend on."""
-        for place in places:
-            if place.use is PlaceUse.KEY and place.expression is not None:
-                yield f"k{place.number}", self._of_document(place.expression, choice.key_of)
-
-    @staticmethod
-    def _of_document(expression: str, key_of: str | None) -> str:
-        text = f"pg_catalog.to_jsonb({expression})"
-        where = f" where pg_catalog.jsonb_typeof(value) = '{key_of}'" if key_of is not None else ""
-        keys = f"select key from pg_catalog.jsonb_each({text}) as one(key, value){where} order by random() limit 1"
-        return f"case when pg_catalog.jsonb_typeof({text}) = 'object' then ({keys}) end"
-
-    def _expression(self, place: Place, places: list[Place], choice: Choice) -> str:
-        """What the value of a place is in terms of the row."""
-        if place.use is PlaceUse.KEY:
-            return f"pgclinic_key.k{place.number}"
-        known = {str(one.number) for one in places if one.use is PlaceUse.KEY}
-
-        def key(match: re.Match[str]) -> str:
-            number = match[1] or match[2]
-            if number not in known:
-                raise CannotRun(OmissionReason.VALUE, str(place.expression))
-            return f"pgclinic_key.k{number}"
-
-        text = _REFERENCE.sub(key, str(place.expression))
-        type_ = self._type_of(place)
-        match place.use:
-            case PlaceUse.ELEMENT:
-                return f"(select one from pg_catalog.unnest({text}) as one order by random() limit 1)"
-            case PlaceUse.CONTAINS | PlaceUse.OVERLAPS if type_.endswith("[]"):
-                some = f"select one from pg_catalog.unnest({text}) as one order by random() limit {choice.elements}"
-                return f"(select pg_catalog.array_agg(one) from ({some}) as part)"
-            case PlaceUse.CONTAINS if type_ == "jsonb":
-                some = f"select * from pg_catalog.jsonb_each({text}) order by random() limit {choice.elements}"
-                members = f"select pg_catalog.jsonb_object_agg(key, value) from ({some}) as part"
-                return f"case when pg_catalog.jsonb_typeof({text}) = 'object' then ({members}) else {text} end"
-            case PlaceUse.SEARCH:
-                lexemes = f"pg_catalog.unnest(pg_catalog.to_tsvector('simple', ({text})::text))"
-                if type_ == "tsvector":
-                    lexemes = f"pg_catalog.unnest({text})"
-                return f"(select quote_literal(one.lexeme) from {lexemes} as one order by random() limit 1)"
-        return text
-
-    def _type_of(self, place: Place) -> str:
-        if place.column is None or place.source is None or place.table is None:
-            return ""
-        types = {
-            column.name: column.type
-            for table in self._twin.tables
-            if table.name == place.table
-            for column in table.columns
-        }
-        return types.get(place.column, "")
-
     # Values
 
     def _valued(
@@ -480,6 +485,8 @@ class ValueSource:
         statement: RunnableStatement,
     ) -> Values:
         values: Values = {}
+        # What is set comes from one row: checks relate its columns.
+        other = self._random.choice(drawn)
         ranges: dict[str, tuple[str, str]] = {}
         for at, place in enumerate(places):
             value = row[at]
@@ -501,7 +508,7 @@ class ValueSource:
                     # The first element belongs to the row, the others to any.
                     values[place.number] = self._random.choice(drawn)[at]
                 case PlaceUse.ASSIGN if not choice.in_place:
-                    values[place.number] = self._random.choice(drawn)[at]
+                    values[place.number] = other[at]
                 case _:
                     values[place.number] = value
         return values
@@ -527,18 +534,15 @@ class ValueSource:
         """Values of an expression at equal distances of rows, in the order of its type."""
         key = (source.table, source.alias, expression)
         if key not in self._sorted:
+            # By the value itself: a bare name would mean the text that is returned.
             rows = self._session.rows(
-                f"select one::text from (select {expression} as one from {self._table(source)}) as drawn"
-                f" where one is not null order by random() limit {_SORTED}"
+                f"select drawn.one::text from (select {expression} as one from {self._table(source, _ANY)}"
+                f" order by random() limit {_SORTED}) as drawn where drawn.one is not null order by drawn.one"
             )
-            listed = self._session.rows(
-                f"select one::text from (select {expression} as one from {self._table(source)} "
-                f"order by random() limit {_SORTED}) as drawn where one is not null order by one"
-            )
-            self._sorted[key] = [str(row[0]) for row in (listed or rows)]
+            self._sorted[key] = [str(row[0]) for row in rows]
         return self._sorted[key]
 
-    def _by_itself(self, place: Place, choice: Choice) -> str | None:
+    def _by_itself(self, statement: RunnableStatement, place: Place, choice: Choice) -> str | None:
         """The value of a place that no row says anything of."""
         match place.use:
             case PlaceUse.LIMIT:
@@ -549,29 +553,72 @@ class ValueSource:
                 return UNITS[str(place.function), place.argument]
             case PlaceUse.DELTA:
                 return step_of(place)
-            case PlaceUse.OTHER:
-                return plain_value(place)
+            case PlaceUse.OTHER | PlaceUse.BOUND:
+                type_ = place.type or self._found_types(statement).get(place.number)
+                bound = self._bound(place)
+                value = bound if bound is not None else plain_value(place, type_)
+                return value if value is not None else self._of_type(str(type_))
         raise CannotRun(OmissionReason.VALUE, place.expression or place.use.value)
 
+    def _found_types(self, statement: RunnableStatement) -> dict[int, str]:
+        key = statement.counted.query_id
+        if key not in self._types:
+            self._types[key] = found_types(self._session, statement.typed)
+        return self._types[key]
 
-#: The value is made of some parts of the row's value.
-_OF_PARTS = frozenset((PlaceUse.CONTAINS, PlaceUse.OVERLAPS))
+    def _bound(self, place: Place) -> str | None:
+        """What GREATEST or LEAST has beside a column: a bound that all its values keep, as checks of them do."""
+        if place.use is not PlaceUse.BOUND or place.table is None or place.column is None:
+            return None
+        key = (place.table, place.column, str(place.function))
+        if key not in self._bounds:
+            one = "min" if place.function == "greatest" else "max"
+            (found,) = self._session.row(f"select {one}({quoted(place.column)})::text from {place.table}")
+            self._bounds[key] = found
+        return self._bounds[key]
+
+    def _of_type(self, type_: str) -> str:
+        """A value of a type that the application has made, or that is rare: one that some column has."""
+        for (table, name), column in self._columns.items():
+            if type_ not in (column.type, column.base_type):
+                continue
+            if column.labels:
+                return column.labels[0]
+            found = self._session.rows(
+                f"select {quoted(name)}::text from {table} where {quoted(name)} is not null limit 1"
+            )
+            if found:
+                return str(found[0][0])
+        raise CannotRun(OmissionReason.VALUE, type_)
+
+
+#: For rows of which only the columns are asked.
+_ANY = Choice()
+_NOT_NEEDED = frozenset((PlaceUse.ASSIGN, PlaceUse.INSERT, PlaceUse.UNEQUAL, PlaceUse.MEMBER, PlaceUse.PART))
+#: Uses by which rows are searched for.
+SEARCHED = frozenset(
+    (PlaceUse.EQUAL, PlaceUse.CONTAINS, PlaceUse.ELEMENT, PlaceUse.ONE_OF, PlaceUse.ARRAY, PlaceUse.SEARCH)
+)
 
 
 def _text(value: str | tuple[str | None, ...] | None) -> str | None:
     return value[0] if isinstance(value, tuple) else value
 
 
-def _is_of_row(place: Place) -> bool:
-    if place.source is None:
-        return False
-    if place.use is PlaceUse.INSERT:
-        return place.column is not None
-    return place.expression is not None and place.use not in (PlaceUse.DELTA, PlaceUse.OTHER)
+def _drawn_places(statement: RunnableStatement, choice: Choice) -> list[Place]:
+    """The places whose values come from rows."""
+    constants = dict(choice.constants)
+    return [place for place in statement.typed.places if place.number not in constants and not is_by_itself(place)]
+
+
+def _apart(places: list[Place]) -> list[list[Place]]:
+    """Each value that rows are searched for by itself, the others together."""
+    searched = [place for place in places if place.use in SEARCHED]
+    return [[place for place in places if place not in searched], *([place] for place in searched)]
 
 
 def _is_needed(place: Place, choice: Choice) -> bool:
     """Whether the row must have a value for the place: not where the bounds of a range come from all rows."""
     if place.use in (PlaceUse.LOW, PlaceUse.HIGH):
         return choice.width is None
-    return place.use not in (PlaceUse.ASSIGN, PlaceUse.INSERT, PlaceUse.UNEQUAL)
+    return place.use not in _NOT_NEEDED

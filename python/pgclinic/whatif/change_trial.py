@@ -17,7 +17,8 @@ from pgclinic.model.rewrite import OpenBecause, RewriteCheck, RewriteWord
 from pgclinic.model.twin import Twin
 from pgclinic.pg.query_plan import nodes_of_json
 from pgclinic.pg.session import QueryError, Session
-from pgclinic.twin.calibrate import CalibratedStatement, rendered
+from pgclinic.twin.calibrate import CalibratedStatement
+from pgclinic.twin.execution import rendered
 from pgclinic.twin.parameters import CannotRun
 from pgclinic.twin.plans import plan_shape
 from pgclinic.twin.values import ValueSource

@@ -15,9 +15,11 @@ from pgclinic.pg.identifiers import literal
 from pgclinic.pg.keyset_paging import KeysetPage, keyset_page
 from pgclinic.pg.session import QueryError, Session
 from pgclinic.pg.statement_places import PlaceUse
-from pgclinic.twin.calibrate import CalibratedStatement, rendered
+from pgclinic.twin.calibrate import CalibratedStatement
+from pgclinic.twin.execution import rendered
 from pgclinic.twin.parameters import CannotRun
-from pgclinic.twin.values import Values, ValueSource
+from pgclinic.twin.plain_values import Values
+from pgclinic.twin.values import ValueSource
 from pgclinic.whatif.explained import COUNTED, DRAWS, LONG_S, buffers_visited, explained
 
 #: More rows are no page that anybody reads.
