@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from fixtures.server_logs import FILES, events_of
 from fixtures.snapshots import Snapshots
-from pgclinic.cli.lab_output import cleaned_words, describe, instance_row, table
+from pgclinic.cli.lab_output import describe, instance_row, table
+from pgclinic.cli.leftovers import cleaned_words
 from pgclinic.lab.orphan_cleanup import Cleaned
 from pgclinic.lab.registry import Instance
 from pgclinic.model.log import LogCounts

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fixtures.planned import judged_plan
 from fixtures.records import global_counters
-from pgclinic.cli.block_mode import with_block_mode
+from pgclinic.cli.experiment_start import with_block_mode
 from pgclinic.errors import UsageError
 from pgclinic.experiment.resolve import UNRESOLVED_TARGET
 from pgclinic.model.dataset import SqlDataset

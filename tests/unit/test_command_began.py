@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from pgclinic.cli.command_began import command_began_s
+from pgclinic.cli.this_command import command_began_s
 
 
 def test_it_lies_before_now_and_does_not_move() -> None:
@@ -18,7 +18,7 @@ def test_it_lies_before_now_and_does_not_move() -> None:
 def test_the_time_before_the_import_counts() -> None:
     code = (
         "import time; time.sleep(0.7)\n"
-        "from pgclinic.cli.command_began import command_began_s\n"
+        "from pgclinic.cli.this_command import command_began_s\n"
         "print(time.monotonic() - command_began_s())"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from fixtures.comparison import comparison
 from fixtures.records import run_info
-from pgclinic.cli.compare_exports import Exports, check_exports
+from pgclinic.cli.compare import AnswerOptions, CompareExports
+from pgclinic.cli.compare_end import check_answer
 from pgclinic.errors import UsageError
 from pgclinic.report.export_bencher import bencher_json
 from pgclinic.report.export_junit import junit_xml
@@ -137,26 +138,26 @@ def test_exports_never_overwrite(tmp_path: Path) -> None:
     mine = tmp_path / "mine.xml"
     mine.write_text("precious")
     with pytest.raises(UsageError, match="already exists") as raised:
-        check_exports(Exports(junit=str(mine)), as_json=False)
+        check_answer(AnswerOptions(exports=CompareExports(junit=str(mine))))
     assert "--force" in (raised.value.hint or "")
-    check_exports(Exports(junit=str(mine), force=True), as_json=False)
-    check_exports(Exports(junit=str(tmp_path / "new.xml"), markdown="-"), as_json=False)
+    check_answer(AnswerOptions(exports=CompareExports(junit=str(mine), force=True)))
+    check_answer(AnswerOptions(exports=CompareExports(junit=str(tmp_path / "new.xml"), markdown="-")))
     assert mine.read_text() == "precious"
 
 
 @pytest.mark.parametrize(
     ("exports", "as_json", "message"),
     [
-        (Exports(junit="nowhere/x.xml"), False, "there is no directory nowhere"),
-        (Exports(otava="."), False, "it is a directory"),
-        (Exports(junit="-", markdown="-"), False, "--junit and --markdown cannot both go to stdout"),
-        (Exports(bencher="-"), True, "--bencher and --json cannot both go to stdout"),
-        (Exports(junit="same", otava="./same"), False, "--junit and --otava name the same file"),
+        (CompareExports(junit="nowhere/x.xml"), False, "there is no directory nowhere"),
+        (CompareExports(otava="."), False, "it is a directory"),
+        (CompareExports(junit="-", markdown="-"), False, "--junit and --markdown cannot both go to stdout"),
+        (CompareExports(bencher="-"), True, "--bencher and --json cannot both go to stdout"),
+        (CompareExports(junit="same", otava="./same"), False, "--junit and --otava name the same file"),
     ],
 )
 def test_places_that_cannot_be_are_refused_before_anything_runs(
-    exports: Exports, as_json: bool, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    exports: CompareExports, as_json: bool, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=message):
-        check_exports(exports, as_json=as_json)
+        check_answer(AnswerOptions(exports=exports, as_json=as_json))

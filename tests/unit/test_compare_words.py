@@ -11,8 +11,8 @@ from fixtures.comparison import asked, comparison, measured
 from fixtures.doubts import ARMS_DIFFER, starved
 from fixtures.planned import judge
 from fixtures.records import failed_trial, printed, trial
-from pgclinic.cli.attached_servers import how_to_resume
 from pgclinic.cli.compare_end import exit_code
+from pgclinic.cli.experiment_run import how_to_resume
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.judge.calibration import calibration_of
 from pgclinic.judge.comparison import compare

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fixtures.planned import judge, judged_plan
 from fixtures.records import blocks_of, global_counters
 from fixtures.tool import tool
-from pgclinic.cli.study import worst_exit_code
+from pgclinic.cli.study_end import worst_exit_code
 from pgclinic.model.study import Direction, Expected, Mechanism, Published
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.wording import plain_sentence, stated_figure
@@ -31,7 +31,7 @@ def test_a_refuted_claim_outweighs_an_open_one() -> None:
 
 
 def test_no_word_is_without_a_code() -> None:
-    from pgclinic.cli.study import EXIT_CODES
+    from pgclinic.cli.study_end import EXIT_CODES
 
     done = {VerdictWord.REPLICATED, VerdictWord.CONFIRMED, VerdictWord.REPLICATED_IN_DIRECTION}
     assert set(EXIT_CODES) == {word.value for word in VerdictWord if word not in done}

@@ -19,18 +19,14 @@ def bench(context: typer.Context) -> None:
     import sys
 
     from pgclinic.bench.command_line import read_command_line
-    from pgclinic.bench.request import InitRequest, Show, TpccInitRequest
-    from pgclinic.cli.bench_run import run_benchmark, run_initialize, run_tpcc_initialize
+    from pgclinic.bench.request import Show
 
     line = read_command_line(context.args)
     for remark in line.remarks:
         print(f"pgclinic: {remark}", file=sys.stderr)
-    match line.asked:
-        case Show(text=text, to_stderr=to_stderr):
-            print(text, file=sys.stderr if to_stderr else sys.stdout)
-        case InitRequest() as request:
-            run_initialize(request)
-        case TpccInitRequest() as request:
-            run_tpcc_initialize(request)
-        case request:
-            raise typer.Exit(run_benchmark(request, context.args))
+    if isinstance(line.asked, Show):
+        print(line.asked.text, file=sys.stderr if line.asked.to_stderr else sys.stdout)
+        return
+    from pgclinic.cli.bench_run import run_bench_request
+
+    raise typer.Exit(run_bench_request(line.asked, context.args))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import msgspec
 
 from pgclinic.bench.hdr_log import write_hdr_log
 from pgclinic.bench.request import Outputs
 from pgclinic.bench.result import ABORTED, NOT_RUN
 from pgclinic.bench.seconds_file import write_seconds
+from pgclinic.cli.output import print_json, say, text_columns
 from pgclinic.errors import RunFailedError, UsageError
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.run import RunInfo, Second
@@ -27,7 +24,7 @@ from pgclinic.store.run_folder import RunFolder, StoredRun
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedBench:
     """A bench that is over: ``trial`` and ``seconds`` are of its load where that was observed."""
 
     info: RunInfo
@@ -36,20 +33,20 @@ class Ended:
     seconds: Sequence[Second] = ()
 
 
-def finish_bench(ended: Ended, outputs: Outputs) -> None:
+def finish_bench(ended: EndedBench, outputs: Outputs) -> None:
     """Write what was asked for, then print the result."""
     _write_files(ended.result, outputs)
     folder = None
     if outputs.runs is not None:
         folder = write_bench_folder(outputs.runs, ended.info, ended.result, ended.trial, ended.seconds)
-        _say(f"run {folder.path}")
+        say(f"run {folder.path}")
     for report in _write_reports(ended, outputs, folder):
-        _say(f"report {report}")
+        say(f"report {report}")
     print_bench(ended, as_json=outputs.as_json)
 
 
 def judge_bench(stored: StoredRun, *, as_json: bool) -> int:
-    """Write the report of a stored run anew and print its result again; the exit code that it had.
+    """Write the report of a stored run anew, print its result again, and return the exit code that it had.
 
     Raises UsageError where the load was not observed, so that there is nothing to show.
     """
@@ -59,38 +56,38 @@ def judge_bench(stored: StoredRun, *, as_json: bool) -> int:
             f"{stored.path} is a bench that was not observed: it has no report",
             hint="run it with --observe or --report; its result is in bench.json",
         )
-    ended = Ended(stored.info, result, stored.trials[0], stored.seconds)
+    ended = EndedBench(stored.info, result, stored.trials[0], stored.seconds)
     try:
-        _say(f"report {RunFolder(stored.path).write_report(_page(ended, str(stored.path)))}")
+        say(f"report {RunFolder(stored.path).write_report(_page(ended, str(stored.path)))}")
     except RunFailedError as error:
-        _say(f"pgclinic: the report is not stored: {error.message}")
+        say(f"pgclinic: the report is not stored: {error.message}")
     print_bench(ended, as_json=as_json)
     return result.exit_code
 
 
-def print_bench(ended: Ended, *, as_json: bool) -> None:
+def print_bench(ended: EndedBench, *, as_json: bool) -> None:
     """pgbench's summary on stdout, unchanged; below it what was observed."""
     result = ended.result
     if as_json:
-        print(msgspec.json.encode(result).decode())
+        print_json(result)
     # pgbench has nothing to show of a run that did not begin.
     elif result.exit_code != NOT_RUN:
         lines = tpcc_lines(result) if result.tpcc else [*pgbench_lines(result), *own_lines(result)]
         print("\n".join([*lines, *_observed_lines(ended)]))
     log = result.load.log
     if log is not None and log.lines_lost:
-        _say(f"pgclinic: error: {log.lines_lost} lines of the log are lost: {log.problem}")
+        say(f"pgclinic: error: {log.lines_lost} lines of the log are lost: {log.problem}")
     if result.exit_code == ABORTED:
-        _say("pgclinic: error: Run was aborted; the above results are incomplete.")
+        say("pgclinic: error: Run was aborted; the above results are incomplete.")
 
 
-def _observed_lines(ended: Ended) -> list[str]:
+def _observed_lines(ended: EndedBench) -> list[str]:
     trial, observed = ended.trial, ended.result.observed
     if trial is None or observed is None:
         return []
     rows = [*(why_rows(observed.activity) if observed.activity is not None else ())]
     rows += [*trust_rows(trial), *missing_rows(trial)]
-    return ["", *labelled_lines(rows, min(120, max(60, shutil.get_terminal_size((100, 24)).columns)))]
+    return ["", *labelled_lines(rows, text_columns())]
 
 
 def _write_files(result: BenchResult, outputs: Outputs) -> None:
@@ -100,12 +97,12 @@ def _write_files(result: BenchResult, outputs: Outputs) -> None:
         write_hdr_log(outputs.hdr, result.load)
 
 
-def _write_reports(ended: Ended, outputs: Outputs, folder: RunFolder | None) -> list[Path]:
-    """One in the run folder, where there is one, and one where the user wants it."""
+def _write_reports(ended: EndedBench, outputs: Outputs, folder: RunFolder | None) -> list[Path]:
+    """Write a report into the run folder, where there is one, and one where the user wants it; return their paths."""
     if not outputs.wants_report:
         return []
     if ended.trial is None:
-        _say("pgclinic: there is no report: the load was not observed to its end")
+        say("pgclinic: there is no report: the load was not observed to its end")
         return []
     written = []
     if folder is not None:
@@ -124,13 +121,9 @@ def _write_page(path: Path, page: str) -> None:
         raise UsageError(f"--report: cannot write {path}: {error.strerror}") from error
 
 
-def _page(ended: Ended, folder: str | None) -> str:
+def _page(ended: EndedBench, folder: str | None) -> str:
     # Templates take longer to load than a short bench takes.
     from pgclinic.report.bench_page import render_bench
 
     assert ended.trial is not None
     return render_bench(ended.info, ended.result, ended.trial, ended.seconds, folder)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

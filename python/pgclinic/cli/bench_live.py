@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from types import TracebackType
 from typing import TextIO
 
 from pgclinic.bench.request import BenchRequest
@@ -20,40 +19,35 @@ PLAIN_EVERY_S = 10
 PLAIN_FILL_EVERY_S = 5.0
 
 
-class BenchLive:
-    """Use it in a ``with``; whatever ends the block, the live line is cleared."""
+class BenchLive(TerminalLine):
+    """What a bench does: what it prepares and fills, the seconds of its load, and what a search finds."""
 
     def __init__(self, out: TextIO, request: BenchRequest | None = None) -> None:
-        self._line = TerminalLine(out)
-        self._terminal = out.isatty()
+        super().__init__(out)
         duration_s = None if request is None or request.duration_s is None else float(request.duration_s)
         self._figures = LiveFigures(measure_s=duration_s)
         self._target = request.find_rate if request is not None else None
         self._fill: FillFigures | None = None
         self._lines = None if request is None or not request.progress_s else ProgressLines(_style(request))
 
-    def say(self, text: str) -> None:
-        """A line of its own."""
-        self._line.say(text)
-
     def stage(self, text: str) -> None:
-        """What is being prepared."""
+        """Show what is being prepared."""
         if self._terminal:
-            self._line.draw(f"  {text}")
+            self.draw(f"  {text}")
         else:
             self.say(f"  {text}")
 
     def filled(self, text: str) -> None:
-        """How far a fill is; the last such line stays."""
+        """Show how far a fill is; the last such line stays."""
         if self._terminal:
-            self._line.draw(text)
+            self.draw(text)
             if "(100%)" in text:
-                self._line.keep()
+                self.keep()
         else:
             self.say(text)
 
     def filling(self, what: str, done: float, total: float) -> None:
-        """How far TPC-C's tables are."""
+        """Show how far TPC-C's tables are."""
         now_s = time.monotonic()
         if self._fill is None:
             self._fill = FillFigures(began_s=now_s, every_s=0.0 if self._terminal else PLAIN_FILL_EVERY_S)
@@ -62,43 +56,37 @@ class BenchLive:
             self.stage(line.strip())
 
     def search(self, length: SearchLength) -> None:
-        """A search begins, and how long it takes."""
+        """Say that a search starts, and how long it takes."""
         if self._target is not None:
             self.say(f"  {search_length_words(length, self._target)}")
 
     def rate(self, trial: RateTrial) -> None:
-        """A load of a search has ended."""
+        """Say what a load of a search has shown."""
         if self._target is not None:
             self.say(f"  {rate_trial_line(trial, self._target)}")
 
     def trial(self, text: str) -> None:
-        """The next load of a search begins."""
+        """Say that the next load of a search starts."""
         self._figures.restart(text)
         if not self._terminal:
             self.say(f"  {text}")
 
     def progress(self, progress: LoadProgress) -> None:
-        """A second of the load has passed."""
+        """Show a second of the load."""
         if self._lines is not None:
             line = self._lines.line(progress, epoch_s=time.time())
             if line is not None:
                 self.say(line)
         elif self._terminal:
-            self._line.draw(self._figures.line(progress, shutil.get_terminal_size().columns - 1))
+            self.draw(self._figures.line(progress, shutil.get_terminal_size().columns - 1))
         else:
             line = self._figures.line(progress)
             if progress.phase == "measure" and (progress.second + 1) % PLAIN_EVERY_S == 0:
                 self.say(line)
 
     def event(self, event: LoadEvent) -> None:
-        """What a client or the server says, when it says it."""
+        """Say what a client or the server reports."""
         self.say(event_text(event))
-
-    def __enter__(self) -> BenchLive:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._line.clear()
 
 
 def _style(request: BenchRequest) -> ProgressStyle:

@@ -24,11 +24,11 @@ from pgclinic.bench.server_connection import ServerConnection, open_connection
 from pgclinic.bench.silence import SilenceWatch
 from pgclinic.bench.tpcc_data import FillListener, settle, violations
 from pgclinic.bench.tpcc_initialize import initialize_tpcc
-from pgclinic.cli.attached_servers import say_dropped_on
-from pgclinic.cli.bench_end import Ended, finish_bench
+from pgclinic.cli.bench_end import EndedBench, finish_bench
 from pgclinic.cli.bench_live import BenchLive
 from pgclinic.cli.interrupts import first_one_stops
-from pgclinic.cli.lab_output import say_cleaned
+from pgclinic.cli.leftovers import say_cleaned, say_dropped_on
+from pgclinic.cli.output import say
 from pgclinic.errors import PgclinicError
 from pgclinic.experiment.on_twin import bench_on_twin
 from pgclinic.lab.measuring import measurement
@@ -43,19 +43,31 @@ from pgclinic.store.bench_folder import bench_info
 from pgclinic.trial.shell_account import with_shell_account
 
 
-def run_initialize(request: InitRequest) -> None:
-    """``-i``: drop, create, fill, vacuum, keys, as the steps say."""
+def run_bench_request(request: InitRequest | TpccInitRequest | BenchRequest, words: Sequence[str]) -> int:
+    """Fill tables or run a load, as asked by the ``words`` of the command line, and return the exit code."""
+    match request:
+        case InitRequest():
+            _initialize(request)
+        case TpccInitRequest():
+            _initialize_tpcc(request)
+        case BenchRequest():
+            return _benchmark(request, words)
+    return 0
+
+
+def _initialize(request: InitRequest) -> None:
+    """Drop, create, fill, vacuum and make keys, as the steps of ``-i`` say."""
     with open_connection(request.address, for_load=False, ask_password=_ask_password) as connection:
         if request.debug:
-            _say(f"{connection.words}: {_without_address(request)}")
-        connection.session.on_notice(_say)
+            say(f"{connection.words}: {_without_address(request)}")
+        connection.session.on_notice(say)
         with BenchLive(sys.stderr) as live:
-            times = initialize(connection.session, request.tables, InitListener(_say, live.filled, request.quiet))
-    _say(done_line(times))
+            times = initialize(connection.session, request.tables, InitListener(say, live.filled, request.quiet))
+    say(done_line(times))
 
 
-def run_tpcc_initialize(request: TpccInitRequest) -> None:
-    """``--tpcc -i``: fill the nine tables and check them."""
+def _initialize_tpcc(request: TpccInitRequest) -> None:
+    """Fill the nine tables of TPC-C and check them."""
     with (
         BenchLive(sys.stderr) as live,
         open_connection(request.address, for_load=False, ask_password=_ask_password) as connection,
@@ -63,17 +75,12 @@ def run_tpcc_initialize(request: TpccInitRequest) -> None:
         if request.debug:
             live.say(f"{connection.words}: {_without_address(request)}")
         times = initialize_tpcc(connection.access, request, FillListener(stage=live.stage, filled=live.filling))
-    _say(done_line(times))
+    say(done_line(times))
 
 
-def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
-    """Run, print, write; the exit code. All that can be refused is refused before the server is touched."""
-    refuse_debug_engine()
-    refuse_unwritable("--seconds", request.outputs.seconds)
-    refuse_unwritable("--hdr", [request.outputs.hdr] if request.outputs.hdr is not None else [])
-    refuse_unwritable("--report", [request.outputs.report] if request.outputs.report is not None else [])
-    for chosen in request.scripts:
-        check_script(chosen.script.name, chosen.script.text, request.protocol)
+def _benchmark(request: BenchRequest, words: Sequence[str]) -> int:
+    """Run, print, write, and return the exit code. All that can be refused is refused before the server is touched."""
+    _refuse_early(request)
     request = _on_twin(request)
     with BenchLive(sys.stderr, request) as live, _connection(request, live) as connection:
         if request.lab is None:
@@ -89,9 +96,21 @@ def run_benchmark(request: BenchRequest, words: Sequence[str]) -> int:
         command = ["pgclinic", "bench", *without_secrets(words)]
         trial = trial_of(ran)
         result = make_result(request, ran, connection, tables, command, broken, trial)
-        ended = Ended(bench_info(result, connection.words), result, trial, ran.observed.seconds if ran.observed else ())
+        seconds = ran.observed.seconds if ran.observed else ()
+        ended = EndedBench(bench_info(result, connection.words), result, trial, seconds)
     finish_bench(ended, request.outputs)
     return result.exit_code
+
+
+def _refuse_early(request: BenchRequest) -> None:
+    """Raise UsageError for files that cannot be written and scripts that cannot be read."""
+    outputs = request.outputs
+    refuse_debug_engine()
+    refuse_unwritable("--seconds", outputs.seconds)
+    refuse_unwritable("--hdr", [outputs.hdr] if outputs.hdr is not None else [])
+    refuse_unwritable("--report", [outputs.report] if outputs.report is not None else [])
+    for chosen in request.scripts:
+        check_script(chosen.script.name, chosen.script.text, request.protocol)
 
 
 def _on_twin(request: BenchRequest) -> BenchRequest:
@@ -101,7 +120,7 @@ def _on_twin(request: BenchRequest) -> BenchRequest:
     with BenchLive(sys.stderr) as live:
         settled, fidelity = bench_on_twin(request, lab, lab.twin, live.stage)
     if fidelity is not None:
-        _say(twin_summary_text(fidelity))
+        say(twin_summary_text(fidelity))
     return settled
 
 
@@ -142,7 +161,7 @@ def _known_to_others(live: BenchLive) -> Iterator[None]:
 def _check_data(
     request: BenchRequest, ran: Ran, connection: ServerConnection, live: BenchLive
 ) -> tuple[TpccViolation, ...] | None:
-    """What the run left inconsistent, None where nobody asks. After Ctrl-C nobody waits for it."""
+    """Return what the run left inconsistent, None where nobody asks. After Ctrl-C nobody waits for it."""
     if request.tpcc is None or not request.tpcc.check or ran.load.stopped == "interrupted":
         return None
     live.stage("checking consistency")
@@ -155,18 +174,17 @@ def _without_password(spec: LoadSpec) -> str:
 
 
 def _without_address(request: InitRequest | TpccInitRequest) -> str:
-    """What is asked for; a connection string may hold a password."""
+    """Return what is asked for, as a text; a connection string may hold a password."""
     return str(replace(request, address=Address()))
 
 
 def _ask_password() -> str | None:
-    """Ask on the terminal, as pgbench does, also when a script comes from standard input; None where there is none."""
+    """Ask for the password on the terminal, as pgbench does, and return it; None where there is no terminal.
+
+    A script may come from standard input.
+    """
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
     except OSError:
         return None
     return getpass.getpass("Password: ")
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

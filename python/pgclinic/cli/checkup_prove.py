@@ -11,7 +11,7 @@ from pgclinic.checkup.proof_request import ProofListener, ProofRequest
 from pgclinic.checkup.prove import prove
 from pgclinic.cli.checkup_read import ReadServer
 from pgclinic.cli.compare_end import write_answer
-from pgclinic.cli.lab_output import say_cleaned
+from pgclinic.cli.leftovers import say_cleaned
 from pgclinic.cli.live import LiveLine
 from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.road import judge_stored
@@ -40,7 +40,7 @@ def prove_checkup(
     command: tuple[str, ...],
     uses_kept_twin: bool = True,
 ) -> Checkup:
-    """The same checkup with proofs in its findings. The folder has each of them as soon as it is finished.
+    """Return the same checkup with proofs in its findings. The folder has each of them as soon as it is finished.
 
     The budget counts from ``began_s`` of the monotonic clock: when the command began. With ``uses_kept_twin`` a twin of
     the same database that an earlier command has captured is used again.
@@ -56,30 +56,34 @@ def prove_checkup(
         masked_text=masked_text,
     )
     with LiveLine(sys.stderr) as live:
-        for one in checkup.causes:
-            if one.severity is not Severity.NOTICE:
-                live.note(f"{one.severity.value.upper()}  {headline(one)}")
+        for finding in checkup.causes:
+            if finding.severity is not Severity.NOTICE:
+                live.say(_line(finding))
 
         def on_proof(finding: Finding, proof: Proof) -> None:
             at_us = time.time_ns() // 1000
             add_proof_event(folder, ProofReached(finding=finding.key, proof=proof, at_epoch_us=at_us))
             number = proof.treatment
             about = finding.treatments[number].title if number < len(finding.treatments) else finding.pathology
-            live.note(f"{time.monotonic() - began_s:4.0f} s  {' '.join(about.split())}: {short_proof(proof)}")
+            live.say(f"{time.monotonic() - began_s:4.0f} s  {' '.join(about.split())}: {short_proof(proof)}")
 
         listener = ProofListener(
             on_stage=live.stage,
             on_proof=on_proof,
-            on_finding=lambda one: live.note(f"{one.severity.value.upper()}  {headline(one)} (by plans on the twin)"),
-            on_checkup=lambda one: _keep(folder, one),
+            on_finding=lambda finding: live.say(f"{_line(finding)} (by plans on the twin)"),
+            on_checkup=lambda so_far: _keep(folder, so_far),
             experiment=Listener(on_progress=live.progress, on_trial=live.trial),
         )
         try:
             return prove(checkup, case, read.access, request, listener)
         except BaseException:
-            live.close()
+            live.clear()
             print(f"the checkup and its finished proofs are kept in {folder}", file=sys.stderr)
             raise
+
+
+def _line(finding: Finding) -> str:
+    return f"{finding.severity.value.upper()}  {headline(finding)}"
 
 
 def _keep(folder: Path, checkup: Checkup) -> None:

@@ -18,6 +18,7 @@ from pgclinic.capture.server_log import read_server_log
 from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.cli.duration import in_words
 from pgclinic.cli.live import TerminalLine
+from pgclinic.cli.output import say
 from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.model.host import HostState
 from pgclinic.model.log import LogSettings
@@ -50,18 +51,21 @@ class ReadServer:
 
 
 def read_server(dsn: str, *, observe_s: float, log: Path | None, plans: bool = False) -> ReadServer:
-    """Read a live server; with ``plans`` ask it how it would run its statements. Raises UsageError, RunFailedError."""
+    """Read a live server and return it; with ``plans`` ask it how it would run its statements.
+
+    Raises UsageError, RunFailedError.
+    """
     access = _once_free(lambda: reach_dsn(dsn))
     if plans:
         _once_free(lambda: check_role(access))
-    host = _Machine(_postmaster(access), observe_s or _HOST_S)
-    with _Progress(observe_s) as progress:
+    host = _HostWatch(_postmaster(access), observe_s or _HOST_S)
+    with _ReadingLine(observe_s) as progress:
         snapshot = _once_free(
             lambda: take_snapshot(access, observe_s=observe_s, on_second=progress.second, on_part=progress.part)
         )
         if plans:
             snapshot = _with_plans(access, snapshot, progress)
-    named = {one.name: one.value for one in snapshot.settings}
+    named = {setting.name: setting.value for setting in snapshot.settings}
     settings = LogSettings(
         log_line_prefix=named.get("log_line_prefix", "%m [%p] "), log_timezone=named.get("log_timezone")
     )
@@ -73,35 +77,28 @@ def read_server(dsn: str, *, observe_s: float, log: Path | None, plans: bool = F
     return ReadServer(examined, place_words(access.server), access)
 
 
-def _with_plans(access: Access, snapshot: Snapshot, progress: _Progress) -> Snapshot:
+def _with_plans(access: Access, snapshot: Snapshot, progress: _ReadingLine) -> Snapshot:
     found, gap = _once_free(lambda: read_plans(access, snapshot, progress.plan))
     return replace(snapshot, plans=found, gaps=(*snapshot.gaps, *((gap,) if gap is not None else ())))
 
 
 def _once_free(call: Callable[[], T]) -> T:
-    """What ``call`` gives. One session of ours may still be ending where the server has no connection to spare."""
-    for _ in range(_TRIES - 1):
+    """Return what ``call`` gives. A session of ours may still be ending where the server has no connection to spare."""
+    for left in reversed(range(_TRIES)):
         try:
             return call()
         except UsageError as error:
-            if not _is_full(error):
+            if not any(words in error.message for words in _FULL):
                 raise
+            if left == 0:
+                hint = "end idle sessions, or connect as a role for which connections are reserved"
+                raise UsageError(error.message, hint=hint) from error
         time.sleep(_AGAIN_S)
-    try:
-        return call()
-    except UsageError as error:
-        if not _is_full(error):
-            raise
-        hint = "end idle sessions, or connect as a role for which connections are reserved"
-        raise UsageError(error.message, hint=hint) from error
-
-
-def _is_full(error: UsageError) -> bool:
-    return any(words in error.message for words in _FULL)
+    raise AssertionError
 
 
 def _postmaster(access: Access) -> int | None:
-    """The process of the server, None where it cannot be seen from here."""
+    """Return the process of the server, None where it cannot be seen from here."""
     try:
         return visible_postmaster(access)
     except PgclinicError:
@@ -109,11 +106,11 @@ def _postmaster(access: Access) -> int | None:
 
 
 def place_words(server: Server) -> str:
-    """db.example.org:5432; /var/run/postgresql:5432 for a socket."""
+    """Return db.example.org:5432, or /var/run/postgresql:5432 for a socket."""
     return f"{server.host}:{server.port}"
 
 
-class _Machine:
+class _HostWatch:
     """The machine of the server, watched while the server is. None where the server is elsewhere."""
 
     def __init__(self, postmaster: int | None, observe_s: float) -> None:
@@ -132,34 +129,27 @@ class _Machine:
         return self._state
 
 
-class _Progress:
+class _ReadingLine(TerminalLine):
     """A line on stderr while the server is read, where that takes long enough to be asked about."""
 
     def __init__(self, observe_s: float) -> None:
+        super().__init__(sys.stderr)
         self._observe_s = observe_s
         self._began_s = time.monotonic()
-        self._terminal = sys.stderr.isatty()
-        self._line = TerminalLine(sys.stderr)
         if observe_s > _QUIET_S and not self._terminal:
-            print(f"pgclinic: observing the server for {in_words(observe_s)}", file=sys.stderr, flush=True)
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._line.clear()
+            say(f"pgclinic: observing the server for {in_words(observe_s)}")
 
     def second(self, at_s: float) -> None:
-        """The server was observed for so long."""
+        """Show how long the server is still observed."""
         if self._terminal and self._observe_s > _QUIET_S:
             left_s = max(self._observe_s - at_s, 0.0)
-            self._line.draw(f"  observing the server, {in_words(left_s)} left")
+            self.draw(f"  observing the server, {in_words(left_s)} left")
 
     def plan(self, number: int, of: int) -> None:
-        """So many statements are planned."""
+        """Show how many statements are planned."""
         self.part(f"plans, {number} of {of}")
 
     def part(self, name: str) -> None:
-        """This part of its state is read now."""
+        """Show which part of the state is read."""
         if self._terminal and time.monotonic() - self._began_s > max(_QUIET_S, self._observe_s):
-            self._line.draw(f"  reading {name.replace('_', ' ')}")
+            self.draw(f"  reading {name.replace('_', ' ')}")

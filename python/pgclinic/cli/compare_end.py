@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
-import msgspec
 from msgspec import structs
 
-from pgclinic.cli.attached_servers import how_to_resume
-from pgclinic.cli.compare_exports import Exports, check_exports, write_exports
-from pgclinic.cli.verdict import not_stored
+from pgclinic.cli.compare import AnswerOptions
+from pgclinic.cli.experiment_run import how_to_resume
+from pgclinic.cli.exports import check_places, write_exports
+from pgclinic.cli.output import print_json, text_columns
+from pgclinic.cli.study_end import not_stored
 from pgclinic.errors import RunFailedError
 from pgclinic.judge.comparison import compare
 from pgclinic.judge.thresholds import parse_ratio_threshold
@@ -23,6 +25,10 @@ from pgclinic.model.threshold import Threshold, ThresholdState
 from pgclinic.model.verdict import Verdict
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.compare_text import compare_text
+from pgclinic.report.export_bencher import bencher_json
+from pgclinic.report.export_junit import junit_xml
+from pgclinic.report.export_markdown import markdown
+from pgclinic.report.export_otava import otava_csv
 from pgclinic.report.page import render_report
 from pgclinic.report.terminal import Places
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
@@ -31,58 +37,7 @@ CROSSED, UNDECIDED = 3, 4
 
 
 @dataclass(frozen=True)
-class Ending:
-    """What happens with the answer, as given on the command line."""
-
-    fail_if: tuple[str, ...] = ()
-    strict: bool = False
-    exports: Exports = field(default_factory=Exports)
-    as_json: bool = False
-    must_store: bool = True
-
-    @property
-    def thresholds(self) -> tuple[Threshold, ...]:
-        """Raises UsageError for a threshold that cannot be read."""
-        return tuple(parse_ratio_threshold(text) for text in self.fail_if)
-
-    def or_those_of(self, info: RunInfo) -> Ending:
-        """With the thresholds that a stored run was given, where no others are asked for."""
-        if self.fail_if or self.strict:
-            return self
-        return replace(self, fail_if=info.fail_if, strict=info.strict)
-
-    def check(self) -> None:
-        """Raise UsageError for everything that cannot be done, before anything runs."""
-        _ = self.thresholds
-        check_exports(self.exports, as_json=self.as_json)
-
-
-def finish_comparison(
-    folder: RunFolder, plan: ExperimentPlan, verdict: Verdict, ending: Ending, dsns: Iterable[str] = ()
-) -> int:
-    """Write verdict, comparison, report and exports; print the answer; give the exit code.
-
-    An answer that cannot be stored is printed all the same. ``dsns`` are the whole addresses of existing servers.
-    """
-    answer = write_answer(folder, plan, verdict, ending.thresholds)
-    stored, comparison, report, problem = answer.stored, answer.comparison, answer.report, answer.problem
-    to_stdout = write_exports(ending.exports, comparison, stored, strict=ending.strict)
-    if to_stdout is not None:
-        print(to_stdout, end="")
-    elif ending.as_json:
-        output = CompareOutput(run=str(folder.path), report=report, comparison=comparison)
-        print(msgspec.json.encode(output).decode())
-    else:
-        places = Places(report=report, folder=str(folder.path), resume_note=how_to_resume(dsns))
-        width = min(120, max(60, shutil.get_terminal_size((100, 24)).columns))
-        print(compare_text(comparison, stored.trials, places, width=width))
-    if problem is not None:
-        not_stored(problem, must_store=ending.must_store)
-    return exit_code(comparison, strict=ending.strict)
-
-
-@dataclass(frozen=True)
-class Answer:
+class StoredAnswer:
     """What a comparison found; ``report`` is its page, or ``problem`` why that could not be written."""
 
     stored: StoredRun
@@ -91,10 +46,58 @@ class Answer:
     problem: RunFailedError | None = None
 
 
+def check_answer(options: AnswerOptions) -> None:
+    """Raise UsageError for everything that cannot be done with the answer, before anything runs."""
+    _thresholds(options)
+    exports = options.exports
+    check_places(exports.places, force=exports.force, on_stdout=["--json"] * options.as_json)
+
+
+def answer_of_run(options: AnswerOptions, info: RunInfo) -> AnswerOptions:
+    """Return the options with the thresholds that a stored run was given, where no others are asked for."""
+    if options.fail_if or options.strict:
+        return options
+    return dataclasses.replace(options, fail_if=info.fail_if, strict=info.strict)
+
+
+def _thresholds(options: AnswerOptions) -> tuple[Threshold, ...]:
+    return tuple(parse_ratio_threshold(text) for text in options.fail_if)
+
+
+def finish_comparison(
+    folder: RunFolder,
+    plan: ExperimentPlan,
+    verdict: Verdict,
+    options: AnswerOptions,
+    dsns: Iterable[str] = (),
+    *,
+    must_store: bool = True,
+) -> int:
+    """Write verdict, comparison, report and exports, print the answer, and return the exit code.
+
+    An answer that cannot be stored is printed all the same; with ``must_store`` it is an error then. ``dsns`` are the
+    whole addresses of existing servers.
+    """
+    answer = write_answer(folder, plan, verdict, _thresholds(options))
+    stored, comparison = answer.stored, answer.comparison
+    texts = _export_texts(comparison, stored, strict=options.strict)
+    to_stdout = write_exports(options.exports.places, texts, kept_in=stored.path)
+    if to_stdout is not None:
+        print(to_stdout, end="")
+    elif options.as_json:
+        print_json(CompareOutput(run=str(folder.path), report=answer.report, comparison=comparison))
+    else:
+        places = Places(report=answer.report, folder=str(folder.path), resume_note=how_to_resume(dsns))
+        print(compare_text(comparison, stored.trials, places, width=text_columns()))
+    if answer.problem is not None:
+        not_stored(answer.problem, must_store=must_store)
+    return exit_code(comparison, strict=options.strict)
+
+
 def write_answer(
     folder: RunFolder, plan: ExperimentPlan, verdict: Verdict, thresholds: tuple[Threshold, ...] = ()
-) -> Answer:
-    """Compare what the folder's trials gave, and write verdict, comparison and page into it."""
+) -> StoredAnswer:
+    """Compare what the folder's trials gave, write verdict, comparison and page into it, and return them."""
     stored = read_run(folder.path)
     comparison = compare(
         plan.study,
@@ -119,17 +122,30 @@ def write_answer(
     try:
         folder.write_verdict(verdict)
         folder.write_comparison(comparison)
-        return Answer(stored, comparison, str(folder.write_report(page)))
+        return StoredAnswer(stored, comparison, str(folder.write_report(page)))
     except RunFailedError as error:
-        return Answer(stored, comparison, None, error)
+        return StoredAnswer(stored, comparison, None, error)
 
 
 def exit_code(comparison: Comparison, *, strict: bool) -> int:
-    """A crossed threshold has priority; an undecided answer counts only with ``strict``."""
-    states = {seen.state for seen in comparison.thresholds}
+    """Return 3 for a crossed threshold; 4 for an invalid answer, and with ``strict`` for an undecided one; else 0."""
+    states = {threshold.state for threshold in comparison.thresholds}
     if ThresholdState.CROSSED in states:
         return CROSSED
     if comparison.word is CompareWord.INVALID:
         return UNDECIDED
     is_open = ThresholdState.UNDECIDED in states if states else comparison.word is CompareWord.INCONCLUSIVE
     return UNDECIDED if strict and is_open else 0
+
+
+def _export_texts(comparison: Comparison, stored: StoredRun, *, strict: bool) -> dict[str, Callable[[], str]]:
+    """Return what makes the text of each export, by its option."""
+    info, trials = stored.info, stored.trials
+    started = datetime.fromtimestamp(info.started_epoch_us / 1e6, UTC).isoformat(timespec="seconds")
+    elapsed_s = sum(trial.elapsed_s for trial in trials)
+    return {
+        "--junit": lambda: junit_xml(comparison, elapsed_s=elapsed_s, started=started, strict=strict),
+        "--markdown": lambda: markdown(comparison, report=str(stored.path / "report.html")),
+        "--bencher": lambda: bencher_json(comparison),
+        "--otava": lambda: otava_csv(comparison, info, folder=str(stored.path), started=started),
+    }

@@ -8,10 +8,11 @@ from pgclinic.errors import UsageError
 
 LONGEST_S = 1e7
 _UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_NONE = frozenset({"0", "0s", "none"})
 
 
 def parse_duration_s(text: str, option: str) -> float:
-    """``5m`` -> 300.0. Raises UsageError naming ``option`` on anything else, and on zero."""
+    """Return the seconds of a duration, 300.0 for ``5m``. Raises UsageError naming ``option`` on all else, and zero."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
     if match is None or match[2] not in _UNITS_S or float(match[1]) == 0:
         raise UsageError(f"{option} {text!r} is not a valid duration", hint="write 90s, 5m or 1h")
@@ -21,8 +22,13 @@ def parse_duration_s(text: str, option: str) -> float:
     return seconds
 
 
+def parse_duration_or_none_s(text: str, option: str) -> float:
+    """Return the seconds of a duration that may be ``0``. Raises UsageError."""
+    return 0.0 if text.strip().lower() in _NONE else parse_duration_s(text, option)
+
+
 def parse_budget_s(text: str, spent_s: float) -> float:
-    """``10m`` in all, or ``+3m`` on top of what is spent. Raises UsageError."""
+    """Return the seconds of ``10m``, a time in all, or of ``+3m`` on top of what is spent. Raises UsageError."""
     more = text.strip()
     if more.startswith("+"):
         return spent_s + parse_duration_s(more[1:], "--budget")
@@ -30,7 +36,7 @@ def parse_budget_s(text: str, spent_s: float) -> float:
 
 
 def in_words(seconds: float) -> str:
-    """A duration in words: 45 s, 5 min, 1 h 20 min."""
+    """Return a duration in words: 45 s, 5 min, 1 h 20 min."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

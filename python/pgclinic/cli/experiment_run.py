@@ -1,4 +1,4 @@
-"""What the commands that run experiments share: the run's description, the live line, what is said of a failure."""
+"""Running an experiment: the live line, the machines, and what is said where the run ends early."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from pgclinic.cli.attached_servers import how_to_resume
 from pgclinic.cli.live import LiveLine
+from pgclinic.cli.output import say
 from pgclinic.errors import UsageError, WorkloadError
 from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.road import Experiment, run
@@ -15,22 +15,22 @@ from pgclinic.fleet.here import Fleet, Here
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.verdict import Verdict
+from pgclinic.pg.dsn import parse_dsn, split_secrets
 from pgclinic.report.calibration_text import calibration_text
 from pgclinic.report.interleaving_text import window_text
 from pgclinic.report.words.figures import count
 
-SEEDS = 10_000
 _JUDGED_BY_STUDY = (RunKind.STUDY, RunKind.COMPARE)
 
 
 def run_shown(experiment: Experiment, live: LiveLine, addresses: Mapping[str, str]) -> Verdict:
-    """Run it with the live line on stderr; where it ends early, say what is kept and how to resume it.
+    """Run it with the live line on stderr and return the verdict; where it ends early, say how to resume it.
 
     ``addresses`` are the whole addresses of attached servers, which no run keeps.
     """
 
     def on_calibration(calibration: Calibration) -> None:
-        live.close()
+        live.clear()
         print(calibration_text(calibration), file=sys.stderr)
         if experiment.plan.profile.interleaved and calibration.window_s is not None:
             print(window_text(calibration.window_s), file=sys.stderr)
@@ -45,35 +45,43 @@ def kept_run(experiment: Experiment, live: LiveLine, dsns: Iterable[str] = ()) -
     try:
         yield
     except WorkloadError:
-        live.close()
-        print(f"what the trial recorded is kept in {experiment.folder.path}", file=sys.stderr)
+        live.clear()
+        say(f"what the trial recorded is kept in {experiment.folder.path}")
         raise
     except BaseException:
-        live.close()
+        live.clear()
         _say_what_is_kept(experiment, dsns)
         raise
 
 
 def _say_what_is_kept(experiment: Experiment, dsns: Iterable[str]) -> None:
     path, kept = experiment.folder.path, experiment.folder.finished()
-    print(f"{count(kept, 'finished trial')} {'is' if kept == 1 else 'are'} kept in {path}", file=sys.stderr)
+    say(f"{count(kept, 'finished trial')} {'is' if kept == 1 else 'are'} kept in {path}")
     if kept and experiment.info.kind in _JUDGED_BY_STUDY:
-        print(f"  judge the finished trials: pgclinic study judge {path}", file=sys.stderr)
-    print(f"  resume it:           pgclinic {command_of(experiment.info)} --resume {path}", file=sys.stderr)
+        say(f"  judge the finished trials: pgclinic study judge {path}")
+    say(f"  resume it:           pgclinic {command_of_run(experiment.info)} --resume {path}")
     more = how_to_resume(dsns)
     if more is not None:
-        print(f"                       {more}", file=sys.stderr)
+        say(f"                       {more}")
 
 
-def command_of(info: RunInfo) -> str:
-    """The command that makes and resumes runs of this kind."""
+def how_to_resume(dsns: Iterable[str | None]) -> str | None:
+    """Return what must be added to ``--resume`` because run folders store no passwords; None if nothing."""
+    if any(split_secrets(parse_dsn(dsn))[1] for dsn in dsns if dsn is not None):
+        return "passwords are not stored: set PGPASSWORD, or give --dsn (--a dsn=...) with the password again"
+    return None
+
+
+def command_of_run(info: RunInfo) -> str:
+    """Return the command that makes and resumes runs of this kind."""
     return "study run" if info.kind is RunKind.STUDY else info.kind.value
 
 
 def fleet_of(address: str | None, addresses: Mapping[str, str], until_s: float | None = None) -> Fleet:
-    """This machine, or the Ray cluster at ``address``. Raises UsageError: no such cluster, or Ray is not installed.
+    """Return this machine, or the Ray cluster at ``address``.
 
-    On this machine another measurement is waited for until ``until_s`` of the monotonic clock.
+    On this machine another measurement is waited for until ``until_s`` of the monotonic clock. Raises UsageError: no
+    such cluster, or Ray is not installed.
     """
     if address is None:
         return Here(addresses, until_s)

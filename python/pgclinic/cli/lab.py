@@ -1,80 +1,54 @@
 """``pgclinic lab``: start, stop, list, versions, psql, logs, events, memory, leftovers, prune."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from pgclinic.cli.lab_events import events
 from pgclinic.cli.lab_leftovers import leftovers
 from pgclinic.cli.lab_memory import memory
-
-if TYPE_CHECKING:
-    from pgclinic.lab.registry import Instance
+from pgclinic.cli.options.export import AsJson
+from pgclinic.cli.options.record import command_of, options
+from pgclinic.cli.options.server import LabServerOptions, Settings
+from pgclinic.cli.options.workload import TwinScale
 
 lab_app = typer.Typer(
     help="Start real PostgreSQL servers of any version in about a second.", no_args_is_help=True, rich_markup_mode=None
 )
+Name = Annotated[str | None, Argument(help="Name of the server; optional if only one runs.")]
+AsJsonLines = Annotated[bool, Option("--json", help="Print one JSON object per line.")]
 
-JSON_HELP = "Print JSON."
 
-
-@lab_app.command("start")
-def start(
-    version: str | None = typer.Option(None, "--version", help="Version, such as 13 (newest release), 13.3 or 9.6.24."),
-    bindir: Path | None = typer.Option(None, "--bindir", help="Directory with the binaries of an installed version."),
-    settings: list[str] = typer.Option([], "--set", metavar="NAME=VALUE", help="A setting; may be repeated."),
-    name: str | None = typer.Option(None, "--name", help="Name of the server."),
-    port: int | None = typer.Option(None, "--port", help="Also listen on this TCP port of this machine."),
-    twin: Path | None = typer.Option(
-        None, "--twin", metavar="FILE", help="Build this twin of a live database in the server, with its settings."
-    ),
-    scale: float = typer.Option(1.0, "--scale", help="Rows of the twin per row of the original, such as 0.1."),
-    as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
-) -> None:
+@options
+class LabStartRequest:
     """Start a server that runs until `pgclinic lab stop`."""
-    import msgspec
 
-    from pgclinic.cli.lab_output import describe, progress_line, say_cleaned
-    from pgclinic.cli.lab_twin import built_twin
-    from pgclinic.errors import UsageError
-    from pgclinic.lab.cluster import SUPERUSER
-    from pgclinic.lab.instance import start_server
-    from pgclinic.lab.sources import find_source
-    from pgclinic.settings.words import parse_settings
-    from pgclinic.twin.author import AUTHOR
+    server: LabServerOptions
+    settings: Settings = ()
+    name: Annotated[str | None, Option("--name", help="Name of the server.")] = None
+    port: Annotated[int | None, Option("--port", help="Also listen on this TCP port of this machine.")] = None
+    twin: Annotated[
+        Path | None,
+        Option("--twin", help="Build this twin of a live database in the server, with its settings.", metavar="FILE"),
+    ] = None
+    scale: TwinScale = 1.0
+    as_json: AsJson = False
 
-    if twin is None and scale != 1.0:
-        raise UsageError("--scale needs --twin")
-    wanted = parse_settings(settings)
-    say_cleaned()
-    with progress_line() as on_progress:
-        binaries = find_source(version, bindir).ensure(on_progress)
-        template, of_twin = (None, {}) if twin is None else built_twin(binaries, twin, scale, on_progress)
-    # The superuser of a twin would run what somebody else wrote.
-    user = SUPERUSER if twin is None else AUTHOR
-    running = start_server(binaries, settings=of_twin | wanted, template=template, name=name, port=port, user=user)
-    try:
-        _print_one(msgspec.structs.replace(running.instance, detached=True), describe, as_json=as_json)
-        # A server whose name was never printed would run until somebody finds it.
-        sys.stdout.flush()
-        running.detach()
-    except BaseException:
-        running.stop()
-        raise
+
+lab_app.command("start")(command_of(LabStartRequest))
 
 
 @lab_app.command("stop")
 def stop(
-    name: str | None = typer.Argument(None, help="Name of the server; optional if only one runs."),
-    every: bool = typer.Option(False, "--all", help="Stop all servers that `lab start` started."),
-    as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
+    name: Name = None,
+    every: Annotated[bool, Option("--all", help="Stop all servers that `lab start` started.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Stop a server and remove its data."""
-    from pgclinic.cli.lab_output import print_json, say_cleaned
+    from pgclinic.cli.leftovers import say_cleaned
+    from pgclinic.cli.output import print_json
     from pgclinic.errors import UsageError
     from pgclinic.lab.dismantle import dismantle
     from pgclinic.lab.registry import find, running
@@ -94,25 +68,20 @@ def stop(
 
 @lab_app.command("list")
 def list_servers(
-    templates: bool = typer.Option(False, "--templates", help="List the templates (filled data directories) instead."),
-    as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
+    templates: Annotated[
+        bool, Option("--templates", help="List the templates (filled data directories) instead.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the running servers."""
-    from pgclinic.cli.lab_output import instance_row, print_json, say_cleaned, table
-    from pgclinic.lab.clone import megabytes
+    from pgclinic.cli.lab_output import instance_row, table
+    from pgclinic.cli.leftovers import say_cleaned
+    from pgclinic.cli.output import print_json
     from pgclinic.lab.registry import running
-    from pgclinic.lab.template import templates as all_templates
 
     say_cleaned()
     if templates:
-        found = all_templates()
-        if as_json:
-            print_json(found)
-        elif found:
-            print(table(("TEMPLATE", "VERSION", "SIZE"), [(t.key, t.version, megabytes(t.bytes)) for t in found]))
-            print(f"{len(found)} templates, {megabytes(sum(t.bytes for t in found))}")
-        else:
-            print("no templates")
+        _list_templates(as_json=as_json)
         return
     rows = [instance_row(instance) for instance in running()]
     if as_json:
@@ -124,13 +93,33 @@ def list_servers(
         print("no servers")
 
 
+def _list_templates(*, as_json: bool) -> None:
+    from pgclinic.cli.lab_output import table
+    from pgclinic.cli.output import print_json
+    from pgclinic.lab.clone import megabytes
+    from pgclinic.lab.template import templates
+
+    found = templates()
+    if as_json:
+        print_json(found)
+    elif found:
+        cells = [(template.key, template.version, megabytes(template.bytes)) for template in found]
+        print(table(("TEMPLATE", "VERSION", "SIZE"), cells))
+        print(f"{len(found)} templates, {megabytes(sum(template.bytes for template in found))}")
+    else:
+        print("no templates")
+
+
 @lab_app.command("versions")
 def versions(
-    everything: bool = typer.Option(False, "--all", help="List every release, not only the newest of each branch."),
-    as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
+    everything: Annotated[
+        bool, Option("--all", help="List every release, not only the newest of each branch.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the versions that can be started, and whether they are downloaded."""
-    from pgclinic.cli.lab_output import print_json, table
+    from pgclinic.cli.lab_output import table
+    from pgclinic.cli.output import print_json
     from pgclinic.lab.sources.offer import offered_versions
 
     found = offered_versions(newest_only=not everything)
@@ -145,14 +134,11 @@ def versions(
     "psql",
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False},
 )
-def psql(
-    context: typer.Context,
-    name: str | None = typer.Argument(None, help="Name of the server; optional if only one runs."),
-) -> None:
+def psql(context: typer.Context, name: Name = None) -> None:
     """Open psql on a server; arguments after -- are passed to psql."""
     import os
 
-    from pgclinic.cli.lab_output import say_cleaned
+    from pgclinic.cli.leftovers import say_cleaned
     from pgclinic.lab.registry import find
     from pgclinic.lab.sources.offer import find_psql
     from pgclinic.pg.dsn import dsn_of
@@ -171,34 +157,57 @@ def psql(
 
 @lab_app.command("logs")
 def logs(
-    name: str | None = typer.Argument(None, help="Name of the server; optional if only one runs."),
-    follow: bool = typer.Option(False, "-f", "--follow", help="Wait for new lines until interrupted."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object per line."),
+    name: Name = None,
+    follow: Annotated[bool, Option("-f", "--follow", help="Wait for new lines until interrupted.")] = False,
+    as_json: AsJsonLines = False,
 ) -> None:
     """Print the log of a server, including files of the logging collector."""
-    from pgclinic.cli.lab_output import say_cleaned
+    import msgspec
+
+    from pgclinic.cli.leftovers import say_cleaned
     from pgclinic.lab.logs import log_lines
     from pgclinic.lab.registry import find
 
     say_cleaned()
     for line in log_lines(find(name), follow=follow):
-        print(_as_json_line(line) if as_json else line, flush=follow)
+        print(msgspec.json.encode({"line": line}).decode() if as_json else line, flush=follow)
 
 
-lab_app.command("events")(events)
+@lab_app.command("events")
+def events(
+    name: Name = None,
+    follow: Annotated[bool, Option("-f", "--follow", help="Wait for new events until interrupted.")] = False,
+    as_json: AsJsonLines = False,
+) -> None:
+    """Print vacuums, checkpoints, lock waits, slow statements, plans, errors and crashes from the log of a server."""
+    import msgspec
+
+    from pgclinic.cli.leftovers import say_cleaned
+    from pgclinic.lab.log_events import LogEvents
+    from pgclinic.lab.registry import find
+    from pgclinic.report.log_events import counts_line, event_line
+
+    say_cleaned()
+    source = LogEvents(find(name))
+    for event in source.read(follow=follow):
+        print(msgspec.json.encode(event).decode() if as_json else event_line(event), flush=follow)
+    print(counts_line(source.counts), file=sys.stderr)
+
+
 lab_app.command("memory")(memory)
 lab_app.command("leftovers")(leftovers)
 
 
 @lab_app.command("prune")
 def prune(
-    unused_days: float = typer.Option(
-        30.0, "--unused-days", min=0.0, help="Keep templates used in the last N days; 0 keeps none."
-    ),
-    as_json: bool = typer.Option(False, "--json", help=JSON_HELP),
+    unused_days: Annotated[
+        float, Option("--unused-days", help="Keep templates used in the last N days; 0 keeps none.", min=0.0)
+    ] = 30.0,
+    as_json: AsJson = False,
 ) -> None:
     """Remove templates (filled data directories) that have not been used for some time."""
-    from pgclinic.cli.lab_output import print_json, say_cleaned
+    from pgclinic.cli.leftovers import say_cleaned
+    from pgclinic.cli.output import print_json
     from pgclinic.lab.clone import megabytes
     from pgclinic.lab.template import prune as prune_templates
 
@@ -208,18 +217,3 @@ def prune(
         print_json(removed)
     else:
         print(f"removed {len(removed)} templates, {megabytes(sum(template.bytes for template in removed))}")
-
-
-def _print_one(instance: Instance, describe: Any, *, as_json: bool) -> None:
-    from pgclinic.cli.lab_output import instance_row, print_json
-
-    if as_json:
-        print_json(instance_row(instance))
-    else:
-        print(describe(instance))
-
-
-def _as_json_line(line: str) -> str:
-    import msgspec
-
-    return msgspec.json.encode({"line": line}).decode()

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
+
+from pgclinic.cli.options.export import AsJson
+from pgclinic.cli.options.server import DSN_HELP
 
 if TYPE_CHECKING:
     from pgclinic.lab.trial_databases import FoundDatabase, TrialDatabase
 
 
 def leftovers(
-    dsn: str | None = typer.Argument(None, help="Connection string [list the records of all servers]."),
-    drop: bool = typer.Option(False, "--drop", help="Drop the recorded databases that no command uses."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    dsn: Annotated[
+        str | None,
+        Argument(help=f"{DSN_HELP[:-1]} [list the records of all servers].", show_default=False),
+    ] = None,
+    drop: Annotated[bool, Option("--drop", help="Drop the recorded databases that no command uses.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the databases that trials created on an existing server, and drop those of killed commands.
 
     Only databases that this lab home has recorded are dropped.
     """
-    from pgclinic.cli.lab_output import print_json, table
+    from pgclinic.cli.lab_output import table
+    from pgclinic.cli.output import print_json
     from pgclinic.errors import UsageError
     from pgclinic.lab.sources import attach
     from pgclinic.lab.trial_databases import drop_leftovers, found_databases, recorded
@@ -51,8 +58,13 @@ def leftovers(
 
 def _recorded_rows(records: Iterable[TrialDatabase]) -> list[tuple[str, ...]]:
     return [
-        (one.name, f"{one.host}:{one.port}", "in use" if one.is_used() else "left over", _when(one.created_epoch_s))
-        for one in records
+        (
+            record.name,
+            f"{record.host}:{record.port}",
+            "in use" if record.is_used() else "left over",
+            _when(record.created_epoch_s),
+        )
+        for record in records
     ]
 
 
@@ -61,14 +73,14 @@ def _found_rows(found: Iterable[FoundDatabase]) -> list[tuple[str, ...]]:
 
     return [
         (
-            one.name,
-            one.owner,
-            one.state.value,
-            str(one.sessions),
-            "-" if one.bytes is None else megabytes(one.bytes),
-            "-" if one.created_epoch_s is None else _when(one.created_epoch_s),
+            database.name,
+            database.owner,
+            database.state.value,
+            str(database.sessions),
+            "-" if database.bytes is None else megabytes(database.bytes),
+            "-" if database.created_epoch_s is None else _when(database.created_epoch_s),
         )
-        for one in found
+        for database in found
     ]
 
 

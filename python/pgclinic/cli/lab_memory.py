@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
+
+from pgclinic.cli.options.export import AsJson, Html
+from pgclinic.cli.options.server import DSN_HELP
 
 if TYPE_CHECKING:
     from pgclinic.model.memory import MemorySnapshot
@@ -15,22 +18,22 @@ if TYPE_CHECKING:
 
 
 def memory(
-    pid: int = typer.Argument(..., help="Process id of a backend (pg_stat_activity)."),
-    dsn: str | None = typer.Argument(None, help="Connection string of your own server [a lab server]."),
-    server: str | None = typer.Option(
-        None, "--server", metavar="NAME", help="Name of the lab server; optional if only one runs."
-    ),
-    times: int = typer.Option(1, "--times", min=1, metavar="N", help="Take N samples and show the changes."),
-    every: str = typer.Option("1s", "--every", metavar="TIME", help="Time between two samples, such as 2s or 1m."),
-    html: Path | None = typer.Option(None, "--html", metavar="FILE", help="Write an HTML page with an icicle chart."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    pid: Annotated[int, Argument(help="Process id of a backend (pg_stat_activity).")],
+    dsn: Annotated[str | None, Argument(help=f"{DSN_HELP[:-1]} [a lab server].", show_default=False)] = None,
+    server: Annotated[
+        str | None, Option("--server", help="Name of the lab server; optional if only one runs.", metavar="NAME")
+    ] = None,
+    times: Annotated[int, Option("--times", help="Take N samples and show the changes.", min=1, metavar="N")] = 1,
+    every: Annotated[str, Option("--every", help="Time between two samples, such as 2s or 1m.", metavar="TIME")] = "1s",
+    html: Html = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show the memory contexts of a process (PostgreSQL 14 or newer).
 
     The process writes them to the log of the server, from which they are read.
     """
     from pgclinic.cli.duration import parse_duration_s
-    from pgclinic.cli.lab_output import print_json
+    from pgclinic.cli.output import print_json
     from pgclinic.report.memory_page import render_memory
     from pgclinic.report.memory_text import changes_text, heading, sample_text, snapshot_text
 
@@ -91,7 +94,7 @@ def _samples(access: Access, pid: int, times: int, every_s: float) -> Iterator[M
 
 
 def _document(found: list[MemorySnapshot], version: str) -> dict[str, object]:
-    """What the machine-readable output says; ``changes`` are those between the first and the last sample."""
+    """Return what the JSON output says; ``changes`` are those between the first and the last sample."""
     from pgclinic.model.memory import changes
 
     return {

@@ -1,4 +1,4 @@
-"""Output of ``pgclinic lab``: tables, one server, progress, and what was cleaned up."""
+"""Output of ``pgclinic lab``: tables, one server, progress."""
 
 from __future__ import annotations
 
@@ -10,37 +10,17 @@ from typing import Any
 
 import msgspec
 
+from pgclinic.cli.output import say
 from pgclinic.lab.binaries import OnProgress, Progress
 from pgclinic.lab.clone import megabytes
-from pgclinic.lab.orphan_cleanup import Cleaned, Kept, clean_up_orphans
 from pgclinic.lab.postmaster import answers
 from pgclinic.lab.registry import Instance
 from pgclinic.pg.dsn import dsn_of
 from pgclinic.report.visible import write_own
 
 
-def print_json(value: Any) -> None:
-    print(msgspec.json.encode(value).decode())
-
-
-def say_cleaned() -> None:
-    """Clean up after killed commands and report it on stderr."""
-    for found in clean_up_orphans():
-        print(f"pgclinic: {cleaned_words(found)}", file=sys.stderr)
-
-
-def cleaned_words(cleaned: Cleaned | Kept) -> str:
-    """One line per object that was removed, or that could not be."""
-    if isinstance(cleaned, Kept):
-        return cleaned.words
-    if cleaned.kind != "server":
-        return f"removed the {cleaned.reason} {cleaned.kind} {cleaned.name} ({megabytes(cleaned.bytes)})"
-    ended = f", ended its {cleaned.processes} processes" if cleaned.processes else ""
-    return f"removed the server {cleaned.name} ({cleaned.reason}){ended}, freed {megabytes(cleaned.bytes)}"
-
-
 def instance_row(instance: Instance) -> dict[str, Any]:
-    """One server in the JSON output."""
+    """Return one server as the JSON output has it."""
     assert instance.server is not None
     dsn = _dsn(instance)
     return {
@@ -57,7 +37,7 @@ def instance_row(instance: Instance) -> dict[str, Any]:
 
 
 def describe(instance: Instance) -> str:
-    """The new server as ``lab start`` prints it."""
+    """Return a new server as ``lab start`` prints it."""
     row = instance_row(instance)
     lines = [
         f"{row['name']}   PostgreSQL {row['version']} ({row['source']})",
@@ -69,7 +49,7 @@ def describe(instance: Instance) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest cell, the last one as it is."""
+    """Return rows with columns as wide as their widest cell, the last one as it is."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     return "\n".join(
@@ -79,7 +59,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 @contextmanager
 def progress_line() -> Iterator[OnProgress]:
-    """A line on stderr that is overwritten on a terminal; elsewhere one line per step."""
+    """Give a listener that shows progress on stderr: one line that is overwritten on a terminal, else one per step."""
     terminal = sys.stderr.isatty()
     last = ""
 
@@ -90,7 +70,7 @@ def progress_line() -> Iterator[OnProgress]:
             write_own(sys.stderr, "\r")
             print(f"{text:<78}", end="", file=sys.stderr, flush=True)
         elif progress.what != last:
-            print(f"pgclinic: {progress.what}", file=sys.stderr)
+            say(f"pgclinic: {progress.what}")
         last = progress.what
 
     try:
@@ -109,7 +89,7 @@ def _amount(progress: Progress) -> str:
 
 
 def _dsn(instance: Instance) -> str:
-    """By TCP, with the file that holds its password, when the server has a port; else by its socket."""
+    """Return the address by TCP, with the file that holds its password, when the server has a port; else its socket."""
     assert instance.server is not None
     passwords = Path(instance.directory) / "pgpass"
     if passwords.exists():

@@ -13,24 +13,25 @@ import errno
 import sys
 import threading
 from types import TracebackType
-from typing import NoReturn, cast
+from typing import Annotated, NoReturn, cast
 
 import typer
 
 from pgclinic import __version__
-from pgclinic.cli.assay import assay
+from pgclinic.cli.assay import AssayRequest
 from pgclinic.cli.bench import RawCommand, bench
-from pgclinic.cli.bisect import bisect
+from pgclinic.cli.bisect import BisectRequest
 from pgclinic.cli.capture import capture_app
-from pgclinic.cli.checkup import CheckupCommand, checkup
-from pgclinic.cli.compare import compare
+from pgclinic.cli.checkup import CheckupCommand, CheckupRequest
+from pgclinic.cli.compare import CompareRequest
 from pgclinic.cli.interrupts import INTERRUPTED, answer_signals, code_of_signal, ignore_signals
-from pgclinic.cli.lab import lab_app
-from pgclinic.cli.search import search
+from pgclinic.cli.lab import LabStartRequest, lab_app
+from pgclinic.cli.options.record import command_of
+from pgclinic.cli.search import SearchRequest
 from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
-from pgclinic.cli.study import study_app
+from pgclinic.cli.study import StudyRunRequest, study_app
 from pgclinic.cli.treat import treat
-from pgclinic.cli.twin import twin_app
+from pgclinic.cli.twin import TwinCheckRequest, twin_app
 from pgclinic.errors import PgclinicError
 from pgclinic.report.visible import visible_output
 
@@ -48,12 +49,12 @@ app.add_typer(study_app, name="study")
 app.add_typer(lab_app, name="lab")
 app.add_typer(capture_app, name="capture")
 app.add_typer(twin_app, name="twin")
-app.command("checkup", cls=CheckupCommand)(checkup)
+app.command("checkup", cls=CheckupCommand)(command_of(CheckupRequest))
 app.command("treat")(treat)
-app.command("compare")(compare)
-app.command("assay")(assay)
-app.command("search")(search)
-app.command("bisect")(bisect)
+app.command("compare")(command_of(CompareRequest))
+app.command("assay")(command_of(AssayRequest))
+app.command("search")(command_of(SearchRequest))
+app.command("bisect")(command_of(BisectRequest))
 app.command("bench", cls=RawCommand, add_help_option=False)(bench)
 
 
@@ -65,21 +66,63 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def pgclinic(
-    version: bool = typer.Option(
-        False, "--version", help="Print the version and exit.", callback=_show_version, is_eager=True
-    ),
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True),
+    ] = False,
 ) -> None:
     pass
 
 
+def _run_request(request: object) -> int:
+    """Do what a command asks for and return the exit code; what is no request has been done by its command already."""
+    code = 0
+    match request:
+        case CheckupRequest():
+            from pgclinic.cli.checkup_run import run_checkup
+
+            code = run_checkup(request)
+        case CompareRequest():
+            from pgclinic.cli.compare_run import run_comparison
+
+            code = run_comparison(request)
+        case AssayRequest():
+            from pgclinic.cli.assay_run import run_assay
+
+            code = run_assay(request)
+        case SearchRequest():
+            from pgclinic.cli.search_run import run_search
+
+            code = run_search(request)
+        case BisectRequest():
+            from pgclinic.cli.bisect_run import run_bisect
+
+            code = run_bisect(request)
+        case StudyRunRequest():
+            from pgclinic.cli.study_run import run_studies
+
+            code = run_studies(request)
+        case LabStartRequest():
+            from pgclinic.cli.lab_start import start_lab_server
+
+            code = start_lab_server(request)
+        case TwinCheckRequest():
+            from pgclinic.cli.twin_run import run_twin_check
+
+            code = run_twin_check(request)
+        case int():
+            code = request
+    return code
+
+
 @visible_output()
 def run(arguments: list[str]) -> int:
-    """Run the command with these arguments and give its exit code. Prints errors, raises none but bugs."""
+    """Run the command with these arguments and return its exit code. Prints errors, raises none but bugs."""
     command = typer.main.get_command(app)
     # Typer vendors its parser; BadParameter is the public end of the family of its usage errors.
     usage_errors = cast("type[Exception]", typer.BadParameter.__mro__[2])
     try:
-        result = command.main(args=arguments, prog_name="pgclinic", standalone_mode=False)
+        code = _run_request(command.main(args=arguments, prog_name="pgclinic", standalone_mode=False))
         sys.stdout.flush()
     except PgclinicError as error:
         _say(error.message)
@@ -87,7 +130,7 @@ def run(arguments: list[str]) -> int:
             print(f"  hint: {error.hint}", file=sys.stderr)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        result = INTERRUPTED
+        code = INTERRUPTED
     except usage_errors as error:
         _say(_words_of(error))
         return 1
@@ -103,13 +146,14 @@ def run(arguments: list[str]) -> int:
             raise
         _say(f"cannot use {error.filename2 or error.filename}: {error.strerror}")
         return FAILED
-    if result == INTERRUPTED:
+    if code == INTERRUPTED:
         # The parser turns Ctrl-C into this code by itself.
         _say("interrupted")
-    return result if isinstance(result, int) else 0
+    return code
 
 
 def _words_of(error: BaseException) -> str:
+    """Return what a usage error of the parser says."""
     format_message = getattr(error, "format_message", None)
     return format_message() if callable(format_message) else str(error)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgclinic.cli.duration import parse_duration_s
 from pgclinic.cli.live import LiveLine
+from pgclinic.cli.output import say
+from pgclinic.cli.search import SearchRequest
 from pgclinic.cli.tuning_end import finish_tuning, run_tuning
-from pgclinic.cli.tuning_options import Asked
-from pgclinic.cli.tuning_run import Arm, about, new_experiment, resumed_experiment
+from pgclinic.cli.tuning_run import TuningArm, about, new_experiment, resumed_experiment
 from pgclinic.cli.tuning_settings import settings_of_base
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.experiment.road import Experiment
@@ -19,11 +20,12 @@ from pgclinic.lab.cluster import settings_catalog
 from pgclinic.model.plan import ArmSpec
 from pgclinic.model.progress import Progress
 from pgclinic.model.run import RunKind
-from pgclinic.model.tuning import Aim, Levels, Risk, Search
+from pgclinic.model.tuning import Aim, Level, Levels, Risk, Search
 from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.report.climb_text import climb_line
 from pgclinic.report.found_conf import found_conf
 from pgclinic.report.words.figures import count
+from pgclinic.settings.catalog import SettingsCatalog
 from pgclinic.settings.values import parse_integer, unit_size
 from pgclinic.store.document import refuse_existing, write_new
 from pgclinic.store.machine import read_machine
@@ -41,31 +43,23 @@ from pgclinic.tune.start_check import starter, usable_levels
 UNDECIDED = 4
 START = "start"
 P99_TIMES, MEMORY_SHARE = 1.1, 0.5
-_RISKS = tuple(one.value for one in Risk if one not in (Risk.NONE, Risk.MEANING))
+_RISKS = tuple(risk.value for risk in Risk if risk not in (Risk.NONE, Risk.MEANING))
 _CONF = "found.conf"
 
 
 @dataclass(frozen=True)
-class SearchRequest:
-    """What the command line asked for."""
+class _SearchLimits:
+    """What a search looks for, and what it may not do, as the options say."""
 
-    worst: bool
-    best: bool
-    base: Path | None
-    start: Path | None
-    allow: tuple[str, ...]
-    only: tuple[str, ...]
-    within: str
-    p99: str | None
-    memory: str | None
-    output: Path | None
-    force: bool
-    asked: Asked
-    resume: Path | None
-    budget_is_given: bool = False
+    aim: Aim
+    risks: tuple[Risk, ...]
+    within_s: float
+    p99_times: float | None
+    memory_bytes: float | None
 
 
 def run_search(request: SearchRequest) -> int:
+    """Search, confirm, write and print the configuration, and return the exit code."""
     if request.output is not None:
         refuse_existing(request.output, force=request.force)
     with LiveLine(sys.stderr) as live:
@@ -79,7 +73,7 @@ def run_search(request: SearchRequest) -> int:
 
         found = run_tuning(experiment, base, strategy, live, shown.on_progress)
     written = _written(experiment, levels, found, request)
-    finish_tuning(experiment, found, as_json=request.asked.as_json, files=written)
+    finish_tuning(experiment, found, as_json=request.tuning.as_json, files=written)
     return 0 if found.settings and found.effect is not None else UNDECIDED
 
 
@@ -95,7 +89,7 @@ class _ClimbShown:
     def on_progress(self, progress: Progress) -> None:
         kept = [step for step in self.plan.climb.steps if step.accepted] if self.plan is not None else []
         for number, step in enumerate(kept[self._shown :], start=self._shown + 1):
-            self._live.note(climb_line(step, number, self._aim))
+            self._live.say(climb_line(step, number, self._aim))
         self._shown = max(self._shown, len(kept))
         self._live.progress(progress)
 
@@ -112,46 +106,40 @@ def _plan(levels: Levels, ledger: Ledger, base: ArmSpec) -> SearchPlan:
 
 
 def _prepared(request: SearchRequest, live: LiveLine) -> tuple[Experiment, Levels]:
-    """A new run with its values checked, or an interrupted one with those that it has."""
-    if request.resume is not None:
-        if request.worst or request.best or request.base is not None or request.start is not None:
-            raise UsageError("--resume uses the aim, the settings and the workload of the run: omit them")
-        budget = request.asked.budget if request.budget_is_given else None
-        experiment, _ = resumed_experiment(RunKind.SEARCH, request.resume, budget, live)
+    """Return a new run with its values checked, or an interrupted one with those that it has."""
+    if request.tuning.run.resume is not None:
+        beside = ("--output", "--force")
+        experiment, _ = resumed_experiment(RunKind.SEARCH, request.tuning, live, beside=beside)
         return experiment, experiment.folder.read_levels()
-    wanted = _wanted(request)
-    base = settings_of_base(request.base, request.asked, live)
-    start = settings_of_base(request.start, request.asked, live)
-    arms = {BASE: Arm(base, about(base)), START: Arm({**base, **start}, about(start))}
-    experiment = new_experiment(RunKind.SEARCH, request.asked, arms, live)
-    levels = _checked_levels(wanted, experiment, start, request, live)
+    limits = _limits(request)
+    base = settings_of_base(request.base, request.server, live)
+    start = settings_of_base(request.start, request.server, live)
+    server = request.server.asked()
+    arms = {
+        BASE: TuningArm(base, about(base), server),
+        START: TuningArm({**base, **start}, about(start), server),
+    }
+    experiment = new_experiment(RunKind.SEARCH, request.tuning, arms, live)
+    levels = _checked_levels(limits, experiment, start, request.only, live)
     experiment.folder.write_levels(levels)
     return experiment, levels
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    aim: Aim
-    risks: tuple[Risk, ...]
-    within_s: float
-    p99_times: float | None
-    memory_bytes: float | None
-
-
-def _wanted(request: SearchRequest) -> _Wanted:
+def _limits(request: SearchRequest) -> _SearchLimits:
     """Raises UsageError, UnknownNameError, before anything is done."""
     if request.worst == request.best:
         raise UsageError("name one of --worst and --best")
-    for risk in request.allow:
+    risks = (*request.allow, *((Risk.DURABILITY.value,) if request.allow_unsafe else ()))
+    for risk in risks:
         if risk not in _RISKS:
             raise UnknownNameError("risk", risk, _RISKS, where="--allow")
     aim = Aim.WORST if request.worst else Aim.BEST
     given = [name for name, value in (("--p99", request.p99), ("--memory", request.memory)) if value is not None]
     if given and aim is Aim.WORST:
         raise UsageError(f"{given[0]} is for --best")
-    return _Wanted(
+    return _SearchLimits(
         aim=aim,
-        risks=tuple(Risk(one) for one in request.allow),
+        risks=tuple(Risk(risk) for risk in risks),
         within_s=parse_duration_s(request.within, "--within"),
         p99_times=_times(request.p99) if aim is Aim.BEST else None,
         memory_bytes=_memory(request.memory) if aim is Aim.BEST else None,
@@ -180,56 +168,60 @@ def _memory(text: str | None) -> float:
 
 
 def _checked_levels(
-    wanted: _Wanted, experiment: Experiment, start: Mapping[str, str], request: SearchRequest, live: LiveLine
+    limits: _SearchLimits, experiment: Experiment, start: Mapping[str, str], only: Sequence[str], live: LiveLine
 ) -> Levels:
-    """The values that a server of this version starts with, and those that it may not try."""
+    """Return the values that a server of this version starts with, and those that the search may not try."""
     base = experiment.plan.arms[BASE]
     binaries = binaries_of(base.server)
     catalog = settings_catalog(binaries)
-    for name in request.only:
-        if catalog.find(name) is None:
-            raise UnknownNameError("setting", name, catalog.names(), where="--only")
-    machine = read_machine()
-    every = levels_of(
-        catalog,
-        prior(),
-        wanted.aim,
-        base=base.settings,
-        machine=Machine(machine.memory_bytes, machine.cores),
-        taken=("max_connections",),
-    )
-    if request.only:
-        names = {setting.name for one in request.only if (setting := catalog.find(one)) is not None}
-        every = tuple(one for one in every if one.setting in names)
-    may, may_not = allowed(every, wanted.risks)
+    may, may_not = allowed(_every_level(catalog, limits.aim, base, only), limits.risks)
 
     def on_checked(done: int, of: int) -> None:
         live.stage(f"checking which values a server starts with: {done} of {of}")
 
     tried = usable_levels(may, starter(binaries, base.settings), catalog, on_checked)
-    live.close()
+    live.clear()
     levels = Levels(
-        aim=wanted.aim,
+        aim=limits.aim,
         tried=tried,
         left_out=may_not,
         start=dict(start),
-        p99_times=wanted.p99_times,
-        memory_bytes=wanted.memory_bytes,
-        within_s=wanted.within_s,
+        p99_times=limits.p99_times,
+        memory_bytes=limits.memory_bytes,
+        within_s=limits.within_s,
     )
     if not levels.usable:
         raise UsageError("there is no value to try", hint="--allow RISK, or another --only")
-    settings = len({one.setting for one in levels.usable})
-    print(
-        f"{count(len(levels.usable), 'value')} of {count(settings, 'setting')} to try, "
-        f"{len(tried) - len(levels.usable)} with which no server starts, {len(may_not)} left out for their risk",
-        file=sys.stderr,
+    settings = {level.setting for level in levels.usable}
+    say(
+        f"{count(len(levels.usable), 'value')} of {count(len(settings), 'setting')} to try, "
+        f"{len(tried) - len(levels.usable)} with which no server starts, {len(may_not)} left out for their risk"
     )
     return levels
 
 
+def _every_level(catalog: SettingsCatalog, aim: Aim, base: ArmSpec, only: Sequence[str]) -> tuple[Level, ...]:
+    """Return the values of the settings in ``only``, of all settings where it is empty. Raises UnknownNameError."""
+    names = set()
+    for name in only:
+        setting = catalog.find(name)
+        if setting is None:
+            raise UnknownNameError("setting", name, catalog.names(), where="--only")
+        names.add(setting.name)
+    machine = read_machine()
+    every = levels_of(
+        catalog,
+        prior(),
+        aim,
+        base=base.settings,
+        machine=Machine(machine.memory_bytes, machine.cores),
+        taken=("max_connections",),
+    )
+    return tuple(level for level in every if not names or level.setting in names)
+
+
 def _written(experiment: Experiment, levels: Levels, found: Search, request: SearchRequest) -> list[tuple[str, Path]]:
-    """The configuration as a file: in the run, and where the user wants it."""
+    """Write the configuration into the run, and where the user wants it; return what the answer points to."""
     if not found.settings:
         return []
     text = found_conf(found, levels, experiment.info)

@@ -10,6 +10,7 @@ import msgspec
 
 from pgclinic.cli.experiment_run import kept_run
 from pgclinic.cli.live import LiveLine
+from pgclinic.cli.output import print_json
 from pgclinic.errors import RunFailedError
 from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.road import Experiment
@@ -24,41 +25,39 @@ from pgclinic.tune.ask import Strategy
 from pgclinic.tune.ledger import Ledger
 from pgclinic.tune.road import run_strategy
 
-Found = TypeVar("Found", Assay, Search, Bisect)
+TuningAnswer = TypeVar("TuningAnswer", Assay, Search, Bisect)
 Output = AssayOutput | SearchOutput | BisectOutput
 
 
 def run_tuning(
     experiment: Experiment,
     base: ArmSpec,
-    strategy: Callable[[Ledger], Strategy[Found]],
+    strategy: Callable[[Ledger], Strategy[TuningAnswer]],
     live: LiveLine,
     on_progress: Callable[[Progress], None] | None = None,
-) -> Found:
-    """What the strategy found. Where it ends early, what is kept is said, and how to resume it."""
+) -> TuningAnswer:
+    """Run the trials and return what the strategy found. Where it ends early, say what is kept and how to resume it."""
     listener = Listener(on_progress=on_progress or live.progress, on_trial=live.trial)
     with kept_run(experiment, live):
         found = run_strategy(experiment, base, strategy, listener)
-    live.close()
+    live.clear()
     if found is None:
         raise RunFailedError("the trials do not lead to an answer", hint="start a new run")
     return found
 
 
-def output_of(
-    found: Assay | Search | Bisect, run: str, report: str | None
-) -> AssayOutput | SearchOutput | BisectOutput:
-    """What ``--json`` prints: the answer itself, with its run and its report."""
+def output_of(found: Assay | Search | Bisect, run: str, report: str | None) -> Output:
+    """Return what ``--json`` prints: the answer itself, with its run and its report."""
     kinds: dict[type, type] = {Assay: AssayOutput, Search: SearchOutput, Bisect: BisectOutput}
     whole = msgspec.to_builtins(found) | {"run": run, "report": report}
-    made: AssayOutput | SearchOutput | BisectOutput = msgspec.convert(whole, kinds[type(found)])
+    made: Output = msgspec.convert(whole, kinds[type(found)])
     return made
 
 
 def finish_tuning(
-    experiment: Experiment, found: Found, *, as_json: bool, files: Sequence[tuple[str, Path]] = ()
+    experiment: Experiment, found: TuningAnswer, *, as_json: bool, files: Sequence[tuple[str, Path]] = ()
 ) -> None:
-    """Keep it, write its page, print it; ``files`` are others that the answer points to, by what they are."""
+    """Keep the answer, write its page, print it; ``files`` are others that it points to, by what they are."""
     folder, stored = experiment.folder, read_run(experiment.folder.path)
     report: str | None = None
     problem: RunFailedError | None = None
@@ -68,7 +67,7 @@ def finish_tuning(
     except RunFailedError as error:
         problem = error
     if as_json:
-        print(msgspec.json.encode(output_of(found, str(folder.path), report)).decode())
+        print_json(output_of(found, str(folder.path), report))
     else:
         places = [(name, str(path)) for name, path in files]
         places += [("report", report)] if report is not None else []

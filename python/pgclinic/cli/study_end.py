@@ -1,27 +1,30 @@
-"""The end of a study: verdict and report written, the verdict printed."""
+"""The end of a study: verdict and report written, the verdict printed, the exit code found."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-import msgspec
-
-from pgclinic.cli.attached_servers import how_to_resume
+from pgclinic.cli.experiment_run import how_to_resume
+from pgclinic.cli.output import is_coloured, print_coloured, print_json, say, text_columns
 from pgclinic.errors import RunFailedError
 from pgclinic.model.output import StudyOutput
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.colour import colour_wanted
 from pgclinic.report.page import render_report
 from pgclinic.report.terminal import Places, verdict_text
-from pgclinic.report.visible import write_own
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
+EXIT_CODES = {
+    "contradicted": 3,
+    "not replicated": 3,
+    "not confirmed": 3,
+    "no effect": 3,
+    "inconclusive": 4,
+    "invalid": 4,
+}
 
-def finish(
+
+def finish_study(
     folder: RunFolder,
     study: Study,
     verdict: Verdict,
@@ -46,19 +49,10 @@ def finish(
     except RunFailedError as error:
         problem, report = error, None
     if as_json:
-        output = StudyOutput(run=str(folder.path), report=report, verdict=verdict)
-        print(msgspec.json.encode(output).decode())
+        print_json(StudyOutput(run=str(folder.path), report=report, verdict=verdict))
     else:
-        text = verdict_text(
-            study,
-            stored.trials,
-            verdict,
-            Places(report=report, folder=str(folder.path), resume_note=how_to_resume(dsns)),
-            colour=colour_wanted(sys.stdout, os.environ),
-            width=min(120, max(60, shutil.get_terminal_size((100, 24)).columns)),
-        )
-        # Its colours are our own; what it quotes has been made visible.
-        write_own(sys.stdout, text + "\n")
+        places = Places(report=report, folder=str(folder.path), resume_note=how_to_resume(dsns))
+        print_coloured(verdict_text(study, stored.trials, verdict, places, colour=is_coloured(), width=text_columns()))
     if problem is not None:
         not_stored(problem, must_store=must_store)
 
@@ -67,10 +61,19 @@ def not_stored(problem: RunFailedError, *, must_store: bool) -> None:
     """Report an answer that was printed and could not be written."""
     if must_store:
         raise problem
-    print(f"pgclinic: the verdict and the report are not stored: {problem.message}", file=sys.stderr)
+    say(f"pgclinic: the verdict and the report are not stored: {problem.message}")
 
 
 def say_strange(stored: StoredRun) -> None:
     """Name the files among the trials that are not trials; they are ignored."""
     for path in stored.strange:
-        print(f"pgclinic: {path} is not a trial and is ignored", file=sys.stderr)
+        say(f"pgclinic: {path} is not a trial and is ignored")
+
+
+def worst_exit_code(verdicts: Sequence[Verdict]) -> int:
+    """Return the exit code of several verdicts: a refuted claim outweighs an inconclusive one."""
+    codes = [EXIT_CODES.get(claim.word.value, 0) for verdict in verdicts for claim in verdict.claims]
+    for code in (3, 4):
+        if code in codes:
+            return code
+    return 0

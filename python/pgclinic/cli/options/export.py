@@ -1,0 +1,12 @@
+"""Options of the output: JSON, files, and the formats that other programs read."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
+Force = Annotated[bool, Option("--force", help="Overwrite existing files.")]
+Html = Annotated[Path | None, Option("--html", help="Write an HTML page with a chart.", metavar="FILE")]
+JsonFile = Annotated[Path | None, Option("-o", "--output", help="Write JSON to FILE.", metavar="FILE")]
+Markdown = Annotated[str | None, Option("--markdown", help="Write Markdown; - is stdout.", metavar="FILE")]
