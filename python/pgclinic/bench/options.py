@@ -71,11 +71,11 @@ OWN = (
     Option("warm-up", "run this long before measuring, such as 5s", metavar="TIME", own=True),
     Option("percentiles", "percentiles to print (default 50,90,95,99,99.9,99.99)", metavar="LIST", own=True),
     Option("latency-percentiles", "print the percentiles of every script and command too", own=True),
-    Option("seconds", "write a row per second; .jsonl or .parquet; may be repeated", metavar="FILE", own=True),
+    Option("seconds", "write a row per second; .jsonl or .parquet; repeatable", metavar="FILE", own=True),
     Option("hdr", "write histograms in the HDR interchange format", metavar="FILE", own=True),
     Option("find-rate", 'find the highest rate that meets a target, such as "p99<20ms"', metavar="TARGET", own=True),
     Option("until-stable", "end as soon as the TPS are stable; -T is the limit (default 300)", own=True),
-    Option("fail-if", 'exit with 3 when this holds, such as "p99>50ms"; may be repeated', metavar="TEST", own=True),
+    Option("fail-if", 'exit with 3 when this holds, such as "p99>50ms"; repeatable', metavar="THRESHOLD", own=True),
     Option("spin", "never wait for the kernel: for the latency of single sessions; uses one core per thread", own=True),
     Option("observe", "also show why: waits, CPU, work of the server; one more connection", own=True),
     Option(
