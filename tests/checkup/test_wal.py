@@ -324,7 +324,6 @@ ILLNESSES = (
         near_settings={"archive_mode": "on", "archive_command": "true", **SMALL_WAL},
         near_miss=archive_in_time,
         names=("archive_command", "value sleep 3", "max_wal_size"),
-        beside={"checkpoints-by-command": "what waits to be archived is made by them"},
     ),
     Illness(
         pathology="archiving-not-configured",
