@@ -18,10 +18,12 @@ CLAIM_MIN = 0.01
 
 
 class Gain(msgspec.Struct, frozen=True):
-    """Shares of the time of all statements on the server: ``claimed`` by the finding, and what its best proof saves.
+    """Shares of the time of all statements on the server: ``claimed`` by the finding before anything was tried, and
+    what its best proof saves.
 
     ``by_plans`` is of buffers, each statement weighted by its time, ``by_blocks`` of the time itself; None where there
-    is no such proof. A treatment that does harm saves less than nothing.
+    is no such proof, or where statements that the finding claims were not tried. A treatment that does harm saves less
+    than nothing.
     """
 
     patient: str
@@ -54,12 +56,17 @@ def gains_of(patient: str, checkup: Checkup) -> list[Gain]:
     """Those of findings that are certain or likely and claim a part of the time, and whose cure was tried."""
     found = []
     for finding in checkup.findings:
-        if finding.confidence is Confidence.POSSIBLE or (finding.time_share or 0.0) < CLAIM_MIN:
+        if finding.confidence is Confidence.POSSIBLE or _claimed(finding) < CLAIM_MIN:
             continue
         best = _best(finding.proofs)
         if best is not None:
             found.append(_gain(patient, finding, best))
     return found
+
+
+def _claimed(finding: Finding) -> float:
+    """By counters: a claim that plans have measured is no claim any more."""
+    return (finding.estimated_share if finding.estimated_share is not None else finding.time_share) or 0.0
 
 
 def _best(proofs: Sequence[Proof]) -> Proof | None:
@@ -78,10 +85,22 @@ def _gain(patient: str, finding: Finding, proof: Proof) -> Gain:
         subject=finding.subject,
         confidence=finding.confidence.value,
         treatment=finding.treatments[proof.treatment].title if finding.treatments else "",
-        claimed=finding.time_share or 0.0,
-        by_plans=1.0 - proof.plans.ratio if proof.plans is not None else None,
+        claimed=_claimed(finding),
+        by_plans=_by_plans(finding, proof),
         by_blocks=_by_blocks(proof),
     )
+
+
+def _by_plans(finding: Finding, proof: Proof) -> float | None:
+    """Of all statements: those that were not tried save nothing."""
+    plans = proof.plans
+    if plans is None:
+        return None
+    tried = {one.query_id for one in plans.statements if one.buffers is not None} | set(plans.unchanged)
+    claimed = finding.claim.by_statement if finding.claim is not None else {}
+    if any(part and query_id not in tried for query_id, part in claimed.items()):
+        return None
+    return plans.tried_time_share * (1.0 - plans.ratio)
 
 
 def _by_blocks(proof: Proof) -> float | None:

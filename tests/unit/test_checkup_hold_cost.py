@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
 from fixtures.checkups import SNAPSHOT
+from fixtures.made_case import made
 from pgclinic.checkup.case import Case
-from pgclinic.checkup.horizon import clean_buffers, hold_cost, hold_forecast
+from pgclinic.checkup.horizon import hold_cost, hold_forecast
+from pgclinic.checkup.lookup_cost import clean_buffers
 from pgclinic.model.snapshot import StatementText, TableState
 from pgclinic.model.snapshot_counters import Counters, StatementCounters, TableCounters
-
-
-def made(record: Any, /, **known: object) -> Any:
-    """A record with zeros in all fields that are not named."""
-    return record(**{**dict.fromkeys(record.__struct_fields__, 0), **known})
-
 
 TABLE = made(
     TableState, oid=1, schema="public", name="counters", kind="r", persistence="p", owner="x", options=(), bytes=819200

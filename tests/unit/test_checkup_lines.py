@@ -10,11 +10,11 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.unexplained import unexplained
 from pgclinic.model.checkup import SettingDiffers, ShareOf, Unexplained
 from pgclinic.model.doubt import CpuTaken, Doubt, DoubtKind
-from pgclinic.model.finding import Cost, CostKind, Fact, Proof, TimeClaim, Unit
+from pgclinic.model.finding import Cost, CostKind, Fact, Proof, ShareBasis, TimeClaim, Unit
 from pgclinic.model.snapshot import Snapshot, StatementText
 from pgclinic.report.checkup_text import checkup_text
-from pgclinic.report.words.checkup_lines import bar, first_line, proof_lines, short_costs, unexplained_lines
-from pgclinic.report.words.findings import costs, proof_words
+from pgclinic.report.words.checkup_lines import bar, first_line, proof_lines, unexplained_lines
+from pgclinic.report.words.findings import costs, proof_words, short_costs
 
 OTHERS = Doubt(kind=DoubtKind.STARVED_CPU, share=0.6, facts=CpuTaken(obtained_s=4.0, available_s=10.0))
 
@@ -43,6 +43,22 @@ def test_one_cost_has_one_figure() -> None:
     text = checkup_text(replace(SICK, findings=(finding,)))
     assert f"{bar(0.92)}  92 % of the time of all statements" in text
     assert "50 %" not in text
+
+
+def test_a_share_of_the_time_says_of_what_it_is_and_how_it_is_known() -> None:
+    cost = Cost(kind=CostKind.TIME_SHARE, value=0.5, basis=(Fact(name="calls", value=3, unit=Unit.COUNT),))
+    counted = replace(HELD, cost=cost, time_share=0.4, time_share_by=ShareBasis.COUNTERS)
+    assert short_costs(counted) == ("40 % of the time of all statements",)
+    most = replace(counted, claim=TimeClaim(query_ids=(1,), at_most=True))
+    assert short_costs(most) == ("at most 40 % of the time of all statements",)
+    measured = replace(counted, time_share_by=ShareBasis.PLANS, estimated_share=0.6)
+    assert short_costs(measured) == ("40 % of the time of all statements, by plans on the twin",)
+    assert costs(measured) == (
+        "40 % of the time of all statements, by plans on the twin (estimated before: 60 %; calls 3)",
+    )
+    sampled = replace(counted, cost=None, time_share_by=ShareBasis.SAMPLES)
+    assert costs(sampled) == short_costs(sampled) == ("40 % of the time of active sessions",)
+    assert costs(replace(sampled, time_share=None)) == ()
 
 
 def test_doubts_of_the_blocks_reach_the_finding() -> None:

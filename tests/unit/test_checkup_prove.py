@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
 
-from fixtures.checkups import HELD, SNAPSHOT
+from fixtures.checkups import HELD, SICK, SNAPSHOT
 from fixtures.ladder import ladder_verdict
+from pgclinic.checkup import prove as prove_module
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.live_settings import BUFFERS_SHARE, fitting, live_settings
 from pgclinic.checkup.proof_by_study import proof_of
 from pgclinic.checkup.proof_request import BLOCKS_MIN, MEASURE_S_MAX, ProofRequest, Trials, needed_s, trials_in
-from pgclinic.checkup.prove import in_order, sharing
+from pgclinic.checkup.prove import in_order, sharing, with_plans
 from pgclinic.checkup.twin_change import TwinChange, twin_changes
 from pgclinic.model.doubt import CpuTaken, Doubt, DoubtKind
-from pgclinic.model.finding import Applies, Finding, Severity, Treatment
+from pgclinic.model.finding import Applies, Finding, Severity, TimeClaim, Treatment
+from pgclinic.model.plan_proof import PlanProof, PlanWord
+from pgclinic.model.query_plan import QueryPlan
+from pgclinic.model.rewrite import Rewrite, RewriteCheck, RewriteKind, RewriteWord
+from pgclinic.model.server import Server
 from pgclinic.model.snapshot import SettingState
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.pg.session import Access
 from pgclinic.pg.typed_statement import typed_statement
 from pgclinic.pg.unqualified import without_aliases
 from pgclinic.report.words.findings import proof_words
@@ -217,3 +226,66 @@ def test_a_proof_by_a_study_has_the_doubts_of_its_blocks(word: VerdictWord) -> N
     assert (proof.word is None) is (word is VerdictWord.INVALID)
     assert proof.doubts == (taken,)
     assert "60 %" in proof_words(HELD, proof)
+
+
+FINDING = replace(
+    HELD,
+    key="missing-index:public.t (x)",
+    pathology="missing-index",
+    tables=("public.t",),
+    claim=TimeClaim(query_ids=(7, 8)),
+    proofs=(),
+)
+
+
+SERVER = Server(
+    name="s", source="attached", version="16.4", version_num=160004, host="/", port=1, user="u", database="d"
+)
+
+
+class Trial:
+    """Says of every statement that was written anew what ``word`` says, and of every change the same."""
+
+    def __init__(self, word: RewriteWord) -> None:
+        self._word = word
+
+    def plans(self, should_stop: object) -> tuple[QueryPlan, ...]:
+        return ()
+
+    def page(self, query_id: int, unique: Sequence[str], should_stop: object) -> RewriteCheck:
+        return RewriteCheck(word=self._word, draws=4, same=0)
+
+    def tried(self, change: TwinChange, should_stop: object) -> PlanProof:
+        return PlanProof(word=PlanWord.CURED, ratio=0.5, statements=(), tried=1, tried_time_share=1.0, draws=4)
+
+
+@pytest.mark.parametrize(("word", "number"), [(RewriteWord.DIFFERENT, 0), (RewriteWord.OPEN, 1)])
+def test_a_proof_is_of_its_treatment_after_one_in_front_of_it_was_dropped(
+    word: RewriteWord, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The statement gives other rows, so that the index is the first treatment, and no longer the second."""
+    written = Treatment(
+        title="page by the key",
+        applies=Applies.APPLICATION,
+        rewrite=Rewrite(query_id=7, kind=RewriteKind.KEYSET_PAGE, unique=("id",)),
+    )
+    have = replace(FINDING, treatments=(written, sql("create index concurrently i on t (x)")))
+    twin = SimpleNamespace(words="twin", wanted=SimpleNamespace(scale=1.0), on=None)
+    monkeypatch.setattr(prove_module, "proving_twin", lambda *asked: twin)
+    monkeypatch.setattr(prove_module, "change_trial", lambda *asked: nullcontext(Trial(word)))
+    checkup = replace(SICK, findings=(have,), fidelity=None)
+    after = prove_module.prove(checkup, CASE, Access(SERVER), ProofRequest(tmp_path, budget_s=1.0))
+    (found,) = after.findings
+    (proof,) = found.proofs
+    assert proof.treatment == number
+    assert found.treatments[proof.treatment].sql == ("create index concurrently i on t (x)",)
+
+
+def test_what_plans_make_part_of_another_finding_goes() -> None:
+    """The index that one statement misses serves the other as well, once a plan shows by which columns."""
+    part = replace(FINDING, key="missing-index:public.t (y)", claim=TimeClaim(query_ids=(8,)))
+    other = replace(part, key="missing-index:public.u (y)", tables=("public.u",))
+    both = replace(FINDING, key="missing-index:public.t (y, x)")
+    before, after = (replace(SICK, findings=found) for found in ((part, other), (both,)))
+    merged = with_plans(before, before, after)
+    assert [one.key for one in merged.findings] == [both.key, other.key]

@@ -47,6 +47,27 @@ def test_the_nodes_of_json() -> None:
     assert scan.condition == "(c = ?)"
 
 
+def test_the_buffers_of_nodes() -> None:
+    """Those of planning are of no node, and a node that names none visited none that anybody counted."""
+    sort, scan, result = nodes_of_text(
+        """Sort  (cost=1.00..2.00 rows=7 width=8) (actual rows=7 loops=1)
+  Sort Method: external merge  Disk: 1234kB
+  Buffers: shared hit=12 read=3 dirtied=1, temp read=5 written=6
+  ->  Seq Scan on o  (cost=0.00..20.00 rows=5 width=4) (actual rows=1 loops=3)
+        Buffers: shared hit=12
+  ->  Result  (cost=0.00..0.01 rows=1 width=4) (actual rows=1 loops=1)
+Planning:
+  Buffers: shared hit=99
+"""
+    )
+    assert (sort.buffers, scan.buffers, result.buffers) == (26.0, 12.0, None)
+    (counted, plain) = nodes_of_json_text(
+        """{"Plan": {"Node Type": "Sort", "Plan Rows": 3, "Shared Hit Blocks": 2, "Shared Read Blocks": 1,
+        "Temp Written Blocks": 4, "Plans": [{"Node Type": "Seq Scan", "Plan Rows": 100}]}}"""
+    )
+    assert (counted.buffers, plain.buffers) == (7.0, None)
+
+
 @pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"Plan": 3}', "no plan", "Seq Scan on x"])
 def test_what_is_no_plan_has_no_nodes(text: str) -> None:
     assert nodes_of_json_text(text) == nodes_of_text(text) == ()

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pgclinic import __version__
+from pgclinic.capture import sql_functions
 from pgclinic.capture.live_session import live_session
 from pgclinic.capture.parts import COUNTERS, SETTINGS, STATE
 from pgclinic.capture.reader import HIDDEN, LOCKED, PartReader
@@ -67,6 +68,10 @@ def take_snapshot(
             state[part.name] = reader.part(part)
         on_part("sizes")
         state["tables"], state["indexes"] = _with_sizes(reader, access.major, state["tables"], state["indexes"])
+        on_part(sql_functions.PART)
+        state[sql_functions.PART] = sql_functions.sql_functions(
+            reader, access.major, counters.statements, state["statement_texts"]
+        )
         on_part(SETTINGS.name)
         reader.rows("settings", dict[str, Any], query("session_as_configured", access.major))
         state[SETTINGS.name] = reader.part(SETTINGS)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from pgclinic.checkup.statement_time import StatementTime, observed_times, times_since_reset
 from pgclinic.model.host import HostState
 from pgclinic.model.query_plan import QueryPlan
 from pgclinic.model.sample import Row, Sample
@@ -220,22 +221,34 @@ class Case:
         )
 
     @cached_property
+    def statement_times(self) -> Mapping[int, StatementTime]:
+        """By statement: of the observation, or without one since statistics were reset."""
+        now, before = self.snapshot.counters.statements, self.snapshot.counters_before
+        if before is None:
+            return times_since_reset(now)
+        ended_epoch_s = self.snapshot.server.clock_epoch_s + self.observed_s
+        return observed_times(
+            now,
+            before.statements,
+            observed_s=self.observed_s,
+            ended_epoch_s=ended_epoch_s,
+            reset_epoch_s=ended_epoch_s - self.observed_s - self.statements_s,
+        )
+
+    @cached_property
     def statement_ms(self) -> Mapping[int, float]:
-        """Time by statement: of the observation, or without one since statistics were reset."""
-        before: dict[tuple[int, str, bool], float] = {}
-        if self.snapshot.counters_before is not None:
-            for one in self.snapshot.counters_before.statements:
-                before[(one.query_id, one.user, one.is_top_level)] = one.total_ms
-        spent: dict[int, float] = {}
-        for one in self.snapshot.counters.statements:
-            grown = one.total_ms - before.get((one.query_id, one.user, one.is_top_level), 0.0)
-            spent[one.query_id] = spent.get(one.query_id, 0.0) + max(grown, 0.0)
-        return spent
+        return {query_id: one.ms for query_id, one in self.statement_times.items()}
+
+    @cached_property
+    def all_statements_ms(self) -> float:
+        """Those of clients: the time of a statement inside a function is in that of the one that calls it."""
+        sent = {one.query_id for one in self.snapshot.counters.statements if one.is_top_level}
+        return sum(ms for query_id, ms in self.statement_ms.items() if query_id in sent)
 
     def statement_share(self, query_id: int) -> float:
         """Of the time of all statements, 0 to 1."""
-        whole = sum(self.statement_ms.values())
-        return self.statement_ms.get(query_id, 0.0) / whole if whole else 0.0
+        whole = self.all_statements_ms
+        return min(self.statement_ms.get(query_id, 0.0) / whole, 1.0) if whole else 0.0
 
     @cached_property
     def plans(self) -> Mapping[int, QueryPlan]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, Seen
-from pgclinic.checkup.time_shares import time_share
+from pgclinic.checkup.time_shares import share_basis, time_share
 from pgclinic.model.checkup import Unchecked
-from pgclinic.model.finding import CostKind, Finding
+from pgclinic.model.finding import CostKind, Finding, ShareBasis
 
 #: A server with ten thousand ill tables is told of the worst ones; the rest is counted.
 SEEN_MAX = 20
@@ -56,14 +56,16 @@ def _missing(case: Case, part: str) -> str | None:
     return f"{part}: {gap.problem}" if gap is not None else None
 
 
-def _time_share(case: Case, seen: Seen) -> float | None:
-    """One figure for one cost: what the counters of statements say, where the cost is theirs; else by samples."""
+def _time_share(case: Case, seen: Seen) -> tuple[float | None, ShareBasis | None]:
+    """One figure for one cost: what the counters of statements say, where the cost is theirs; else by the claim."""
     if seen.cost is not None and seen.cost.kind is CostKind.TIME_SHARE:
-        return seen.cost.value
-    return time_share(case, seen.claim) if seen.claim is not None else None
+        return seen.cost.value, ShareBasis.COUNTERS
+    share = time_share(case, seen.claim) if seen.claim is not None else None
+    return share, share_basis(seen.claim) if seen.claim is not None and share is not None else None
 
 
 def _finding(case: Case, pathology: Pathology, seen: Seen) -> Finding:
+    share, basis = _time_share(case, seen)
     return Finding(
         key=f"{pathology.name}:{seen.subject}",
         pathology=pathology.name,
@@ -78,7 +80,8 @@ def _finding(case: Case, pathology: Pathology, seen: Seen) -> Finding:
         tables=seen.tables,
         cost=seen.cost,
         claim=seen.claim,
-        time_share=_time_share(case, seen),
+        time_share=share,
+        time_share_by=basis,
         treatments=seen.treatments,
         references=pathology.references,
         no_proof=pathology.no_proof,

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from msgspec.structs import replace
 
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology
-from pgclinic.checkup.time_shares import explained_share
-from pgclinic.model.finding import CostKind, Finding, Health, Role, Severity, TimeClaim
+from pgclinic.checkup.time_shares import counted_share, explained_share, of_statements, parts_of, united
+from pgclinic.model.finding import (
+    Confidence,
+    CostKind,
+    Fact,
+    Finding,
+    Health,
+    Role,
+    Severity,
+    ShareBasis,
+    TimeClaim,
+    Unit,
+)
 
+#: The part of the time of all statements that a finding would have, had others not claimed it.
+TAKEN = "share that other findings have of it"
 _HEALTH = {Severity.NOTICE: Health.WATCH, Severity.WARNING: Health.SICK, Severity.CRITICAL: Health.CRITICAL}
 
 
 def explain(
-    findings: Sequence[Finding], known: Mapping[str, Pathology], case: Case | None = None
+    findings: Sequence[Finding],
+    known: Mapping[str, Pathology],
+    case: Case | None = None,
+    *,
+    refuted: Set[tuple[str, str]] = frozenset(),
+    saved_together: Mapping[int, float] | None = None,
 ) -> tuple[Finding, ...]:
     """The same findings, each with the keys of those that cause it, in the order in which they are shown.
 
     A finding explains another if its pathology says so and both are of the same statement, where both name any, else
     of the same table, or one of them is of the whole server and need not name the other's. Of two that would explain
     each other the one that comes first in rank is the cause. A cause takes on the severity of what it explains, and
-    with a ``case`` also the time.
+    with a ``case`` also the time, of which each second is one cause's. ``refuted`` are pairs of keys, a cause and what
+    an experiment says that it does not explain; ``saved_together`` is the part of statements that all cures save.
     """
     ranked = sorted(findings, key=_rank)
     causes: dict[str, tuple[str, ...]] = {}
@@ -31,13 +50,20 @@ def explain(
             other.key
             for other in ranked
             if other.key != one.key
+            and (other.key, one.key) not in refuted
             and _explains(known[other.pathology], other, one)
             and not _leads_to(one.key, other.key, causes)
         ]
         causes[one.key] = tuple(found)
     named = [replace(one, explained_by=causes[one.key]) for one in ranked]
     taken = [_with_explained(one, named, causes, case) for one in named]
-    return tuple(sorted(taken, key=lambda one: (bool(one.explained_by), _rank(one))))
+    once = shared_once(taken, case, saved_together or {}) if case is not None else taken
+    return in_order_of_rank(once)
+
+
+def in_order_of_rank(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Causes first, the most severe first, then those that account for most of the time."""
+    return tuple(sorted(findings, key=lambda one: (bool(one.explained_by), _rank(one))))
 
 
 def _with_explained(
@@ -49,32 +75,92 @@ def _with_explained(
         return cause
     severity = max((cause.severity, *(one.severity for one in explained)), key=lambda one: one.rank)
     whole = (cause, *explained)
+    taken = replace(cause, severity=severity)
     claims = [one.claim for one in whole if one.claim is not None]
-    if _is_of_statements(cause):
-        # Shares of samples are of another whole, and are not what the cost of this finding is called.
-        query_ids = {query_id for claim in claims for query_id in claim.query_ids}
-        together = sum(case.statement_share(query_id) for query_id in query_ids) if case is not None else None
-        shares = [one.time_share for one in whole if _is_of_statements(one)] + [together]
-    else:
-        together = explained_share(case, claims) if case is not None and claims else None
-        shares = [one.time_share for one in whole if not _is_of_statements(one)] + [together]
-        if not any(shares):
-            # Before 14 no sample says which statement it is of.
-            shares = [one.time_share for one in whole]
+    if _is_of_statements(cause) or (claims and all(one.is_of_statements for one in claims)):
+        return _with_statements(taken, explained, case)
+    # Shares of statements are of another whole, and are not what the time of this finding is called.
+    shares = [one.time_share for one in whole if not _is_of_statements(one)]
+    shares += [explained_share(case, united(claims)) if case is not None and claims else None]
     share = max((one for one in shares if one is not None), default=None)
-    return replace(cause, severity=severity, time_share=share)
+    return replace(taken, time_share=share, time_share_by=ShareBasis.SAMPLES if share is not None else None)
+
+
+def _with_statements(cause: Finding, explained: Sequence[Finding], case: Case | None) -> Finding:
+    """Of a statement that the cause claims it knows best which part its cure would save.
+
+    What nobody knows, such as what a cure saves of a statement that dominates, is taken only where nothing is known.
+    """
+    theirs = [one.claim for one in explained if one.claim is not None]
+    own = cause.claim.by_statement if cause.claim is not None else {}
+    parts = {**parts_of(one for one in theirs if not one.at_most), **own}
+    at_most = cause.claim is not None and cause.claim.at_most if parts else True
+    parts = parts or dict(parts_of(theirs))
+    claim = of_statements(parts, at_most=at_most) if parts else None
+    shares = [cause.time_share, counted_share(case, claim) if case is not None and claim is not None else None]
+    share = max((one for one in shares if one is not None), default=None)
+    basis = cause.time_share_by if own else None
+    return replace(cause, claim=claim, time_share=share, time_share_by=basis or ShareBasis.COUNTERS)
+
+
+def shared_once(findings: Sequence[Finding], case: Case, saved_together: Mapping[int, float]) -> tuple[Finding, ...]:
+    """The same findings, of which no two claim the same second of a statement, but for a cause and what it explains.
+
+    What was measured comes first, then what is known to be saved, then what is most certain; of equals the one that
+    saves most. The others have what is left of the statement's time, or of what all that were measured save together.
+    """
+    taken: dict[int, float] = {}
+    shared: dict[str, Finding] = {}
+    for one in sorted(findings, key=_certainty):
+        claim = one.claim
+        if claim is None or not claim.is_of_statements or one.role is not Role.CAUSE or one.explained_by:
+            continue
+        known = saved_together if one.time_share_by is ShareBasis.PLANS else {}
+        parts = {
+            key: max(0.0, min(part, known.get(key, 1.0) - taken[key])) if key in taken else part
+            for key, part in claim.by_statement.items()
+        }
+        taken |= {key: taken.get(key, 0.0) + part for key, part in parts.items()}
+        if parts != claim.by_statement:
+            shared[one.key] = _with_less(one, of_statements(parts, at_most=claim.at_most), case)
+    return tuple(shared.get(one.key, one) for one in findings)
+
+
+def _certainty(one: Finding) -> tuple[bool, bool, int, float, str]:
+    certainty = tuple(Confidence).index(one.confidence)
+    at_most = one.claim is not None and one.claim.at_most
+    return (one.time_share_by is not ShareBasis.PLANS, at_most, certainty, -(one.time_share or 0.0), one.key)
+
+
+def _with_less(one: Finding, claim: TimeClaim, case: Case) -> Finding:
+    share = counted_share(case, claim)
+    taken = max((one.time_share or 0.0) - share, 0.0)
+    cost = one.cost
+    if cost is not None and cost.kind is CostKind.TIME_SHARE:
+        cost = replace(cost, basis=(*cost.basis, Fact(name=TAKEN, value=taken, unit=Unit.SHARE)))
+    return replace(one, claim=claim, time_share=share, cost=cost)
 
 
 def _is_of_statements(one: Finding) -> bool:
     """Whether its time is a share of that of all statements, and not of active sessions."""
+    if one.claim is not None:
+        return one.claim.is_of_statements
     return one.cost is not None and one.cost.kind is CostKind.TIME_SHARE
 
 
 def claims_of_causes(findings: Sequence[Finding]) -> tuple[TimeClaim, ...]:
     """Those of causes and of what they explain. A symptom alone says where time goes, and not why."""
-    return tuple(
-        one.claim for one in findings if one.claim is not None and (one.role is Role.CAUSE or bool(one.explained_by))
-    )
+    claiming = [one for one in findings if one.claim is not None and (one.role is Role.CAUSE or one.explained_by)]
+    claims = [one.claim for one in claiming if one.claim is not None and not one.explained_by]
+    known = {query_id for claim in claims for query_id in claim.query_ids}
+    for claim in united(one.claim for one in claiming if one.claim is not None and one.explained_by):
+        # A cause has the statements of what it explains, unless its own time is of another kind.
+        parts = {key: part for key, part in claim.by_statement.items() if key not in known}
+        if not claim.is_of_statements:
+            claims.append(claim)
+        elif parts:
+            claims.append(of_statements(parts, at_most=claim.at_most))
+    return tuple(claims)
 
 
 def health_of(findings: Sequence[Finding]) -> Health:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pgclinic.checkup.case import Case
+from pgclinic.checkup.hold_claim import hold_claim
 from pgclinic.checkup.horizon import hold_cost, hurt_tables
 from pgclinic.checkup.pathology import Seen
 from pgclinic.checkup.transactions import transactions_per_s
@@ -24,11 +25,11 @@ EXPLAINS = ("dead-rows", "autovacuum-without-effect", "hot-updates-lost", "table
 VACUUM_MANUAL = "https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-SPACE-RECOVERY"
 
 
-def far_holds(case: Case, kind: str) -> Iterator[HorizonHolding]:
-    """Holds of this kind that keep rows of this database, far enough back and for long enough."""
+def far_holds(case: Case, kind: str | None = None) -> Iterator[HorizonHolding]:
+    """Holds of this kind, or of any, that keep rows of this database, far enough back and for long enough."""
     for hold in case.snapshot.horizon:
         lasts = hold.held_s is None or hold.held_s >= HELD_S_MIN
-        if hold.kind == kind and hold.is_here and lasts and (hold.xmin_age or 0) >= XIDS_MIN:
+        if kind in (None, hold.kind) and hold.is_here and lasts and (hold.xmin_age or 0) >= XIDS_MIN:
             yield hold
 
 
@@ -49,6 +50,7 @@ def seen_hold(
         evidence=(holder, *hurt),
         tables=tuple(one.name for one in hurt),
         cost=hold_cost(case),
+        claim=hold_claim(case, hold, far_holds(case)),
         treatments=treatments,
     )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case, Table
+from pgclinic.checkup.lookup_cost import clean_buffers
 from pgclinic.checkup.lookups import Lookups, lookups_of
 from pgclinic.model.finding import Cost, CostKind, Evidence, Fact, SubjectKind, Unit
 from pgclinic.stats.root_law import Line, RootLaw
@@ -15,9 +15,7 @@ from pgclinic.stats.root_law import Line, RootLaw
 DEAD_MIN = 1_000
 _TABLES_NAMED = 5
 #: A lookup that visits less than this many times the buffers of a clean one is not what dead rows make it.
-_BUFFERS_RATIO_MIN = 2.0
-#: Entries of an integer key in a leaf page, and children of a page above: 8 kB, 16 bytes an entry and 4 a pointer.
-_ENTRIES_PER_PAGE = 360
+BUFFERS_RATIO_MIN = 2.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class HoldForecast:
 
 def hurt_tables(case: Case) -> tuple[Evidence, ...]:
     """Tables with the most dead rows for each live one, with what lookups in them cost."""
-    return tuple(_evidence(case, one) for one in _hurt(case)[:_TABLES_NAMED])
+    return tuple(_evidence(case, one) for one in hurt(case)[:_TABLES_NAMED])
 
 
 def versions_per_row(table: Table) -> float:
@@ -72,10 +70,10 @@ def hold_forecast(case: Case, table: Table) -> HoldForecast | None:
     if seen is None or not table.dead:
         return None
     clean = clean_buffers(table)
-    if seen.buffers < _BUFFERS_RATIO_MIN * clean:
+    if seen.buffers < BUFFERS_RATIO_MIN * clean:
         return None
     per_s = _versions_per_s(case, table)
-    ms_per_buffer = _ms_per_buffer(seen)
+    ms_per_buffer = price_of_a_buffer(seen)
     slowdown = halves_in_s = None
     if ms_per_buffer is not None and seen.ms > 0:
         ms_clean = seen.ms - ms_per_buffer * (seen.buffers - clean)
@@ -94,14 +92,8 @@ def hold_forecast(case: Case, table: Table) -> HoldForecast | None:
     )
 
 
-def clean_buffers(table: Table) -> float:
-    """What a lookup by key visits without dead rows: a page of each level of the index, and one of the table."""
-    leaves = max(table.live / _ENTRIES_PER_PAGE, 1.0)
-    levels = 1 + math.ceil(math.log(leaves) / math.log(_ENTRIES_PER_PAGE)) if leaves > 1 else 1
-    return float(levels + 1)
-
-
-def _hurt(case: Case) -> list[Table]:
+def hurt(case: Case) -> list[Table]:
+    """Tables with many dead rows for each live one, the worst first."""
     ill = [one for one in case.tables if one.dead >= DEAD_MIN and one.dead > 0.2 * one.live]
     return sorted(ill, key=versions_per_row, reverse=True)
 
@@ -114,7 +106,7 @@ def _versions_per_s(case: Case, table: Table) -> float | None:
     return (case.table_change(oid, "updated") + case.table_change(oid, "deleted")) / case.observed_s
 
 
-def _ms_per_buffer(seen: Lookups) -> float | None:
+def price_of_a_buffer(seen: Lookups) -> float | None:
     """The price of a buffer: the slope between what lookups took before and what they take now."""
     if seen.buffers_before is None or seen.ms_before is None:
         return None

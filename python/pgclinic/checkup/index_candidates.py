@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pgclinic.checkup.case import Case, Index, Table
+from pgclinic.checkup.index_keys import Groups, columns_of, combined
 from pgclinic.checkup.searched_tables import SearchedTable, StatementCost, searched_tables, statement_costs
 from pgclinic.model.finding import Applies, Treatment
 from pgclinic.pg.identifiers import identifier, qualified
@@ -31,16 +32,20 @@ _NAME_BYTES = 63
 class IndexCandidate:
     """An index on ``table`` that the statements ``query_ids`` could use, which take ``time_share`` of all statements.
 
-    ``keys`` are as CREATE INDEX has them: quoted columns, or expressions in parentheses. ``name`` is free in the
-    schema.
+    ``groups`` have its keys as CREATE INDEX has them, quoted columns or expressions in parentheses; within a group
+    their order does not matter. ``name`` is free in the schema.
     """
 
     table: Table
     method: str
-    keys: tuple[str, ...]
+    groups: Groups
     query_ids: tuple[int, ...]
     time_share: float
     name: str = ""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return columns_of(self.groups)
 
     @property
     def statement(self) -> str:
@@ -71,8 +76,8 @@ def index_candidates(case: Case) -> tuple[IndexCandidate, ...]:
     for cost, tables in searched_tables(case, costs):
         for searched in tables:
             if _is_scanned(case, searched.table, cost):
-                for method, keys in _keys(case, searched, cost):
-                    _add(found, searched.table, method, keys, cost)
+                for method, groups in _keys(case, searched, cost):
+                    _add(found, searched.table, method, groups, cost)
     ranked = sorted(found.values(), key=lambda one: (-one.time_share, -len(one.keys), one.table.name, one.keys))
     return tuple(_named(case, ranked[:CANDIDATES_MAX]))
 
@@ -81,14 +86,14 @@ def _add(
     found: dict[tuple[int, str, tuple[str, ...]], IndexCandidate],
     table: Table,
     method: str,
-    keys: tuple[str, ...],
+    groups: Groups,
     cost: StatementCost,
 ) -> None:
     """One index for all statements that it serves."""
-    place = (table.state.oid, method, keys)
+    place = (table.state.oid, method, columns_of(groups))
     known = found.get(place)
     if known is None:
-        found[place] = IndexCandidate(table, method, keys, (cost.query_id,), cost.time_share)
+        found[place] = IndexCandidate(table, method, groups, (cost.query_id,), cost.time_share)
     elif cost.query_id not in known.query_ids:
         found[place] = replace(
             known, query_ids=(*known.query_ids, cost.query_id), time_share=known.time_share + cost.time_share
@@ -118,15 +123,15 @@ def _pages(case: Case, table: Table) -> float:
     return table.state.bytes / block_bytes if table.state.bytes is not None else float(table.state.pages)
 
 
-def _keys(case: Case, searched: SearchedTable, cost: StatementCost) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _keys(case: Case, searched: SearchedTable, cost: StatementCost) -> Iterator[tuple[str, Groups]]:
     """Access methods and keys that the statement could use, the most complete one first; without those it has."""
     table = searched.table
     for column in searched.contained:
         if not any(one.state.method == "gin" and one.state.columns[:1] == (column,) for one in table.indexes):
-            yield "gin", (identifier(column),)
+            yield "gin", ((identifier(column),),)
     for expression in searched.expressions:
         if not any(expression in (one.state.expressions or "") for one in table.indexes):
-            yield "btree", (f"({expression})",)
+            yield "btree", ((f"({expression})",),)
     equal = sorted(searched.equal, key=lambda name: _matched(case, table, name))[:EQUAL_MAX]
     tail = searched.ranges[:1] or (searched.ordered if searched.is_limited else ())
     if not equal and cost.rows_per_call > MATCHED_SHARE_MAX * table.live:
@@ -135,7 +140,27 @@ def _keys(case: Case, searched: SearchedTable, cost: StatementCost) -> Iterator[
     for leading, rest in kinds:
         columns = tuple(dict.fromkeys((*leading, *rest)))
         if columns and _is_selective(case, table, leading, has_tail=bool(rest)) and not _is_served(table, columns):
-            yield "btree", tuple(identifier(name) for name in columns)
+            yield "btree", _quoted(leading, [name for name in columns if name not in leading])
+
+
+def _quoted(leading: Sequence[str], rest: Sequence[str]) -> Groups:
+    """Columns that are compared with values in any order, then one after the other those behind them."""
+    groups = (tuple(dict.fromkeys(leading)), *((name,) for name in rest))
+    return tuple(tuple(identifier(name) for name in group) for group in groups if group)
+
+
+def for_all(case: Case, candidates: Sequence[IndexCandidate]) -> IndexCandidate | None:
+    """One index that serves the statements of each, as far as there is one: those of the first, then of the others."""
+    made: IndexCandidate | None = None
+    for one in candidates:
+        if made is None:
+            made = one
+        elif made.method == one.method == "btree" and (groups := combined(made.groups, one.groups)) is not None:
+            both = tuple(dict.fromkeys((*made.query_ids, *one.query_ids)))
+            made = replace(
+                made, groups=groups, query_ids=both, time_share=sum(case.statement_share(key) for key in both)
+            )
+    return next(_named(case, (made,))) if made is not None else None
 
 
 def _matched(case: Case, table: Table, column: str) -> float:

@@ -8,7 +8,14 @@ from math import prod
 
 from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.planned_scans import SEEN, joined_scan, scans_of
-from pgclinic.checkup.table_access import Access, accesses_of_level, fraction_equal, owner_of, usable_indexes
+from pgclinic.checkup.table_access import (
+    Access,
+    accesses_of_level,
+    fraction_common,
+    fraction_equal,
+    owner_of,
+    usable_indexes,
+)
 from pgclinic.model.finding import Fact, Unit
 from pgclinic.model.query_plan import PlanSource, QueryPlan
 from pgclinic.pg.statement_shape import Mention
@@ -74,7 +81,9 @@ def _by_statistics(case: Case, access: Access) -> float | None:
 def _rows_found(case: Case, one: Access, sides: Mapping[Mention, Access], seen: frozenset[Mention]) -> float | None:
     """Rows of a table that equal the statement's values, or join those that do; None where nothing leads to them."""
     equal = _equal_columns(one)
-    found = [one.table.live * prod(_most_found(case, one.table, column) for column in equal)] if equal else []
+    found = (
+        [one.table.live * prod(fraction_common(case, one.table, column) or 1.0 for column in equal)] if equal else []
+    )
     for column, other in _joins(case, one, sides):
         if other.mention not in seen:
             fraction = fraction_equal(case, one.table, column)
@@ -93,13 +102,6 @@ def _equal_columns(one: Access) -> tuple[str, ...]:
             if part.wrapped is None and part.other == "value" and part.operator == "="
         )
     )
-
-
-def _most_found(case: Case, table: Table, column: str) -> float:
-    """The part of the rows that one value finds: that of the most common one, which the statement may ask for."""
-    known = case.columns_by_table.get((table.state.schema, table.state.name), {}).get(column)
-    usual = fraction_equal(case, table, column)
-    return max(usual, known.top_share or 0.0) if usual is not None and known is not None else 1.0
 
 
 def _joins(case: Case, one: Access, sides: Mapping[Mention, Access]) -> Iterator[tuple[str, Access]]:

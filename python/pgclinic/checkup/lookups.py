@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case, Statement, Table, words_of
@@ -10,7 +10,7 @@ from pgclinic.model.snapshot_counters import StatementCounters
 from pgclinic.pg.statement_kind import StatementKind, known_statement
 
 #: One row a call, with some that find none and some that find two.
-_ROWS_MAX = 1.5
+ROWS_MAX = 1.5
 #: They give one row and read many.
 _AGGREGATES = frozenset(("count", "sum", "avg", "min", "max"))
 _KINDS = frozenset((StatementKind.SELECT, StatementKind.UPDATE, StatementKind.DELETE))
@@ -18,12 +18,14 @@ _KINDS = frozenset((StatementKind.SELECT, StatementKind.UPDATE, StatementKind.DE
 
 @dataclass(frozen=True)
 class Lookups:
-    """The lookup that is called most: buffers and ms per call of the observation, and before that since the reset.
+    """One kind of lookup: buffers and ms per call of the observation, and before that since the reset.
 
-    Without an observation, or without a call in it, all calls are those of now.
+    Without an observation, or without a call in it, all calls are those of now. ``calls`` are those of now.
     """
 
     query_id: int
+    kind: StatementKind
+    calls: float
     buffers: float
     ms: float
     buffers_before: float | None = None
@@ -31,25 +33,33 @@ class Lookups:
 
 
 def lookups_of(case: Case, table: Table) -> Lookups | None:
-    """None where no statement looks up single rows of this table alone."""
+    """The one that is called most; None where no statement looks up single rows of this table alone."""
+    found = all_lookups(case, table)
+    seen = [one for one in found if one.buffers_before is not None] or found
+    return max(seen, key=lambda one: one.calls, default=None)
+
+
+def all_lookups(case: Case, table: Table) -> tuple[Lookups, ...]:
+    """Of all statements, by role, that look up single rows of this table alone."""
     before = case.snapshot.counters_before
     earlier = {(one.query_id, one.user, one.is_top_level): one for one in (before.statements if before else ())}
-    found = list(_candidates(case, table))
-    if not found:
-        return None
-    of_now = {id(one): _since(one.counters, earlier) for one in found}
-    calls = {id(one): of_now[id(one)][0] for one in found}
-    most = max(found, key=lambda one: (calls[id(one)], one.counters.calls))
-    recent, blocks, ms = of_now[id(most)]
-    counters = most.counters
+    return tuple(_lookups(one, earlier) for one in _candidates(case, table))
+
+
+def _lookups(one: Statement, earlier: Mapping[tuple[int, str, bool], StatementCounters]) -> Lookups:
+    counters, kind = one.counters, known_statement(one.text).kind
+    calls, blocks, ms = _since(counters, earlier)
     then = earlier.get((counters.query_id, counters.user, counters.is_top_level))
-    if then is None or not recent or not then.calls:
+    if then is None or not calls or not then.calls:
         whole = float(counters.calls)
-        return Lookups(most.query_id, (counters.hits + counters.reads) / whole, counters.total_ms / whole)
+        buffers = (counters.hits + counters.reads) / whole
+        return Lookups(counters.query_id, kind, whole, buffers, counters.total_ms / whole)
     return Lookups(
-        query_id=most.query_id,
-        buffers=blocks / recent,
-        ms=ms / recent,
+        query_id=counters.query_id,
+        kind=kind,
+        calls=calls,
+        buffers=blocks / calls,
+        ms=ms / calls,
         buffers_before=(then.hits + then.reads) / then.calls,
         ms_before=then.total_ms / then.calls,
     )
@@ -61,12 +71,12 @@ def _candidates(case: Case, table: Table) -> Iterator[Statement]:
         known, words = known_statement(one.text), words_of(one.text)
         if known.kind not in _KINDS or not one.counters.calls or words & others:
             continue
-        if "where" in words and not words & _AGGREGATES and one.counters.rows <= _ROWS_MAX * one.counters.calls:
+        if "where" in words and not words & _AGGREGATES and one.counters.rows <= ROWS_MAX * one.counters.calls:
             yield one
 
 
 def _since(
-    now: StatementCounters, earlier: dict[tuple[int, str, bool], StatementCounters]
+    now: StatementCounters, earlier: Mapping[tuple[int, str, bool], StatementCounters]
 ) -> tuple[float, float, float]:
     """Calls, blocks and ms since the observation began; zeros for what was not called."""
     then = earlier.get((now.query_id, now.user, now.is_top_level))

@@ -51,7 +51,8 @@ class Pathology:
     ``needs`` are parts of the snapshot without which nothing can be said: names as in gaps, such as ``sessions`` or
     ``counters.statements``; ``host`` and ``log`` stand for the machine and the server's log. ``proof`` is where a lab
     can judge its treatments, ``study`` the study that does so: by the first of its ``claims`` that runs on the live
-    version, or by the study's first claim if none are named. Without a proof ``no_proof`` says why.
+    version, or by the study's first claim if none are named. Without a proof ``no_proof`` says why. ``shown_by_plans``
+    is whether plans and buffers show all that its treatments save of the statements that it names.
     """
 
     name: str
@@ -69,5 +70,6 @@ class Pathology:
     study: str | None = None
     claims: tuple[str, ...] = ()
     no_proof: str | None = None
+    shown_by_plans: bool = True
     since: int = 13
     until: int | None = None

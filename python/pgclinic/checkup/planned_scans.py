@@ -1,4 +1,4 @@
-"""Plans that read a whole table and throw most of it away, by a filter or by a join, and by which columns."""
+"""Plans that read a whole table, or what an index finds in it, and throw most of that away, and by which columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case, Table
-from pgclinic.checkup.table_access import FRACTION_MAX, PAGES_MIN, fraction_equal, pages_of
+from pgclinic.checkup.table_access import FRACTION_MAX, MORE_MAX, PAGES_MIN, fraction_equal, pages_of, worth_a_place
 from pgclinic.checkup.workload import Work, workload
 from pgclinic.model.finding import Fact, Unit
 from pgclinic.model.query_plan import PlanNode, PlanSource, QueryPlan
@@ -14,6 +14,11 @@ from pgclinic.pg.identifiers import identifier
 from pgclinic.pg.statement_shape import Comparison, statement_shape
 
 _SCANS = ("Seq Scan", "Parallel Seq Scan")
+_INDEX_SCANS = frozenset(
+    f"{how}{kind}" for how in ("", "Parallel ") for kind in ("Index Scan", "Index Only Scan", "Bitmap Heap Scan")
+)
+#: Fewer rows that an index finds and the filter throws away are on a few pages.
+_REMOVED_MIN = 500.0
 #: Between a scan and the join that it is an input of: they pass on what they get.
 _PASSING = ("Hash", "Parallel Hash", "Sort", "Incremental Sort", "Materialize", "Gather", "Gather Merge", "Memoize")
 _EQUAL = frozenset({"=", "in", "any"})
@@ -29,7 +34,8 @@ SEEN = {
 class WastefulScan:
     """``columns`` would find the rows that are kept, those that find the fewest first; ``kept`` is their part of all.
 
-    ``source`` is where the plan is from.
+    ``plan`` is the whole. With ``narrow`` the node is a scan by an index that has too few of the columns; ``exact``:
+    its condition has no other columns than those, so that they alone find the rows that are kept.
     """
 
     work: Work
@@ -37,7 +43,14 @@ class WastefulScan:
     node: PlanNode
     columns: tuple[str, ...]
     kept: float
-    source: PlanSource
+    plan: QueryPlan
+    narrow: bool = False
+    joined: JoinedScan | None = None
+    exact: bool = False
+
+    @property
+    def source(self) -> PlanSource:
+        return self.plan.source
 
     @property
     def counted(self) -> bool:
@@ -46,12 +59,15 @@ class WastefulScan:
 
     def facts(self) -> tuple[Fact, ...]:
         words = f"{self.node.kind} on {self.table.name}"
+        if self.narrow and self.node.lookup is not None:
+            words += f", index condition {self.node.lookup}"
         if self.node.condition is not None:
             words += f", filter {self.node.condition}"
         seen = SEEN[self.source] if self.node.rows is not None else SEEN[PlanSource.GENERIC]
+        of = "rows found by the index" if self.narrow else "table's rows"
         return (
             Fact(name="plan", value=words),
-            Fact(name=f"part of the table's rows that is wanted, {seen}", value=self.kept, unit=Unit.SHARE),
+            Fact(name=f"part of the {of} that is wanted, {seen}", value=self.kept, unit=Unit.SHARE),
         )
 
 
@@ -88,23 +104,60 @@ def wasteful_scans(case: Case) -> Iterator[WastefulScan]:
                 yield from _of_table(case, work, plan, tables[0])
 
 
+def narrow_scans(case: Case) -> Iterator[WastefulScan]:
+    """Scans by an index whose filter throws away most of the rows that it finds, where plans have counted them."""
+    for work in workload(case):
+        plan = case.plans.get(work.query_id)
+        for node in plan.nodes if plan is not None else ():
+            tables = case.tables_named.get(node.relation or "", ())
+            if node.kind in _INDEX_SCANS and len(tables) == 1 and plan is not None:
+                found = _narrow(case, work, plan, tables[0], node)
+                if found is not None:
+                    yield found
+
+
+def _narrow(case: Case, work: Work, plan: QueryPlan, table: Table, node: PlanNode) -> WastefulScan | None:
+    if node.rows is None or not node.rows_removed or not node.loops or node.condition is None or node.lookup is None:
+        return None
+    kept = node.rows / (node.rows + node.rows_removed)
+    if node.rows_removed * node.loops < _REMOVED_MIN or kept > FRACTION_MAX:
+        return None
+    found = _equal(node.lookup, node)
+    filtered = [one for one in _equal(node.condition, node) if one not in found]
+    more = worth_a_place(case, table, filtered, node.rows + node.rows_removed, MORE_MAX)
+    columns = (*found, *more)
+    exact = _has_only(f"{node.lookup} AND {node.condition}", node, columns)
+    return WastefulScan(work, table, node, columns, kept, plan, narrow=True, exact=exact) if more else None
+
+
 def _of_table(case: Case, work: Work, plan: QueryPlan, table: Table) -> Iterator[WastefulScan]:
     for at in scans_of(plan, table):
         node = plan.nodes[at]
         kept, columns = _by_filter(case, table, node)
-        if not columns:
-            kept, columns = _by_join(case, table, plan.nodes, at)
+        joined = joined_scan(plan.nodes, at) if not columns else None
+        if joined is not None:
+            kept, columns = _by_join(case, table, joined)
         if columns and kept <= FRACTION_MAX:
-            yield WastefulScan(work, table, node, columns, kept, plan.source)
+            exact = joined is None and _has_only(node.condition or "", node, columns)
+            yield WastefulScan(work, table, node, columns, kept, plan, joined=joined, exact=exact)
 
 
 def _by_filter(case: Case, table: Table, node: PlanNode) -> tuple[float, tuple[str, ...]]:
     """Which part of the rows is kept, and the columns that are compared for equality with values."""
     if node.condition is None:
         return 1.0, ()
-    compared = [one for one in _comparisons(node.condition, (node,)) if one.other == "value"]
-    columns = tuple(dict.fromkeys(one.column for one in compared if one.wrapped is None and one.operator in _EQUAL))
-    return _kept(table, node), _most_selective(case, table, columns)
+    return _kept(table, node), _most_selective(case, table, _equal(node.condition, node))
+
+
+def _equal(condition: str, node: PlanNode) -> tuple[str, ...]:
+    """The columns that are compared for equality with values."""
+    compared = [one for one in _comparisons(condition, (node,)) if one.other == "value"]
+    return tuple(dict.fromkeys(one.column for one in compared if one.wrapped is None and one.operator in _EQUAL))
+
+
+def _has_only(condition: str, node: PlanNode, columns: Sequence[str]) -> bool:
+    """Whether all that it asks is a value for each of these columns."""
+    return condition.count(" AND ") < len(columns) and set(_equal(condition, node)) == set(columns)
 
 
 def _kept(table: Table, node: PlanNode) -> float:
@@ -121,13 +174,10 @@ def compared_columns(condition: str, node: PlanNode) -> tuple[str, ...]:
     )
 
 
-def _by_join(case: Case, table: Table, nodes: Sequence[PlanNode], at: int) -> tuple[float, tuple[str, ...]]:
+def _by_join(case: Case, table: Table, joined: JoinedScan) -> tuple[float, tuple[str, ...]]:
     """The same where all rows go into a join, and few come out of it."""
-    found = joined_scan(nodes, at)
-    if found is None:
-        return 1.0, ()
-    selective = tuple(column for column in found.columns if _finds_few(case, table, column))
-    return found.came / max(found.read, 1.0), selective[:1]
+    selective = tuple(column for column in joined.columns if _finds_few(case, table, column))
+    return joined.came / max(joined.read, 1.0), selective[:1]
 
 
 def joined_scan(nodes: Sequence[PlanNode], at: int) -> JoinedScan | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case
+from pgclinic.checkup.saved_reads import Saving, saving_by_index, together
 from pgclinic.checkup.table_access import scans_despite_index, table_evidence
 from pgclinic.checkup.workload import Work, statement_evidence
 from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment
@@ -70,10 +72,22 @@ def reset_role_setting(one: RoleSetting) -> Treatment:
     )
 
 
-def scans(case: Case) -> tuple[tuple[Work, ...], tuple[Evidence, ...], tuple[str, ...]]:
-    """Statements that read whole tables despite an index, as evidence, and the tables."""
+@dataclass(frozen=True)
+class Scans:
+    """Statements that read whole tables despite an index, as evidence, the tables, and what the index would save."""
+
+    works: tuple[Work, ...]
+    evidence: tuple[Evidence, ...]
+    tables: tuple[str, ...]
+    saved: Mapping[int, float]
+
+
+def scans(case: Case) -> Scans:
     found = list(scans_despite_index(case))
     works = tuple({access.work.query_id: access.work for access, _ in found}.values())
+    savings: dict[int, list[Saving]] = {}
+    for access, index in found:
+        savings.setdefault(access.work.query_id, []).append(saving_by_index(case, access, index.state.columns[0]))
     evidence: list[Evidence] = []
     for work in works[:_SCANS_NAMED]:
         access, index = next((access, index) for access, index in found if access.work.query_id == work.query_id)
@@ -84,7 +98,8 @@ def scans(case: Case) -> tuple[tuple[Work, ...], tuple[Evidence, ...], tuple[str
         )
     tables = {access.table.name: access.table for access, _ in found}
     evidence += [table_evidence(one) for one in list(tables.values())[:_SCANS_NAMED]]
-    return works, tuple(evidence), tuple(tables)
+    saved = {key: together(those).part for key, those in savings.items()}
+    return Scans(works, tuple(evidence), tuple(tables), saved)
 
 
 def planner_is_free(case: Case) -> bool:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.examine import examine
+from pgclinic.checkup.measured_claims import Measured, with_claims
 from pgclinic.checkup.pathology import Pathology, ProofOn
 from pgclinic.checkup.proof_by_study import proof_by_study
 from pgclinic.checkup.proof_on_twin import Asked, by_plans, proof_on_twin
@@ -192,9 +193,9 @@ class _Prover:
             if one.key in fresh:
                 self._listener.on_finding(one)
 
-    def _examined(self) -> Checkup:
-        """The case as it is, for the pathologies that are asked for."""
-        found = examine(self._case, server=self._checkup.server)
+    def _examined(self, measured: Measured | None = None) -> Checkup:
+        """The case as it is, for the pathologies that are asked for; with ``measured`` what plans say of treatments."""
+        found = examine(self._case, server=self._checkup.server, measured=measured)
         return replace(found, findings=tuple(one for one in found.findings if one.pathology in self._known))
 
     def _built(self) -> ProvingTwin | None:
@@ -230,14 +231,32 @@ class _Prover:
                 first = next((proof for proof in made if proof.treatment == one.best.treatment), made[0])
                 self._listener.on_proof(one.finding, first)
             self._try_together(trial, proving)
+        self._claim_what_was_measured(proving.wanted.scale)
+
+    def _claim_what_was_measured(self, scale: float) -> None:
+        """What findings say that their cures save is from now on what plans have shown."""
+        best = {key: one.plans.get(one.best.treatment) for key, one in self._on_twin.items()}
+        measured = Measured(
+            best={key: proof for key, proof in best.items() if proof is not None},
+            together=self._checkup.cure.proof.plans if self._checkup.cure is not None else None,
+            scale=scale,
+        )
+        if measured.best:
+            self._checkup = with_claims(self._checkup, self._examined(measured))
+            self._listener.on_checkup(self._checkup)
 
     def _check_rewrites(self, trial: ChangeTrial) -> None:
         """What treatments make of the application's statements, against the originals."""
-        for finding, rewrite in list(rewrites(self._checkup.findings)):
+        waiting = list(rewrites(self._checkup.findings))
+        for finding, rewrite in waiting:
             self._listener.on_stage(f"{finding.pathology}: rows of both statements on the twin")
             check = trial.page(rewrite.query_id, rewrite.unique, lambda: self._left.overrun_s > _GRACE_S)
             self._checkup = with_check(self._checkup, self._case, finding, rewrite, check)
             self._listener.on_checkup(self._checkup)
+        if waiting:
+            # A treatment that was dropped leaves its number to the one behind it.
+            self._on_twin.clear()
+            self._take_up()
 
     def _tried(self, trial: ChangeTrial, change: TwinChange) -> PlanProof | None:
         """None where the change cannot be made inside a transaction, as that of a setting that needs a restart."""
@@ -387,7 +406,7 @@ def with_plans(checkup: Checkup, before: Checkup, after: Checkup) -> Checkup:
     """``checkup`` with what plans changed, by an examination of the same case ``before`` them and ``after``.
 
     Findings that only plans show are added, and those that they change are changed; proofs stay, and so do treatments
-    that the examination of the case did not give.
+    that the examination of the case did not give. What becomes part of another finding goes.
     """
     known, were = ({one.key: one for one in each.findings} for each in (checkup, before))
     findings = []
@@ -403,15 +422,23 @@ def with_plans(checkup: Checkup, before: Checkup, after: Checkup) -> Checkup:
             treatments = (*one.treatments, *more)
             findings.append(replace(one, treatments=treatments, proofs=have.proofs, no_proof=have.no_proof))
     keys = {one.key for one in findings}
+    gone = {key for key, one in were.items() if key not in keys and any(_is_part_of(one, other) for other in findings)}
     if tuple(findings) == checkup.findings:
         return checkup
     return replace(
         checkup,
         health=after.health if len(known) == len(were) else checkup.health,
-        findings=(*findings, *(one for one in checkup.findings if one.key not in keys)),
+        findings=(*findings, *(one for one in checkup.findings if one.key not in keys | gone)),
         explained_share=after.explained_share,
         unexplained=after.unexplained,
     )
+
+
+def _is_part_of(one: Finding, other: Finding) -> bool:
+    """Whether the other is of the same pathology and table, and has its statements."""
+    if one.pathology != other.pathology or one.tables != other.tables or one.claim is None or other.claim is None:
+        return False
+    return bool(one.claim.query_ids) and set(one.claim.query_ids) <= set(other.claim.query_ids)
 
 
 def in_order(findings: Iterable[Finding], known: Mapping[str, Pathology]) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pgclinic.capture import sql_functions
 from pgclinic.capture.live_session import (
     ENCODING,
     LOCK_TIMEOUT_MS,
@@ -63,6 +64,7 @@ def _reading(major: int) -> Iterator[SentStatement]:
                 yield SentStatement(within + part.name, as_json(part.sql(major)))
     yield SentStatement("sizes", as_json(query("snapshot_sizes", major)))
     yield SentStatement("expressions", as_json(query("snapshot_index_expressions", major)))
+    yield SentStatement(sql_functions.PART, as_json(query("snapshot_sql_functions", major)))
     yield SentStatement("settings", as_json(query("session_as_configured", major)))
     yield SentStatement("settings", as_json(SETTINGS.sql(major)))
 

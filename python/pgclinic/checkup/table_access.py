@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from pgclinic.checkup.case import Case, Index, Table
+from pgclinic.checkup.function_bodies import bodies_called
 from pgclinic.checkup.workload import Work, workload
 from pgclinic.model.finding import Evidence, Fact, SubjectKind, Unit
-from pgclinic.pg.statement_shape import Comparison, Level, Mention
+from pgclinic.pg.statement_shape import Comparison, Level, Mention, StatementShape, statement_shape
 
 #: With this much to read a scan costs ten times what the three or four buffers of an index lookup cost, and more.
 PAGES_MIN = 50
@@ -16,18 +17,35 @@ PAGES_MIN = 50
 FRACTION_MAX = 0.05
 #: A statement that visits half of a table's pages each time reads the whole table, some of the time or with others.
 _WHOLE = 0.5
+#: Columns added to an index that has others.
+MORE_MAX = 2
+#: Another column is worth its place in an index if it leaves this part of the rows or fewer.
+_WORTH = 0.5
 _EQUAL = frozenset({"=", "in", "any"})
 
 
 @dataclass(frozen=True)
 class Access:
-    """A mention of a table in a statement, with the conditions on its columns. A statement may have several."""
+    """A mention of a table in a statement, with the conditions on its columns. A statement may have several.
+
+    ``body`` is the text of a function's statement if it stands there.
+    """
 
     work: Work
     level: Level
     mention: Mention
     table: Table
     comparisons: tuple[Comparison, ...]
+    body: str | None = None
+
+    @property
+    def text(self) -> str:
+        """That of the statement in which the mention stands."""
+        return self.work.text if self.body is None else self.body
+
+    @property
+    def shape(self) -> StatementShape | None:
+        return statement_shape(self.text)
 
     def equal_columns(self) -> tuple[str, ...]:
         """Columns that are compared for equality with values."""
@@ -46,6 +64,16 @@ def accesses(case: Case) -> Iterator[Access]:
         shape = work.shape
         for level in shape.levels if shape is not None else ():
             yield from accesses_of_level(case, work, level)
+
+
+def accesses_in_functions(case: Case) -> Iterator[Access]:
+    """The same in the bodies of functions in SQL that those statements call, whose work is that of the statement."""
+    for work in workload(case):
+        for body in bodies_called(case, work.text):
+            shape = statement_shape(body)
+            for level in shape.levels if shape is not None else ():
+                for access in accesses_of_level(case, work, level):
+                    yield replace(access, body=body)
 
 
 def accesses_of_level(case: Case, work: Work, level: Level) -> Iterator[Access]:
@@ -102,6 +130,24 @@ def fraction_equal(case: Case, table: Table, column: str) -> float | None:
     return min(1.0 / max(distinct, 1.0), 1.0)
 
 
+def fraction_common(case: Case, table: Table, column: str) -> float | None:
+    """The part of the rows that have the most common value of this column: that which a statement may ask for."""
+    usual = fraction_equal(case, table, column)
+    known = case.columns_by_table.get((table.state.schema, table.state.name), {}).get(column)
+    return max(usual, known.top_share or 0.0) if usual is not None and known is not None else None
+
+
+def worth_a_place(case: Case, table: Table, columns: Iterable[str], rows: float, most: int) -> tuple[str, ...]:
+    """Of these columns those that an index for ``rows`` needs, the ones that find the fewest first."""
+    known = sorted((part, name) for name in columns if (part := fraction_equal(case, table, name)) is not None)
+    chosen: list[str] = []
+    for part, name in known[:most]:
+        if rows > 1 and (part <= _WORTH or not chosen):
+            chosen.append(name)
+            rows *= part
+    return tuple(chosen)
+
+
 def scans_despite_index(case: Case) -> Iterator[tuple[Access, Index]]:
     """Statements that read a whole table though they want few rows, by a column that an index begins with."""
     for access in accesses(case):
@@ -156,7 +202,11 @@ def owner_of(case: Case, column: str, mentions: Sequence[Mention]) -> Mention | 
 
 def _columns_of(case: Case, mention: Mention) -> frozenset[str]:
     table = table_of(case, mention)
-    if table is None:
-        return frozenset()
+    return columns_known(case, table) if table is not None else frozenset()
+
+
+def columns_known(case: Case, table: Table) -> frozenset[str]:
+    """Columns of the table that have statistics or an index."""
     analyzed = case.columns_by_table.get((table.state.schema, table.state.name), {})
-    return frozenset(analyzed).union(*(one.state.columns for one in table.indexes))
+    named = (name for one in table.indexes for name in one.state.columns if name)
+    return frozenset(analyzed).union(named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case, Table
@@ -26,6 +26,11 @@ class Rescan:
     times: float
     scans_per_call: float
 
+    @property
+    def saved(self) -> float:
+        """The part of its time that a join saves which reads each table once."""
+        return 1.0 - 1.0 / self.times
+
 
 def rescans(case: Case) -> Iterator[Rescan]:
     by_statement: dict[int, list[Access]] = {}
@@ -44,6 +49,11 @@ def rescans(case: Case) -> Iterator[Rescan]:
         per_call = _scans(ill) / calls[ill.state.oid]
         if times >= READS_MIN and per_call >= SCANS_PER_CALL_MIN:
             yield Rescan(work=work, table=ill, times=times, scans_per_call=per_call)
+
+
+def saved_of(loops: Iterable[Rescan]) -> Mapping[int, float]:
+    """By statement."""
+    return {one.work.query_id: one.saved for one in loops}
 
 
 def _scans(table: Table) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pgclinic.checkup.case import Case
+from pgclinic.checkup.statement_time import OBSERVED_CALLS_MIN
+from pgclinic.checkup.time_shares import of_statements
 from pgclinic.model.finding import Cost, CostKind, Evidence, Fact, Severity, SubjectKind, TimeClaim, Unit
 from pgclinic.model.snapshot_counters import StatementCounters
 from pgclinic.pg.statement_shape import StatementShape, statement_shape
@@ -17,8 +19,12 @@ STATEMENTS_MAX = 500
 COSTLY_SHARE = 0.05
 #: Sessions that are busy with it at a time, on average: two per cent of one CPU. An idle server has no cost.
 COSTLY_SESSIONS = 0.02
-#: With fewer calls during an observation one call is not known well enough, and those since the reset are taken.
-_OBSERVED_CALLS_MIN = 5
+#: A part of the time that is so close to all of it need not be named.
+WHOLE_PART = 0.995
+SINCE_RESET = "statements by their rate since the reset, called too seldom while observed"
+SAVED = "part of it that the cure saves"
+#: The part of each statement's time that a cure would save, 0 to 1: of each, or by query id.
+Saved = float | Mapping[int, float]
 _ADDED = (
     *("calls", "total_ms", "rows", "hits", "reads", "temporary_written", "plans", "plan_ms", "jit_ms"),
     *("workers_wanted", "workers_started"),
@@ -27,7 +33,7 @@ _ADDED = (
 
 @dataclass(frozen=True)
 class Work:
-    """One statement of all roles: during the observation if it ran then, else since statistics were reset."""
+    """One statement of all roles: during the observation if it ran often enough, else since statistics were reset."""
 
     query_id: int
     text: str
@@ -88,34 +94,50 @@ def sessions_busy_with(case: Case, query_ids: Iterable[int]) -> float:
     return sum(case.statement_ms.get(one, 0.0) for one in set(query_ids)) / 1_000 / elapsed_s
 
 
-def severity_of(case: Case, works: Iterable[Work], fraction: float = 1.0) -> Severity:
+def saved_share(case: Case, works: Iterable[Work], saved: Saved = 1.0) -> float:
+    """The part of the time of all statements that a cure of these would save."""
+    return sum(case.statement_share(one) * part for one, part in _parts(works, saved).items())
+
+
+def severity_of(case: Case, works: Iterable[Work], saved: Saved = 1.0) -> Severity:
     """A warning if these statements, or this part of their time, take time that somebody could miss now."""
-    query_ids = {one.query_id for one in works}
-    share = fraction * sum(case.statement_share(one) for one in query_ids)
-    is_costly = share >= COSTLY_SHARE and fraction * sessions_busy_with(case, query_ids) >= COSTLY_SESSIONS
-    return Severity.WARNING if is_costly else Severity.NOTICE
+    parts = _parts(works, saved)
+    busy = sum(sessions_busy_with(case, (one,)) * part for one, part in parts.items())
+    share = sum(case.statement_share(one) * part for one, part in parts.items())
+    return Severity.WARNING if share >= COSTLY_SHARE and busy >= COSTLY_SESSIONS else Severity.NOTICE
 
 
-def time_cost(case: Case, works: Iterable[Work], fraction: float = 1.0) -> Cost | None:
+def time_cost(case: Case, works: Iterable[Work], saved: Saved = 1.0) -> Cost | None:
     """The share of the time of all statements that these, or this part of their time, take."""
-    query_ids = {one.query_id for one in works}
-    share = fraction * sum(case.statement_share(one) for one in query_ids)
-    if not share:
+    parts = _parts(works, saved)
+    spent_ms = sum(case.statement_ms.get(one, 0.0) for one in parts)
+    saved_ms = sum(case.statement_ms.get(one, 0.0) * part for one, part in parts.items())
+    if not spent_ms or not case.all_statements_ms:
         return None
-    spent_ms = sum(case.statement_ms.get(one, 0.0) for one in query_ids)
+    part = saved_ms / spent_ms
+    seldom = sum(case.statement_times[one].since_reset for one in parts if one in case.statement_times)
     return Cost(
         kind=CostKind.TIME_SHARE,
-        value=share,
+        value=min(saved_ms / case.all_statements_ms, 1.0),
         basis=(
             Fact(name="time of these statements", value=spent_ms, unit=Unit.MILLISECONDS),
-            *((Fact(name="of that for this", value=fraction, unit=Unit.SHARE),) if fraction < 1.0 else ()),
-            Fact(name="time of all statements", value=sum(case.statement_ms.values()), unit=Unit.MILLISECONDS),
+            *((Fact(name=SAVED, value=part, unit=Unit.SHARE),) if part < WHOLE_PART else ()),
+            Fact(name="time of all statements", value=case.all_statements_ms, unit=Unit.MILLISECONDS),
+            *((Fact(name=SINCE_RESET, value=seldom, unit=Unit.COUNT),) if seldom else ()),
         ),
     )
 
 
-def time_claim(works: Iterable[Work], fraction: float = 1.0) -> TimeClaim:
-    return TimeClaim(query_ids=tuple(sorted({one.query_id for one in works})), fraction=fraction)
+def time_claim(works: Iterable[Work], saved: Saved = 1.0, *, at_most: bool = False) -> TimeClaim:
+    """The claim of that part of their time; with ``at_most`` nobody knows how much of it a cure saves."""
+    return of_statements(_parts(works, saved), at_most=at_most)
+
+
+def _parts(works: Iterable[Work], saved: Saved) -> Mapping[int, float]:
+    query_ids = dict.fromkeys(one.query_id for one in works)
+    if isinstance(saved, Mapping):
+        return {one: saved.get(one, 0.0) for one in query_ids}
+    return dict.fromkeys(query_ids, saved)
 
 
 def statement_evidence(case: Case, work: Work, *facts: Fact) -> Evidence:
@@ -147,7 +169,7 @@ def _work(
 ) -> Work:
     whole = {name: sum(_amount(row, name) for row in rows) for name in _ADDED}
     grown = {name: sum(_grown(row, before.get(_key(row)), name) for row in rows) for name in _ADDED}
-    taken = grown if before and grown["calls"] >= _OBSERVED_CALLS_MIN else whole
+    taken = grown if before and grown["calls"] >= OBSERVED_CALLS_MIN else whole
     return Work(
         query_id=query_id,
         text=text,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 
 from pgclinic.model.doubt import Doubt
@@ -134,13 +135,35 @@ class TimeClaim(Record):
     """Which part of the time of active sessions a finding accounts for. What fits any of these is of it.
 
     ``waits`` are TYPE:EVENT, or TYPE: for all of a type; ``query_ids`` are statements, ``backend_types`` kinds of
-    processes. ``fraction`` is the part of what fits that is of the finding, 0 to 1.
+    processes. ``fraction`` is the part of what fits that is of the finding, 0 to 1: that of the time which its cure
+    would save, where that is known. ``fractions`` are those of each of ``query_ids`` where they differ. With
+    ``at_most`` a cure saves some part of this time, and nobody knows which.
     """
 
     waits: tuple[str, ...] = ()
     query_ids: tuple[int, ...] = ()
     backend_types: tuple[str, ...] = ()
     fraction: float = 1.0
+    fractions: tuple[float, ...] = ()
+    at_most: bool = False
+
+    @property
+    def by_statement(self) -> Mapping[int, float]:
+        """The part of the time of each statement."""
+        return dict(zip(self.query_ids, self.fractions or (self.fraction,) * len(self.query_ids), strict=True))
+
+    @property
+    def is_of_statements(self) -> bool:
+        """Whether it is a part of the time of statements alone, which their counters know better than samples."""
+        return bool(self.query_ids) and not self.waits and not self.backend_types
+
+
+class ShareBasis(str, Enum):
+    """How the share of the time that a finding has is known."""
+
+    COUNTERS = "counters of statements"
+    SAMPLES = "samples of active sessions"
+    PLANS = "plans on the twin"
 
 
 class CostKind(str, Enum):
@@ -253,8 +276,10 @@ class Finding(Record):
     """A pathology that was seen. ``key`` is the pathology and its subject; it is the same in the next checkup.
 
     ``tables`` are the qualified names of those that it hurts. ``time_share`` is the part of the time that it and what
-    it explains account for: of all statements where its cost is of that kind, else of active sessions; ``explained_by``
-    are keys of the findings that cause it. A cause has the severity of the worst finding that it explains.
+    it explains account for, that which a cure would save where this is known: by samples that of active sessions, else
+    that of all statements. No two causes have the same second of a statement. Where plans on the twin have measured it,
+    ``estimated_share`` is what was claimed before. ``explained_by`` are keys of the findings that cause it. A cause has
+    the severity of the worst finding that it explains.
     """
 
     key: str
@@ -271,6 +296,8 @@ class Finding(Record):
     cost: Cost | None = None
     claim: TimeClaim | None = None
     time_share: float | None = None
+    time_share_by: ShareBasis | None = None
+    estimated_share: float | None = None
     treatments: tuple[Treatment, ...] = ()
     explained_by: tuple[str, ...] = ()
     references: tuple[str, ...] = ()

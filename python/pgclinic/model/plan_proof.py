@@ -50,7 +50,7 @@ class PlanProof(Record):
 
     ``tried`` is how many were tried, with ``tried_time_share`` of the original's statement time; each with up to
     ``draws`` sets of values. ``ratio`` is that of the buffers of the workload, treated to as it is, each statement
-    weighted by its time on the original.
+    weighted by its time on the original. ``unchanged`` are the query ids of those that it leaves as they are.
     """
 
     word: PlanWord
@@ -59,3 +59,4 @@ class PlanProof(Record):
     tried: int
     tried_time_share: float
     draws: int
+    unchanged: tuple[int, ...] = ()

@@ -22,7 +22,9 @@ class PlanNode(Record):
     ``rows_planned`` is what the planner expected of each of ``loops``; ``rows`` is what came of each on average,
     ``rows_removed`` what the conditions of this node threw away, both None where nothing was counted.
     ``condition`` are the filter, the join filter or the condition of a join, ``lookup`` that of an index; constants in
-    them are question marks. ``disk_bytes`` is what a sort or a hash wrote to temporary files.
+    them are question marks. ``disk_bytes`` is what a sort or a hash wrote to temporary files. ``buffers`` are those
+    that the node and what is below it visited in all loops, those of temporary files among them; None where nobody
+    counted.
     """
 
     depth: int
@@ -37,6 +39,7 @@ class PlanNode(Record):
     loops: float | None = None
     rows_removed: float | None = None
     disk_bytes: int | None = None
+    buffers: float | None = None
 
 
 class QueryPlan(Record):

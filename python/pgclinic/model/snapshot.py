@@ -461,6 +461,16 @@ class StatementText(Record):
     text: str
 
 
+class SqlFunction(Record):
+    """A function in SQL that a statement calls, or another one of these. ``statements`` are those of its body, with
+    ``$n`` in place of the arguments and, behind their numbers, of constants."""
+
+    schema: str
+    name: str
+    arguments: int
+    statements: tuple[str, ...]
+
+
 class WalFiles(Record):
     files: int
     bytes: int
@@ -477,8 +487,8 @@ class Snapshot(Record):
 
     ``counters`` are cumulative. With an observation ``counters_before`` are those at its start and ``samples`` what
     sessions did meanwhile; without one the samples are a burst of about a second. ``query_s`` is how long each query
-    took, by part. ``plans`` are there if they were asked for. ``wal_files``, ``wal_receiver``, ``lock_table`` and
-    ``notify_queue`` have one element or none.
+    took, by part. ``plans`` are there if they were asked for. ``sql_functions`` are those that the statements with the
+    most time call. ``wal_files``, ``wal_receiver``, ``lock_table`` and ``notify_queue`` have one element or none.
     """
 
     pgclinic: str
@@ -512,6 +522,7 @@ class Snapshot(Record):
     columns: tuple[ColumnSummary, ...] = ()
     extended_statistics: tuple[ExtendedStatisticsState, ...] = ()
     statement_texts: tuple[StatementText, ...] = ()
+    sql_functions: tuple[SqlFunction, ...] = ()
     vacuums: tuple[VacuumState, ...] = ()
     wal_files: tuple[WalFiles, ...] = ()
     shared_memory: tuple[MemoryPart, ...] = ()

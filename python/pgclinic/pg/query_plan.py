@@ -26,6 +26,15 @@ _CONDITIONS = ("Filter", "Join Filter", "Hash Cond", "Merge Cond")
 _LOOKUPS = ("Index Cond", "Recheck Cond", "TID Cond")
 _REMOVED = ("Rows Removed by Filter", "Rows Removed by Join Filter")
 _DISK = re.compile(r"Disk(?: Usage)?: (\d+)kB")
+_BUFFERS = re.compile(r"(?:hit|read)=(\d+)")
+_TEMPORARY = re.compile(r"temp .*?written=(\d+)")
+#: In JSON; what the text format has behind ``Buffers:``.
+_VISITED = (
+    *("Shared Hit Blocks", "Shared Read Blocks", "Local Hit Blocks", "Local Read Blocks"),
+    *("Temp Read Blocks", "Temp Written Blocks"),
+)
+#: What follows the nodes is of the whole statement.
+_BEHIND = ("Planning:", "Planning Time:", "Settings:", "JIT:", "Trigger ", "Execution Time:")
 _NEVER = 0.0
 
 
@@ -41,6 +50,8 @@ def nodes_of_text(plan: str) -> tuple[PlanNode, ...]:
                 indents.pop()
             indents.append(indent)
             nodes.append(_node(match, len(indents) - 1))
+        elif line.strip().startswith(_BEHIND):
+            break
         elif nodes:
             nodes[-1] = _with_line(nodes[-1], line)
     return tuple(nodes)
@@ -73,7 +84,14 @@ def _with_line(node: PlanNode, line: str) -> PlanNode:
     if disk is not None:
         return replace(node, disk_bytes=(node.disk_bytes or 0) + int(disk[1]) * 1024)
     match = _PROPERTY.match(line)
+    if match is not None and match["name"] == "Buffers" and node.buffers is None:
+        return replace(node, buffers=_visited(match["value"]))
     return _with_property(node, match["name"], match["value"]) if match is not None else node
+
+
+def _visited(words: str) -> float:
+    """shared hit=12 read=3 dirtied=1, temp read=5 written=5 are 25."""
+    return float(sum(map(int, _BUFFERS.findall(words))) + sum(map(int, _TEMPORARY.findall(words))))
 
 
 def _with_property(node: PlanNode, name: str, value: str) -> PlanNode:
@@ -122,6 +140,7 @@ def _json_node(plan: Mapping[str, Any], depth: int) -> PlanNode:
         rows=_number(plan.get("Actual Rows")),
         loops=_number(plan.get("Actual Loops")),
         disk_bytes=int(disk_kb) * 1024 or None,
+        buffers=sum(float(plan[name]) for name in _VISITED if name in plan) if _VISITED[0] in plan else None,
     )
     for name in (*_CONDITIONS, *_LOOKUPS, *_REMOVED):
         if name in plan:

@@ -27,7 +27,6 @@ from pgclinic.report.words.checkup_lines import (
     one_sentence,
     part_left,
     risk_words,
-    short_costs,
     shown_treatment,
     side_figures,
 )
@@ -40,6 +39,7 @@ from pgclinic.report.words.findings import (
     headline,
     pathologies_words,
     severity_counts,
+    short_costs,
     treatment_lines,
     unchecked_reasons,
 )

@@ -65,7 +65,11 @@ def _families_of_findings(findings: Sequence[Finding], of_server: dict[str, str]
         )
     shares = [(of_server | _labels(one), one.time_share) for one in findings if one.time_share is not None]
     if shares:
-        yield from _family("finding_time_ratio", "Share of the time of active sessions that it accounts for.", shares)
+        yield from _family(
+            "finding_time_ratio",
+            "Share of the time of all statements, or of active sessions, that it accounts for.",
+            shares,
+        )
     for kind, suffix in _COSTS.items():
         costs = [
             (of_server | _labels(one), _value(one.cost))

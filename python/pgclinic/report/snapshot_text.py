@@ -21,6 +21,7 @@ _PART_WORDS = {
     "sequences": "last values of sequences",
     "sizes": "sizes of relations",
     "expressions": "expressions of indexes",
+    "sql_functions": "bodies of functions",
     "shared_memory": "parts of shared memory",
     "own_memory": "memory of the own process",
     "wal_files": "files of WAL",

@@ -28,6 +28,7 @@ def plan_proof(statements: Sequence[StatementByPlan], *, draws: int) -> PlanProo
         tried=len(statements),
         tried_time_share=min(1.0, sum(one.time_share for one in statements)),
         draws=draws,
+        unchanged=tuple(sorted(one.query_id for one in statements if one not in changed)),
     )
 
 

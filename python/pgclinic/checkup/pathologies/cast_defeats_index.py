@@ -8,6 +8,7 @@ from pgclinic.checkup.case import Case, Index, Table
 from pgclinic.checkup.index_upkeep import create_index_on
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.planner_settings import planner_is_free
+from pgclinic.checkup.saved_reads import saving_by_index
 from pgclinic.checkup.table_access import (
     FRACTION_MAX,
     Access,
@@ -61,11 +62,12 @@ def _is_selective(case: Case, access: Access, comparison: Comparison) -> bool:
 
 def _seen(case: Case, access: Access, index: Index, comparison: Comparison | None) -> Seen:
     work, table = access.work, access.table
+    saving = saving_by_index(case, access, index.state.columns[0])
     how = comparison.expression if comparison is not None else "a parameter of another type than the column"
     return Seen(
         subject=f"{work.subject} and {index.state.name}",
-        severity=severity_of(case, (work,)),
-        confidence=Confidence.LIKELY if comparison is not None else Confidence.POSSIBLE,
+        severity=severity_of(case, (work,), saving.part),
+        confidence=Confidence.LIKELY if comparison is not None and not saving.is_guess else Confidence.POSSIBLE,
         evidence=(
             statement_evidence(
                 case,
@@ -78,8 +80,8 @@ def _seen(case: Case, access: Access, index: Index, comparison: Comparison | Non
             table_evidence(table),
         ),
         tables=(table.name,),
-        cost=time_cost(case, (work,)),
-        claim=time_claim((work,)),
+        cost=time_cost(case, (work,), saving.part),
+        claim=time_claim((work,), saving.part),
         treatments=tuple(_treatments(table, index, comparison)),
     )
 

@@ -17,7 +17,7 @@ from pgclinic.checkup.planner_settings import (
 )
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.checkup.workload import severity_of, time_claim, time_cost
-from pgclinic.model.finding import Area, Role, Severity
+from pgclinic.model.finding import Area, Confidence, Role, Severity
 from pgclinic.settings.units import amount_of
 
 #: What a random page costs beside a sequential one where both are in memory, or on a solid state drive.
@@ -27,15 +27,16 @@ _RANDOM_PAGE_COST = "1.1"
 def _detect(case: Case) -> Iterator[Seen]:
     names = extreme_costs(case)
     if names:
-        works, hurt, tables = scans(case)
+        found = scans(case)
         sound = {name: _sound(case, name) for name in names}
         yield Seen(
             subject=", ".join(names),
-            severity=severity_of(case, works) if works else Severity.NOTICE,
-            evidence=(*(setting_evidence(case, name) for name in names), *hurt),
-            tables=tables,
-            cost=time_cost(case, works) if works else None,
-            claim=time_claim(works) if works else None,
+            severity=severity_of(case, found.works, found.saved) if found.works else Severity.NOTICE,
+            confidence=Confidence.LIKELY if found.works else Confidence.CERTAIN,
+            evidence=(*(setting_evidence(case, name) for name in names), *found.evidence),
+            tables=found.tables,
+            cost=time_cost(case, found.works, found.saved) if found.works else None,
+            claim=time_claim(found.works, found.saved) if found.works else None,
             treatments=(
                 change_settings(
                     case,
@@ -72,9 +73,10 @@ PATHOLOGY = Pathology(
     references=("https://www.postgresql.org/docs/current/runtime-config-query.html#RUNTIME-CONFIG-QUERY-CONSTANTS",),
     detect=_detect,
     explains=(
-        *("missing-index", "table-scanned-in-a-loop", "statement-dominates", "reads-many-buffers-per-row"),
+        *("table-scanned-in-a-loop", "statement-dominates", "reads-many-buffers-per-row"),
         *("random-page-cost-high", "unused-indexes", "cast-defeats-index", "jit-overeager", "shared-buffers-small"),
     ),
+    explains_named=("missing-index",),
     needs=("settings",),
     proof=ProofOn.TWIN,
 )

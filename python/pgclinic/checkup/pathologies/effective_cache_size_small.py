@@ -9,7 +9,7 @@ from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.planner_settings import scans
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.checkup.workload import severity_of, time_claim, time_cost
-from pgclinic.model.finding import Area, Fact, Role, Severity, Unit
+from pgclinic.model.finding import Area, Confidence, Fact, Role, Severity, Unit
 
 _NAME = "effective_cache_size"
 #: What the operating system caches is most of the memory; the rule of the manual's own hints is half and more of it.
@@ -30,17 +30,19 @@ def _detect(case: Case) -> Iterator[Seen]:
     if expected >= buffers and not below_memory:
         return
     wanted = max(_MEMORY_SHARE * memory if memory is not None else 0.0, case.default(_NAME) or 0.0, buffers)
-    works, hurt, tables = scans(case)
+    found = scans(case)
     facts = [Fact(name="shared_buffers", value=buffers, unit=Unit.BYTES)]
     if memory is not None:
         facts.append(Fact(name="memory of the machine", value=memory, unit=Unit.BYTES))
     yield Seen(
         subject=_NAME,
-        severity=severity_of(case, works) if works else Severity.NOTICE,
-        evidence=(setting_evidence(case, _NAME, *facts), *hurt),
-        tables=tables,
-        cost=time_cost(case, works) if works else None,
-        claim=time_claim(works) if works else None,
+        severity=severity_of(case, found.works, found.saved) if found.works else Severity.NOTICE,
+        # That the planner would take the indexes is not known before it is asked.
+        confidence=Confidence.POSSIBLE if found.works else Confidence.CERTAIN,
+        evidence=(setting_evidence(case, _NAME, *facts), *found.evidence),
+        tables=found.tables,
+        cost=time_cost(case, found.works, found.saved) if found.works else None,
+        claim=time_claim(found.works, found.saved) if found.works else None,
         treatments=(
             change_settings(
                 case,

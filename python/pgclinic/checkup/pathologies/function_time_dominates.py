@@ -28,7 +28,7 @@ CALLS_MIN = 20
 
 
 def _detect(case: Case) -> Iterator[Seen]:
-    whole_ms = sum(case.statement_ms.values())
+    whole_ms = case.all_statements_ms
     before = case.snapshot.counters_before
     earlier = {one.name: one for one in before.functions} if before is not None else {}
     elapsed_s = case.observed_s or case.database_s

@@ -25,7 +25,7 @@ def _detect(case: Case) -> Iterator[Seen]:
             evidence=(setting_evidence(case, "plan_cache_mode"), *(one.evidence(case) for one in uneven)),
             tables=tuple(dict.fromkeys(one.table.name for one in uneven)),
             cost=time_cost(case, works) if works else None,
-            claim=time_claim(works) if works else None,
+            claim=time_claim(works, at_most=True) if works else None,
             treatments=(
                 change_settings(
                     case,

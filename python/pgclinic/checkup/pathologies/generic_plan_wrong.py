@@ -27,7 +27,7 @@ def _detect(case: Case) -> Iterator[Seen]:
             evidence=(one.evidence(case), table_evidence(one.table), setting_evidence(case, "plan_cache_mode")),
             tables=(one.table.name,),
             cost=time_cost(case, (one.work,)),
-            claim=time_claim((one.work,)),
+            claim=time_claim((one.work,), at_most=True),
             treatments=tuple(_treatments(case, one)),
         )
 

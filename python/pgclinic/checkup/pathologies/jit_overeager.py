@@ -26,10 +26,10 @@ def _detect(case: Case) -> Iterator[Seen]:
     is_counted = any(one.jit_ms is not None for one in case.snapshot.counters.statements)
     if not hurt and not (lowered and not is_counted):
         return
-    spent = sum(one.jit_ms for one in hurt) / max(sum(one.total_ms for one in hurt), 1e-9)
+    spent = {one.query_id: min(one.jit_ms / one.total_ms, 1.0) for one in hurt}
     yield Seen(
         subject="jit",
-        severity=severity_of(case, hurt) if hurt else Severity.NOTICE,
+        severity=severity_of(case, hurt, spent) if hurt else Severity.NOTICE,
         confidence=Confidence.CERTAIN if hurt else Confidence.POSSIBLE,
         evidence=(
             *(setting_evidence(case, name) for name in ("jit", *(lowered or _LIMITS[:1]))),
@@ -40,8 +40,8 @@ def _detect(case: Case) -> Iterator[Seen]:
                 for one in hurt
             ),
         ),
-        cost=time_cost(case, hurt) if hurt else None,
-        claim=time_claim(hurt, min(spent, 1.0)) if hurt else None,
+        cost=time_cost(case, hurt, spent) if hurt else None,
+        claim=time_claim(hurt, spent) if hurt else None,
         treatments=(_treatment(case, lowered),),
     )
 
@@ -82,4 +82,5 @@ PATHOLOGY = Pathology(
     explains=("statement-dominates",),
     needs=("settings", "counters.statements"),
     proof=ProofOn.TWIN,
+    shown_by_plans=False,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.treatments import change_settings, setting_evidence
-from pgclinic.checkup.workload import Work, severity_of, statement_evidence, time_cost, workload
+from pgclinic.checkup.workload import Work, severity_of, statement_evidence, time_claim, time_cost, workload
 from pgclinic.model.finding import Area, Confidence, Fact, Role, Severity, Unit
 
 LIMITS = ("join_collapse_limit", "from_collapse_limit")
@@ -31,7 +31,8 @@ def _detect(case: Case) -> Iterator[Seen]:
     yield Seen(
         subject=", ".join(names),
         severity=severity_of(case, works) if low and works else Severity.NOTICE,
-        confidence=Confidence.LIKELY if low else Confidence.POSSIBLE,
+        # Whether another order is faster is not known before the planner is asked for it.
+        confidence=Confidence.POSSIBLE,
         evidence=(
             *(setting_evidence(case, name) for name in names),
             *(
@@ -41,6 +42,7 @@ def _detect(case: Case) -> Iterator[Seen]:
             ),
         ),
         cost=time_cost(case, works) if works else None,
+        claim=time_claim(works, at_most=True) if works else None,
         treatments=(
             change_settings(
                 case,

@@ -1,4 +1,4 @@
-"""A statement reads a whole table to find few rows, by a value or by a join, and no index begins with their column."""
+"""A statement reads a whole table, or what an index finds by some of its columns, and throws most of it away."""
 
 from __future__ import annotations
 
@@ -6,214 +6,180 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case, Table
-from pgclinic.checkup.index_candidates import IndexCandidate, index_candidates
+from pgclinic.checkup.index_candidates import IndexCandidate, for_all, index_candidates
+from pgclinic.checkup.index_keys import Groups, columns_of, combined
+from pgclinic.checkup.index_leads import IndexLead, index_leads
 from pgclinic.checkup.index_upkeep import create_index
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
-from pgclinic.checkup.planned_scans import WastefulScan, scans_of, wasteful_scans
-from pgclinic.checkup.searched_tables import SearchedTable, searched_tables, statement_costs
-from pgclinic.checkup.table_access import (
-    FRACTION_MAX,
-    Access,
-    accesses,
-    fraction_equal,
-    pages_of,
-    reads_whole,
-    table_evidence,
-    usable_indexes,
+from pgclinic.checkup.saved_reads import together
+from pgclinic.checkup.table_access import index_evidence, pages_of, table_evidence
+from pgclinic.checkup.workload import (
+    SAVED,
+    Work,
+    saved_share,
+    severity_of,
+    statement_evidence,
+    time_claim,
+    time_cost,
 )
-from pgclinic.checkup.workload import Work, severity_of, statement_evidence, time_claim, time_cost
-from pgclinic.model.finding import Area, Confidence, Fact, Role, Treatment, Unit
-from pgclinic.model.query_plan import PlanSource
+from pgclinic.model.finding import Area, Confidence, Evidence, Fact, Role, Treatment, Unit
 from pgclinic.pg.identifiers import identifier
 
-#: Fewer calls since the statistics were reset are somebody's question, and not what an application does.
-CALLS_MIN = 20
-#: More columns seldom find fewer rows, and every one makes the index larger.
-_COLUMNS_MAX = 3
 _CANDIDATES_NAMED = 3
+#: More make an index so large that two are better.
+_COLUMNS_MAX = 4
 
 
 @dataclass(frozen=True)
-class _Lead:
-    """A statement that misses an index on ``columns``; ``scan`` is what its plan shows of it, where that is known."""
+class _Missed:
+    """An index that statements miss; one that is on more columns than one of them needs serves several."""
 
-    work: Work
-    table: Table
-    columns: tuple[str, ...]
-    scan: WastefulScan | None
+    groups: Groups
+    leads: tuple[IndexLead, ...]
+
+    @property
+    def table(self) -> Table:
+        return self.leads[0].table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return columns_of(self.groups)
+
+    @property
+    def works(self) -> tuple[Work, ...]:
+        return tuple({lead.work.query_id: lead.work for lead in self.leads}.values())
+
+    @property
+    def saved(self) -> Mapping[int, float]:
+        """The part of each statement's time."""
+        found: dict[int, list[IndexLead]] = {}
+        for lead in self.leads:
+            found.setdefault(lead.work.query_id, []).append(lead)
+        return {key: together(lead.saving for lead in leads).part for key, leads in found.items()}
 
 
 def _detect(case: Case) -> Iterator[Seen]:
-    found: dict[tuple[int, tuple[str, ...]], list[_Lead]] = {}
-    for lead in _leads(case):
-        found.setdefault((lead.table.state.oid, lead.columns), []).append(lead)
-    candidates = index_candidates(case) if found else ()
-    for (_, columns), leads in found.items():
-        table = leads[0].table
-        works = tuple({lead.work.query_id: lead.work for lead in leads}.values())
+    missed = _missed(index_leads(case))
+    candidates = index_candidates(case) if missed else ()
+    for one in missed:
+        table = one.table
         yield Seen(
-            subject=f"{table.name} ({', '.join(columns)})",
-            severity=severity_of(case, works),
-            confidence=Confidence.CERTAIN if all(_was_seen(lead) for lead in leads) else Confidence.LIKELY,
+            subject=f"{table.name} ({', '.join(one.columns)})",
+            severity=severity_of(case, one.works, one.saved),
+            confidence=_confidence(case, one),
             evidence=(
                 table_evidence(table, Fact(name="pages", value=pages_of(case, table), unit=Unit.BUFFERS)),
-                *(
-                    statement_evidence(
-                        case,
-                        lead.work,
-                        Fact(name="buffers each call", value=lead.work.buffers_per_call, unit=Unit.BUFFERS),
-                        Fact(name="rows each call", value=lead.work.rows_per_call, unit=Unit.ROWS),
-                        *(lead.scan.facts() if lead.scan is not None else ()),
-                    )
-                    for lead in {lead.work.query_id: lead for lead in leads}.values()
-                ),
+                *_narrow_indexes(one.leads),
+                *(_evidence(case, lead) for lead in {lead.work.query_id: lead for lead in one.leads}.values()),
             ),
             tables=(table.name,),
-            cost=time_cost(case, works),
-            claim=time_claim(works),
-            treatments=_treatments(candidates, table, columns, {work.query_id for work in works}),
+            cost=time_cost(case, one.works, one.saved),
+            claim=time_claim(one.works, one.saved),
+            treatments=_treatments(case, candidates, one),
         )
 
 
-def _was_seen(lead: _Lead) -> bool:
-    return lead.scan is not None and lead.scan.counted
+def _missed(leads: Iterable[IndexLead]) -> tuple[_Missed, ...]:
+    """Those of the same columns are one, and those of which one index serves all: the ones with fewer columns first."""
+    same: dict[tuple[int, frozenset[str], tuple[str, ...]], list[IndexLead]] = {}
+    for lead in leads:
+        same.setdefault((lead.table.state.oid, frozenset(lead.columns), lead.tail), []).append(lead)
+    found: list[_Missed] = []
+    for those in sorted(same.values(), key=lambda one: len(one[0].columns)):
+        for at, known in enumerate(found):
+            groups = _for_both(known, those[0]) if known.table.state.oid == those[0].table.state.oid else None
+            if groups is not None:
+                found[at] = _Missed(groups, (*known.leads, *those))
+                break
+        else:
+            found.append(_Missed(_groups(those[0], those[0].columns), tuple(those)))
+    return tuple(found)
 
 
-def _leads(case: Case) -> Iterator[_Lead]:
-    """By texts and counters, unless a plan in the log knows better; then by plans of texts that say nothing."""
-    scans = {(scan.work.query_id, scan.table.state.oid): scan for scan in wasteful_scans(case)}
-    joined, known = _Joined(case), set()
-    for access in accesses(case):
-        key = (access.work.query_id, access.table.state.oid)
-        columns = _columns(case, access, joined)
-        if columns and not _took_an_index(case, access):
-            known.add(key)
-            yield _Lead(access.work, access.table, columns, scans.get(key))
-    for key, scan in scans.items():
-        if key in known or _calls_since_reset(case, scan.work.query_id) < CALLS_MIN:
-            continue
-        if not any(usable_indexes(scan.table, column) for column in scan.columns):
-            yield _Lead(scan.work, scan.table, scan.columns[:_COLUMNS_MAX], scan)
+def _for_both(known: _Missed, lead: IndexLead) -> Groups | None:
+    """One index for what is known and for this; further columns that a statement compares may stand among the first."""
+    first = known.leads[0]
+    ours = [known.groups, *([_groups(first, first.equal)] if len(known.leads) == 1 else [])]
+    theirs = [_groups(lead, lead.columns), _groups(lead, lead.equal)]
+    made = [found for one in ours for other in theirs if (found := combined(one, other)) is not None]
+    short = [one for one in made if len(columns_of(one)) <= _COLUMNS_MAX]
+    return min(short, key=lambda one: len(columns_of(one)), default=None)
 
 
-def _took_an_index(case: Case, access: Access) -> bool:
-    """Whether the slowest call in the log ran without reading the whole table."""
-    plan = case.plans.get(access.work.query_id)
-    if plan is None or plan.source is not PlanSource.LOG:
-        return False
-    return not any(scans_of(plan, access.table))
+def _groups(lead: IndexLead, columns: tuple[str, ...]) -> Groups:
+    return tuple(group for group in (columns, *((name,) for name in lead.tail)) if group)
 
 
-def _treatments(
-    candidates: Iterable[IndexCandidate], table: Table, columns: tuple[str, ...], query_ids: set[int]
-) -> tuple[Treatment, ...]:
-    """Indexes that fit the whole statement, its ranges and its order among it; else one on the columns alone."""
-    own = create_index(table, columns, title=f"create an index on {', '.join(columns)}")
-    first = {identifier(one) for one in columns}
-    fitting = tuple(
-        one.treatment()
+def _confidence(case: Case, missed: _Missed) -> Confidence:
+    """A guess where most of what is claimed is one."""
+    whole = saved_share(case, missed.works, missed.saved)
+    guessed = {lead.work.query_id for lead in missed.leads if lead.is_guess}
+    if saved_share(case, missed.works, {key: part for key, part in missed.saved.items() if key in guessed}) > whole / 2:
+        return Confidence.POSSIBLE
+    return Confidence.CERTAIN if all(lead.was_seen for lead in missed.leads) else Confidence.LIKELY
+
+
+def _evidence(case: Case, lead: IndexLead) -> Evidence:
+    narrow = lead.narrow
+    return statement_evidence(
+        case,
+        lead.work,
+        Fact(name="buffers each call", value=lead.work.buffers_per_call, unit=Unit.BUFFERS),
+        Fact(name="rows each call", value=lead.work.rows_per_call, unit=Unit.ROWS),
+        *(lead.scan.facts() if lead.scan is not None else ()),
+        *((Fact(name="rows that the index finds", value=narrow.found, unit=Unit.ROWS),) if narrow is not None else ()),
+        *((Fact(name="scanned in", value="a function that it calls"),) if lead.function else ()),
+        Fact(name=SAVED, value=lead.saving.part, unit=Unit.SHARE),
+    )
+
+
+def _narrow_indexes(leads: Sequence[IndexLead]) -> Iterator[Evidence]:
+    """Those that statements use by their leading columns."""
+    found = {lead.narrow.index.state.oid: lead.narrow for lead in leads if lead.narrow is not None}
+    for one in found.values():
+        yield index_evidence(one.index, Fact(name="used by", value=", ".join(one.leading)))
+
+
+def _treatments(case: Case, candidates: Iterable[IndexCandidate], missed: _Missed) -> tuple[Treatment, ...]:
+    """Indexes that fit the whole statements, their ranges and their order among it; else one on the columns alone."""
+    table, columns = missed.table, missed.columns
+    query_ids = {work.query_id for work in missed.works}
+    first = {identifier(one) for one in missed.groups[0]}
+    fitting = [
+        one
         for one in candidates
         if one.table.state.oid == table.state.oid and query_ids & set(one.query_ids) and one.keys[0] in first
-    )
-    return (*fitting[:_CANDIDATES_NAMED], *(() if fitting else (own,)))
+    ]
+    best = _for_all(case, fitting, missed)
+    if best is None:
+        return (create_index(table, columns, title=f"create an index on {', '.join(columns)}"),)
+    chosen = (best, *(one for one in fitting if one.keys != best.keys))
+    return tuple(one.treatment() for one in chosen[:_CANDIDATES_NAMED])
 
 
-class _Joined:
-    """Columns by which statements look for rows of a table that join few rows of another; read when first asked for."""
-
-    def __init__(self, case: Case) -> None:
-        self._case = case
-        self._found: dict[tuple[int, int], tuple[str, ...]] | None = None
-
-    def columns(self, query_id: int, table: Table) -> tuple[str, ...]:
-        if self._found is None:
-            self._found = {
-                (cost.query_id, one.table.state.oid): one.joined[:1]
-                for cost, tables in searched_tables(self._case, statement_costs(self._case))
-                for one in tables
-                if one.joined and self._is_selective(one, tables)
-            }
-        return self._found.get((query_id, table.state.oid), ())
-
-    def _is_selective(self, one: SearchedTable, tables: Sequence[SearchedTable]) -> bool:
-        """Whether the rows that the others' values lead to join a small part of this table's."""
-        fraction = fraction_equal(self._case, one.table, one.joined[0])
-        by_number = {other.number: other for other in tables}
-        leading = [
-            rows
-            for column, number in one.joins
-            if column == one.joined[0] and (rows := self._rows_found(number, by_number, {one.number})) is not None
-        ]
-        return fraction is not None and bool(leading) and fraction * min(leading) <= FRACTION_MAX
-
-    def _rows_found(self, number: int, tables: Mapping[int, SearchedTable], seen: set[int]) -> float | None:
-        """Rows of one mention of a table, by its own values or those of tables that lead to it; None if unknown."""
-        one = tables.get(number)
-        if one is None:
-            return None
-        found = [
-            fraction * one.table.live
-            for column in one.equal
-            if (fraction := fraction_equal(self._case, one.table, column)) is not None
-        ]
-        for column, other in one.joins:
-            fraction = fraction_equal(self._case, one.table, column)
-            rows = self._rows_found(other, tables, {*seen, number}) if other not in seen else None
-            if rows is not None and fraction is not None:
-                found.append(rows * fraction * one.table.live)
-        return max(1.0, min(found)) if found else None
-
-
-def _columns(case: Case, access: Access, joined: _Joined) -> tuple[str, ...]:
-    """The columns of an index that is missed, those that find the fewest rows first; none if none is missed."""
-    if _calls_since_reset(case, access.work.query_id) < CALLS_MIN or not reads_whole(case, access):
-        return ()
-    plain = {one.column for one in access.comparisons if one.wrapped is None and one.other == "value"}
-    if any(usable_indexes(access.table, column) for column in plain):
-        # The planner has a choice; that it takes the scan is another illness, or none.
-        return ()
-    by_join = joined.columns(access.work.query_id, access.table)
-    if not plain and by_join:
-        return () if usable_indexes(access.table, by_join[0]) else by_join
-    fractions = {column: fraction_equal(case, access.table, column) for column in access.equal_columns()}
-    known = sorted((fraction, column) for column, fraction in fractions.items() if fraction is not None)
-    if known:
-        whole = 1.0
-        columns: list[str] = []
-        for fraction, column in known[:_COLUMNS_MAX]:
-            # Another column is worth its place if it leaves half of the rows or fewer.
-            if whole * access.table.live > 1 and (fraction <= 0.5 or not columns):
-                columns.append(column)
-                whole *= fraction
-        return tuple(columns) if whole <= FRACTION_MAX else ()
-    measured = _fraction_returned(access)
-    return tuple(fractions)[:_COLUMNS_MAX] if fractions and measured is not None and measured <= FRACTION_MAX else ()
-
-
-def _calls_since_reset(case: Case, query_id: int) -> int:
-    """Of all roles: a statement that takes seconds runs a few times in an observation, however often it did before."""
-    return sum(one.calls for one in case.snapshot.counters.statements if one.query_id == query_id)
-
-
-def _fraction_returned(access: Access) -> float | None:
-    """Of a statement on one table that returns every row it finds."""
-    shape = access.work.shape
-    if shape is None or not shape.returns_what_it_reads or access.level.sources != 1 or len(shape.levels) > 1:
-        return None
-    return access.work.rows_per_call / max(access.table.live, 1.0)
+def _for_all(case: Case, fitting: Sequence[IndexCandidate], missed: _Missed) -> IndexCandidate | None:
+    """The most complete one of each statement, and the columns of the finding, put together as far as that goes."""
+    each = [next((one for one in fitting if work.query_id in one.query_ids), None) for work in missed.works]
+    found = list(dict.fromkeys(one for one in each if one is not None))
+    groups = tuple(tuple(identifier(name) for name in group) for group in missed.groups)
+    query_ids = tuple(work.query_id for work in missed.works)
+    return for_all(case, (*found, IndexCandidate(missed.table, "btree", groups, query_ids, 0.0))) if found else None
 
 
 PATHOLOGY = Pathology(
     name="missing-index",
-    title="missing index, full scans of the table",
+    title="missing index, most rows read are thrown away",
     area=Area.SCHEMA,
     role=Role.CAUSE,
     mechanism="No index begins with a column by which the statement looks for rows, so each call reads every row of "
-    "the table. The time grows with the table, where that of an index lookup stays at three or four buffers.",
+    "the table; or one has only some of the columns, and each call reads all rows that these find. The time grows with "
+    "the table, where that of an index lookup stays at three or four buffers.",
     threshold="A table below 50 pages is read in a fraction of a millisecond, and where more than one row in twenty "
-    "matches, most pages have to be read by way of an index as well.",
+    "matches, most pages have to be read by way of an index as well. An index has too few columns where more than "
+    "nineteen of twenty rows that it finds, and 500 or more, are not wanted.",
     references=(
         "https://www.postgresql.org/docs/current/indexes-intro.html",
+        "https://www.postgresql.org/docs/current/indexes-multicolumn.html",
         "https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW",
     ),
     detect=_detect,

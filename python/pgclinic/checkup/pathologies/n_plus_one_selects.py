@@ -42,7 +42,7 @@ def _detect(case: Case) -> Iterator[Seen]:
             ),
             tables=(single.table.name,),
             cost=time_cost(case, (work,)),
-            claim=time_claim((work,)),
+            claim=time_claim((work,), at_most=True),
             treatments=(
                 Treatment(
                     title=f"ask once: a join, or {columns[0]} = ANY (all values of the list)",

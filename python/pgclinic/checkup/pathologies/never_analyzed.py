@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.table_access import table_evidence
-from pgclinic.checkup.table_rescans import rescans
+from pgclinic.checkup.table_rescans import rescans, saved_of
 from pgclinic.checkup.treatments import analyze
 from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost
 from pgclinic.model.finding import Area, Confidence, Fact, Role, Severity, Unit
@@ -43,8 +43,8 @@ def _detect(case: Case) -> Iterator[Seen]:
                 *(statement_evidence(case, one) for one in works),
             ),
             tables=(table.name, *(one.table.name for one in hurt)),
-            cost=time_cost(case, works) if works else None,
-            claim=time_claim(works) if works else None,
+            cost=time_cost(case, works, saved_of(hurt)) if works else None,
+            claim=time_claim(works, saved_of(hurt)) if works else None,
             treatments=(analyze(table.state),),
         )
 

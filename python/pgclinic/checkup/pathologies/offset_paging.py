@@ -17,6 +17,8 @@ BUFFERS_MIN = 100
 #: Rows that are skipped are read as well: so many buffers for each row that is shown say that most are skipped.
 BUFFERS_PER_ROW_MIN = 5.0
 CALLS_MIN = 10
+#: Pages of an index from its root to the row behind which a page begins.
+_DESCENT = 3.0
 
 
 def _detect(case: Case) -> Iterator[Seen]:
@@ -27,9 +29,10 @@ def _detect(case: Case) -> Iterator[Seen]:
         if one.buffers_per_call < max(BUFFERS_MIN, BUFFERS_PER_ROW_MIN * one.rows_per_call):
             continue
         found = [table_of(case, mention) for mention in shape.mentions]
+        saved = 1.0 - min((_DESCENT + one.rows_per_call) / one.buffers_per_call, 1.0)
         yield Seen(
             subject=one.subject,
-            severity=severity_of(case, (one,)),
+            severity=severity_of(case, (one,), saved),
             confidence=Confidence.LIKELY,
             evidence=(
                 statement_evidence(
@@ -40,8 +43,8 @@ def _detect(case: Case) -> Iterator[Seen]:
                 ),
             ),
             tables=tuple(dict.fromkeys(table.name for table in found if table is not None)),
-            cost=time_cost(case, (one,)),
-            claim=time_claim((one,)),
+            cost=time_cost(case, (one,), saved),
+            claim=time_claim((one,), saved),
             treatments=(_treatment(case, one, tuple(dict.fromkeys(table for table in found if table is not None))),),
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.treatments import change_settings, setting_evidence
-from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost, workload
+from pgclinic.checkup.workload import Work, severity_of, statement_evidence, time_claim, time_cost, workload
 from pgclinic.model.finding import Area, Confidence, Fact, Role, Treatment, Unit
 
 #: With half of its workers a plan that was chosen for being parallel is often slower than another one.
@@ -24,10 +24,11 @@ def _detect(case: Case) -> Iterator[Seen]:
     )
     if not hurt:
         return
+    saved = {one.query_id: _saved(one) for one in hurt}
     wanted, started = sum(one.workers_wanted for one in hurt), sum(one.workers_started for one in hurt)
     yield Seen(
         subject="max_parallel_workers",
-        severity=severity_of(case, hurt),
+        severity=severity_of(case, hurt, saved),
         confidence=Confidence.CERTAIN,
         evidence=(
             setting_evidence(
@@ -47,10 +48,15 @@ def _detect(case: Case) -> Iterator[Seen]:
                 for one in hurt
             ),
         ),
-        cost=time_cost(case, hurt),
-        claim=time_claim(hurt),
+        cost=time_cost(case, hurt, saved),
+        claim=time_claim(hurt, saved, at_most=True),
         treatments=tuple(_treatments(case)),
     )
+
+
+def _saved(work: Work) -> float:
+    """The part of the time that the missing workers take over if all of it can be shared."""
+    return 1.0 - (work.calls + work.workers_started) / (work.calls + work.workers_wanted)
 
 
 def _treatments(case: Case) -> Iterator[Treatment]:
@@ -93,5 +99,6 @@ PATHOLOGY = Pathology(
     explains=("statement-dominates",),
     needs=("settings", "counters.statements"),
     proof=ProofOn.TWIN,
+    shown_by_plans=False,
     since=18,
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from pgclinic.checkup.case import Case, words_of
+from pgclinic.checkup.case import Case, Statement, words_of
 from pgclinic.checkup.partition_trees import partition_trees
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.model.finding import (
@@ -58,7 +58,7 @@ def _detect(case: Case) -> Iterator[Seen]:
                 *(Evidence(kind=SubjectKind.STATEMENT, name=one.text, query_id=one.query_id) for one in ill[:3]),
             ),
             tables=(tree.root.name,),
-            claim=TimeClaim(query_ids=tuple(one.query_id for one in ill)) if share >= COSTLY_SHARE else None,
+            claim=_claim(ill) if share >= COSTLY_SHARE else None,
             treatments=(
                 Treatment(
                     title="analyze the partitioned table",
@@ -75,6 +75,10 @@ def _detect(case: Case) -> Iterator[Seen]:
                 ),
             ),
         )
+
+
+def _claim(ill: Iterable[Statement]) -> TimeClaim:
+    return TimeClaim(query_ids=tuple(dict.fromkeys(one.query_id for one in ill)), at_most=True)
 
 
 PATHOLOGY = Pathology(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.partition_trees import PartitionTree, calls, partition_trees, scans
 from pgclinic.checkup.pathology import Pathology, Seen
+from pgclinic.checkup.workload import SAVED
 from pgclinic.model.finding import (
     Applies,
     Area,
@@ -51,7 +52,9 @@ def _of(case: Case, tree: PartitionTree) -> Iterator[Seen]:
     if visits < VISITED_SHARE * len(tree.leaves):
         return
     ill = sorted(without.values(), key=lambda one: case.statement_ms.get(one[0].query_id, 0.0), reverse=True)
-    share = sum(case.statement_share(one.query_id) for one, _ in ill)
+    # With the key each would visit one partition.
+    saved = 1.0 - 1.0 / visits
+    share = saved * sum(case.statement_share(one.query_id) for one, _ in ill)
     yield Seen(
         subject=f"table {tree.root.name}",
         severity=Severity.WARNING if share >= COSTLY_SHARE else Severity.NOTICE,
@@ -80,9 +83,12 @@ def _of(case: Case, tree: PartitionTree) -> Iterator[Seen]:
         cost=Cost(
             kind=CostKind.TIME_SHARE,
             value=share,
-            basis=(Fact(name="statements without the partition key", value=len(ill), unit=Unit.COUNT),),
+            basis=(
+                Fact(name="statements without the partition key", value=len(ill), unit=Unit.COUNT),
+                Fact(name=SAVED, value=saved, unit=Unit.SHARE),
+            ),
         ),
-        claim=TimeClaim(query_ids=tuple(one.query_id for one, _ in ill)),
+        claim=TimeClaim(query_ids=tuple(one.query_id for one, _ in ill), fraction=saved),
         treatments=(
             Treatment(
                 title="name the partition key in the WHERE clause, as a constant, a parameter or a join",

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.planner_settings import (
+    Scans,
     disabled_plan_types,
     reset_role_setting,
     role_setting_evidence,
     role_settings,
     scans,
 )
-from pgclinic.checkup.table_rescans import rescans
+from pgclinic.checkup.table_rescans import rescans, saved_of
 from pgclinic.checkup.treatments import change_settings, setting_evidence
-from pgclinic.checkup.workload import Work, severity_of, statement_evidence, time_claim, time_cost
-from pgclinic.model.finding import Area, Evidence, Role, Severity
+from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost
+from pgclinic.model.finding import Area, Confidence, Role, Severity
 
 _INDEX_PLANS = frozenset({"enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan"})
 _JOIN_PLANS = frozenset({"enable_hashjoin", "enable_mergejoin", "enable_material", "enable_memoize"})
@@ -26,14 +27,15 @@ _OFF = frozenset({"off", "false", "no", "0"})
 def _detect(case: Case) -> Iterator[Seen]:
     names = disabled_plan_types(case)
     if names:
-        works, hurt, tables = _hurt(case, names)
+        hurt = _hurt(case, names)
         yield Seen(
             subject=", ".join(names),
-            severity=severity_of(case, works) if works else Severity.NOTICE,
-            evidence=(*(setting_evidence(case, name) for name in names), *hurt),
-            tables=tables,
-            cost=time_cost(case, works) if works else None,
-            claim=time_claim(works) if works else None,
+            severity=severity_of(case, hurt.works, hurt.saved) if hurt.works else Severity.NOTICE,
+            confidence=Confidence.LIKELY if hurt.works else Confidence.CERTAIN,
+            evidence=(*(setting_evidence(case, name) for name in names), *hurt.evidence),
+            tables=hurt.tables,
+            cost=time_cost(case, hurt.works, hurt.saved) if hurt.works else None,
+            claim=time_claim(hurt.works, hurt.saved) if hurt.works else None,
             treatments=(
                 change_settings(
                     case,
@@ -58,19 +60,16 @@ def _is_disabled(case: Case, name: str, value: str) -> bool:
     return name.startswith("enable_") and value.lower() in _OFF and (known is None or known.default_value == "on")
 
 
-def _hurt(case: Case, names: tuple[str, ...]) -> tuple[tuple[Work, ...], tuple[Evidence, ...], tuple[str, ...]]:
+def _hurt(case: Case, names: tuple[str, ...]) -> Scans:
     """Statements that plans of these types would serve."""
-    works: tuple[Work, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
-    tables: tuple[str, ...] = ()
-    if _INDEX_PLANS & set(names):
-        works, evidence, tables = scans(case)
-    if _JOIN_PLANS & set(names):
-        loops = tuple(rescans(case))
-        works += tuple(one.work for one in loops)
-        evidence += tuple(statement_evidence(case, one.work) for one in loops)
-        tables += tuple(one.table.name for one in loops)
-    return works, evidence, tuple(dict.fromkeys(tables))
+    found = scans(case) if _INDEX_PLANS & set(names) else Scans((), (), (), {})
+    loops = tuple(rescans(case)) if _JOIN_PLANS & set(names) else ()
+    return Scans(
+        works=(*found.works, *(one.work for one in loops)),
+        evidence=(*found.evidence, *(statement_evidence(case, one.work) for one in loops)),
+        tables=tuple(dict.fromkeys((*found.tables, *(one.table.name for one in loops)))),
+        saved={**found.saved, **saved_of(loops)},
+    )
 
 
 PATHOLOGY = Pathology(
@@ -85,9 +84,10 @@ PATHOLOGY = Pathology(
     references=("https://www.postgresql.org/docs/current/runtime-config-query.html#RUNTIME-CONFIG-QUERY-ENABLE",),
     detect=_detect,
     explains=(
-        *("missing-index", "table-scanned-in-a-loop", "statement-dominates", "reads-many-buffers-per-row"),
+        *("table-scanned-in-a-loop", "statement-dominates", "reads-many-buffers-per-row"),
         *("random-page-cost-high", "unused-indexes", "cast-defeats-index", "work-mem-small", "partitions-unpruned"),
     ),
+    explains_named=("missing-index",),
     needs=("settings",),
     proof=ProofOn.TWIN,
 )

@@ -8,6 +8,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.join_lookups import Lookups, join_lookups
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.planner_settings import planner_is_free
+from pgclinic.checkup.saved_reads import Saving, reading_of_calls, saving_by_lookups, together
 from pgclinic.checkup.table_access import Access, accesses, reads_whole, table_evidence, usable_indexes
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost
@@ -33,10 +34,14 @@ def _detect(case: Case) -> Iterator[Seen]:
     if not found:
         return
     works = tuple({one.access.work.query_id: one.access.work for one in found}.values())
+    saved = {
+        work.query_id: together(_saving(case, one) for one in found if one.access.work.query_id == work.query_id).part
+        for work in works
+    }
     tables = {one.access.table.name: one.access.table for one in found}
     yield Seen(
         subject="random_page_cost",
-        severity=severity_of(case, works),
+        severity=severity_of(case, works, saved),
         confidence=Confidence.POSSIBLE,
         evidence=(
             setting_evidence(
@@ -51,8 +56,8 @@ def _detect(case: Case) -> Iterator[Seen]:
             *(table_evidence(one) for one in tables.values()),
         ),
         tables=tuple(tables),
-        cost=time_cost(case, works),
-        claim=time_claim(works),
+        cost=time_cost(case, works, saved),
+        claim=time_claim(works, saved),
         treatments=(
             change_settings(
                 case,
@@ -76,6 +81,13 @@ def _would_look_up(case: Case, access: Access) -> Lookups | None:
     found = join_lookups(case, access)
     is_few = found is not None and max(found.rows, 1.0) * ROWS_PER_LOOKUP <= access.table.live
     return found if is_few else None
+
+
+def _saving(case: Case, found: Lookups) -> Saving:
+    """A lookup for each row that is wanted, in place of the scan."""
+    access, rows = found.access, max(found.rows, 1.0)
+    reading = reading_of_calls(case, access.work, access.table)
+    return saving_by_lookups(case, access.table, reading, rows=(rows, rows), column="", lookups=rows)
 
 
 def _hit_ratio(case: Case) -> float | None:

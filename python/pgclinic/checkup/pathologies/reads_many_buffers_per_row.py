@@ -38,7 +38,7 @@ def _detect(case: Case) -> Iterator[Seen]:
             ),
             tables=_tables(case, one),
             cost=time_cost(case, (one,)),
-            claim=time_claim((one,)),
+            claim=time_claim((one,), at_most=True),
             treatments=(
                 Treatment(
                     title="look at EXPLAIN (ANALYZE, BUFFERS): which node reads what it throws away",

@@ -49,7 +49,7 @@ def _detect(case: Case) -> Iterator[Seen]:
             ),
             tables=(table.name,),
             cost=time_cost(case, works),
-            claim=time_claim(works),
+            claim=time_claim(works, at_most=True),
             treatments=tuple(_treatments(case, table, columns, max(one.missed for one in estimates))),
         )
 

@@ -59,7 +59,7 @@ def _seen(case: Case, table: Table, misled: Sequence[Misled]) -> Seen:
         ),
         tables=tuple(dict.fromkeys((table.name, *(name for one in misled for name in one.tables)))),
         cost=time_cost(case, works) if works else None,
-        claim=time_claim(works) if works else None,
+        claim=time_claim(works, at_most=True) if works else None,
         treatments=(analyze(table.state), _analyze_earlier(case, table, works)),
     )
 

@@ -40,7 +40,7 @@ def _detect(case: Case) -> Iterator[Seen]:
                 ),
             ),
             cost=time_cost(case, (one,)),
-            claim=time_claim((one,)),
+            claim=time_claim((one,), at_most=True),
             treatments=(
                 Treatment(
                     title="start with this statement: its plan, how often it is called, and whether it is needed",

@@ -41,6 +41,7 @@ def _detect(case: Case) -> Iterator[Seen]:
         grown_rows = one.rows_per_call / max(was.rows / was.calls, 1.0)
         if one.buffers_per_call < max(BUFFERS_MIN, RATIO_MIN * then * max(grown_rows, 1.0)):
             continue
+        saved = 1.0 - min(then * max(grown_rows, 1.0) / one.buffers_per_call, 1.0)
         yield Seen(
             subject=one.subject,
             severity=severity_of(case, (one,)),
@@ -55,8 +56,8 @@ def _detect(case: Case) -> Iterator[Seen]:
                 ),
             ),
             tables=_tables(case, one),
-            cost=time_cost(case, (one,)),
-            claim=time_claim((one,)),
+            cost=time_cost(case, (one,), saved),
+            claim=time_claim((one,), saved),
             treatments=(
                 Treatment(
                     title="look for what changed: its plan, an index, the statistics, dead rows of its tables",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, Seen
-from pgclinic.checkup.table_rescans import rescans
+from pgclinic.checkup.table_rescans import rescans, saved_of
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost
 from pgclinic.model.finding import Applies, Area, Confidence, Role, Severity, Treatment
@@ -26,8 +26,8 @@ def _detect(case: Case) -> Iterator[Seen]:
         confidence=Confidence.POSSIBLE,
         evidence=(setting_evidence(case, _NAME), *(statement_evidence(case, one) for one in works)),
         tables=tuple(dict.fromkeys(one.table.name for one in loops)),
-        cost=time_cost(case, works) if works else None,
-        claim=time_claim(works) if works else None,
+        cost=time_cost(case, works, saved_of(loops)) if works else None,
+        claim=time_claim(works, saved_of(loops)) if works else None,
         treatments=(
             change_settings(
                 case,

@@ -30,8 +30,8 @@ def _detect(case: Case) -> Iterator[Seen]:
                 table_evidence(table, Fact(name="scans for each call", value=one.scans_per_call, unit=Unit.RATIO)),
             ),
             tables=(table.name,),
-            cost=time_cost(case, (one.work,)),
-            claim=time_claim((one.work,)),
+            cost=time_cost(case, (one.work,), one.saved),
+            claim=time_claim((one.work,), one.saved),
             treatments=(
                 analyze(table.state),
                 Treatment(

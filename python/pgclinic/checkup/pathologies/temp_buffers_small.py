@@ -42,7 +42,7 @@ def _detect(case: Case) -> Iterator[Seen]:
             ),
             *(_evidence(one) for one in ill[:_STATEMENTS_NAMED]),
         ),
-        claim=TimeClaim(query_ids=tuple(one.query_id for one in ill)),
+        claim=TimeClaim(query_ids=tuple(dict.fromkeys(one.query_id for one in ill)), at_most=True),
         treatments=(
             change_settings(
                 case,

@@ -9,9 +9,9 @@ from pgclinic.model.checkup import Checkup, Unexplained
 from pgclinic.model.finding import Finding, Proof, Severity, Treatment
 from pgclinic.report.no_answer import proof_reason
 from pgclinic.report.quantities import range_words, ratio_words
-from pgclinic.report.words.facts import cost_words, fact_words
+from pgclinic.report.words.facts import fact_words
 from pgclinic.report.words.figures import count, percent
-from pgclinic.report.words.findings import changed_words, costs, doubts_of, headline, shown_cost
+from pgclinic.report.words.findings import changed_words, doubts_of, headline, short_costs
 from pgclinic.report.words.plan_proof import StatementChange, plan_proof_words, statement_changes, tried_words
 from pgclinic.report.words.rewrites import is_checked
 
@@ -119,13 +119,6 @@ def _speed_up(proof: Proof) -> float | None:
     if proof.measure == _SERVER_TIME:
         return 1.0 / max(proof.ratio, _LEAST) if proof.high is None or proof.high < 1.0 else None
     return proof.ratio if proof.low is None or proof.low > 1.0 else None
-
-
-def short_costs(finding: Finding) -> tuple[str, ...]:
-    """What it costs, each in one figure."""
-    cost = shown_cost(finding)
-    first = (cost_words(cost),) if cost is not None else ()
-    return (*first, *costs(finding)[len(first) :])
 
 
 def bar(share: float) -> str:

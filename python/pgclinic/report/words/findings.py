@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from msgspec.structs import replace
-
 from pgclinic.model.checkup import Checkup, Unchecked
 from pgclinic.model.finding import (
     Applies,
@@ -18,6 +16,7 @@ from pgclinic.model.finding import (
     Proof,
     Role,
     Severity,
+    ShareBasis,
     Treatment,
     Unit,
 )
@@ -73,25 +72,49 @@ def subject_words(finding: Finding) -> str:
 
 
 def costs(finding: Finding) -> tuple[str, ...]:
-    """What a finding costs now, in each unit that is known."""
-    cost = shown_cost(finding)
-    found = [_with_basis(cost)] if cost is not None else []
-    if finding.time_share and (cost is None or cost.kind is not CostKind.TIME_SHARE):
-        found.append(f"{percent(finding.time_share)} of the time of active sessions")
-    return tuple(found)
+    """What a finding costs now, in each unit that is known, with the figures behind it."""
+    cost, share = finding.cost, share_words(finding)
+    if cost is not None and cost.kind is CostKind.TIME_SHARE and share is not None:
+        estimated = finding.estimated_share
+        before = [f"estimated before: {percent(estimated)}"] if estimated is not None else []
+        said = "; ".join((*before, *([_basis_words(cost)] if cost.basis else [])))
+        return (f"{share} ({said})" if said else share,)
+    found = (_with_basis(cost),) if cost is not None else ()
+    return (*found, share) if share is not None and finding.time_share else found
 
 
-def shown_cost(finding: Finding) -> Cost | None:
-    """Its cost, of which a share of the time is the one that the finding has everywhere."""
-    cost = finding.cost
-    if cost is None or cost.kind is not CostKind.TIME_SHARE or finding.time_share is None:
-        return cost
-    return replace(cost, value=finding.time_share)
+def short_costs(finding: Finding) -> tuple[str, ...]:
+    """The same, each in one figure."""
+    cost, share = finding.cost, share_words(finding)
+    if cost is not None and cost.kind is CostKind.TIME_SHARE and share is not None:
+        return (share,)
+    first = (cost_words(cost),) if cost is not None else ()
+    return (*first, share) if share is not None and finding.time_share else first
+
+
+def share_words(finding: Finding) -> str | None:
+    """at most 18 % of the time of all statements; None for a finding that has no time."""
+    if finding.time_share is None:
+        return None
+    whole = "all statements" if _is_of_statements(finding) else "active sessions"
+    at_most = "at most " if finding.claim is not None and finding.claim.at_most else ""
+    by_plans = ", by plans on the twin" if finding.time_share_by is ShareBasis.PLANS else ""
+    return f"{at_most}{percent(finding.time_share)} of the time of {whole}{by_plans}"
+
+
+def _is_of_statements(finding: Finding) -> bool:
+    """Checkups of earlier versions have it by the kind of their cost."""
+    if finding.time_share_by is not None:
+        return finding.time_share_by is not ShareBasis.SAMPLES
+    return finding.cost is not None and finding.cost.kind is CostKind.TIME_SHARE
 
 
 def _with_basis(cost: Cost) -> str:
-    basis = ", ".join(fact_words(one) for one in cost.basis)
-    return f"{cost_words(cost)} ({basis})" if basis else cost_words(cost)
+    return f"{cost_words(cost)} ({_basis_words(cost)})" if cost.basis else cost_words(cost)
+
+
+def _basis_words(cost: Cost) -> str:
+    return ", ".join(fact_words(one) for one in cost.basis)
 
 
 def explained_words(checkup: Checkup) -> str | None:

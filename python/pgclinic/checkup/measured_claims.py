@@ -1,0 +1,145 @@
+"""What findings claim once plans on the twin have measured it: the time that their best treatment saves.
+
+A statement that was not tried there keeps what was estimated of it. The weights are the original's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from pgclinic.checkup.case import Case
+from pgclinic.checkup.explain import health_of, in_order_of_rank
+from pgclinic.checkup.pathology import Pathology
+from pgclinic.checkup.time_shares import of_statements
+from pgclinic.checkup.workload import COSTLY_SHARE, workload
+from pgclinic.model.checkup import Checkup
+from pgclinic.model.finding import CostKind, Finding, Severity, ShareBasis, TimeClaim
+from pgclinic.model.plan_proof import PlanProof, StatementByPlan
+
+#: A cause that saves less of a statement does not explain what is wrong with it.
+_EXPLAINS_MIN = 0.05
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Proofs by plans on a twin with ``scale`` times the rows: ``best`` of each finding's best treatment by its key,
+    ``together`` of all cures."""
+
+    best: Mapping[str, PlanProof] = field(default_factory=dict)
+    together: PlanProof | None = None
+    scale: float = 1.0
+
+
+def with_measured(
+    findings: Iterable[Finding], measured: Measured, known: Mapping[str, Pathology], case: Case
+) -> tuple[Finding, ...]:
+    """The same findings with what was measured of theirs."""
+    return tuple(
+        _measured(one, _parts_of_claim(one, one.claim, measured, case), case)
+        if one.key in measured.best and one.claim is not None and _is_shown(one, known)
+        else one
+        for one in findings
+    )
+
+
+def refuted_links(findings: Sequence[Finding], proofs: Mapping[str, PlanProof]) -> frozenset[tuple[str, str]]:
+    """Pairs of a cause and what it does not explain: its treatment was tried, and saves nothing of those statements."""
+    measured = {one.key: proofs[one.key] for one in findings if one.time_share_by is ShareBasis.PLANS}
+    return frozenset(
+        (cause, one.key)
+        for cause, proof in measured.items()
+        for one in findings
+        if one.key != cause and one.claim is not None and _saves_none_of(proof, one.claim)
+    )
+
+
+def saved_together(proof: PlanProof | None) -> Mapping[int, float]:
+    """The part of each statement's time that all cures together save."""
+    return {key: part for key, part in _parts(proof).items() if part > 0} if proof is not None else {}
+
+
+def with_claims(checkup: Checkup, measured: Checkup) -> Checkup:
+    """The same checkup with what the findings of another one of the same case claim, and what they explain."""
+    found = {one.key: one for one in measured.findings}
+    keys = {one.key for one in checkup.findings}
+    findings = [_as_claimed(one, found[one.key], keys) if one.key in found else one for one in checkup.findings]
+    return replace(
+        checkup,
+        health=health_of(findings),
+        findings=in_order_of_rank(findings),
+        explained_share=measured.explained_share,
+        unexplained=measured.unexplained,
+    )
+
+
+def _as_claimed(have: Finding, measured: Finding, keys: Set[str]) -> Finding:
+    is_fresh = measured.time_share_by is ShareBasis.PLANS and have.time_share_by is not ShareBasis.PLANS
+    return replace(
+        have,
+        severity=measured.severity,
+        cost=measured.cost,
+        claim=measured.claim,
+        time_share=measured.time_share,
+        time_share_by=measured.time_share_by,
+        estimated_share=have.time_share if is_fresh else have.estimated_share,
+        explained_by=tuple(key for key in measured.explained_by if key in keys),
+    )
+
+
+def _is_shown(finding: Finding, known: Mapping[str, Pathology]) -> bool:
+    pathology = known.get(finding.pathology)
+    is_of_statements = finding.claim is not None and finding.claim.is_of_statements
+    return pathology is not None and pathology.shown_by_plans and is_of_statements
+
+
+def _parts_of_claim(finding: Finding, claim: TimeClaim, measured: Measured, case: Case) -> Mapping[int, float]:
+    """What is saved of each statement. On a twin with fewer rows a scan is cheaper than on the original: what was
+    estimated counts there, as far as the buffers that are left allow."""
+    proof, estimated = measured.best[finding.key], claim.by_statement
+    parts = dict(_parts(proof))
+    if measured.scale < 1.0:
+        visited = {work.query_id: work.buffers_per_call for work in workload(case)}
+        for one in proof.statements:
+            part = parts.get(one.query_id, 0.0)
+            if part > 0 and one.query_id in estimated:
+                most = 1.0 - max(one.buffers_after or 0.0, 1.0) / max(visited.get(one.query_id, 0.0), 1.0)
+                parts[one.query_id] = max(part, min(estimated[one.query_id], most))
+    return {**{key: part for key, part in estimated.items() if key not in parts}, **parts}
+
+
+def _measured(finding: Finding, parts: Mapping[int, float], case: Case) -> Finding:
+    share = max(0.0, sum(case.statement_share(key) * part for key, part in parts.items()))
+    claim = _claim(case, parts, share)
+    severity = finding.severity
+    is_by_time = finding.cost is not None and finding.cost.kind is CostKind.TIME_SHARE
+    if is_by_time and severity is Severity.WARNING and share < COSTLY_SHARE:
+        severity = Severity.NOTICE
+    return replace(finding, claim=claim, time_share=share, time_share_by=ShareBasis.PLANS, severity=severity)
+
+
+def _claim(case: Case, parts: Mapping[int, float], share: float) -> TimeClaim:
+    """Of the statements that gain, as much as is gained when others have lost."""
+    gaining = {key: min(part, 1.0) for key, part in parts.items() if part > 0}
+    gained = sum(case.statement_share(key) * part for key, part in gaining.items())
+    scale = min(1.0, share / gained) if gained else 0.0
+    return of_statements({key: part * scale for key, part in gaining.items()})
+
+
+def _parts(proof: PlanProof) -> Mapping[int, float]:
+    """The part of each statement's time that is saved, below 0 where it takes longer; none of what has no counts."""
+    parts = {one.query_id: part for one in proof.statements if (part := _part(one)) is not None}
+    return {**dict.fromkeys(proof.unchanged, 0.0), **parts}
+
+
+def _part(one: StatementByPlan) -> float | None:
+    if one.buffers is None or one.buffers_after is None:
+        return None
+    return 1.0 - max(one.buffers_after, 1.0) / max(one.buffers, 1.0)
+
+
+def _saves_none_of(proof: PlanProof, claim: TimeClaim) -> bool:
+    parts = _parts(proof)
+    return bool(claim.query_ids) and all(parts.get(key, 1.0) < _EXPLAINS_MIN for key in claim.query_ids)
