@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fixtures.patient import patient
-from pgclinic.pg.keyset_paging import keyset_page
+from pgclinic.sql.keyset_paging import keyset_page
 
 PAGE = 7
 ROWS = 60

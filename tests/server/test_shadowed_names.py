@@ -14,8 +14,8 @@ from fixtures.drawn import drawn_majors
 from fixtures.lab_home import binaries_for
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.observe.pages import page_facts
+from pgclinic.pg.query_files import QUERIES
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.sql import QUERIES
 
 PLANT = Path(__file__).parents[1] / "fixtures" / "shadows.sql"
 SHADOW = "shadow of "

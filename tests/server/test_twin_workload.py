@@ -23,11 +23,11 @@ from pgclinic.load.tpcc_fill import fill_tpcc
 from pgclinic.model.fidelity import FigureName
 from pgclinic.model.load import Convention, Isolation, LoadResult, LoadSpec, Pace, Script, TpccSpec
 from pgclinic.model.twin import TwinStatement, TwinWorkload
-from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.pg.load_target import target_of
 from pgclinic.pg.reach import in_database
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.statement_kind import StatementKind
+from pgclinic.sql.fingerprint import fingerprint
+from pgclinic.sql.statement_kind import StatementKind
 from pgclinic.twin.fidelity import fidelity
 from pgclinic.twin.mix import TwinMix, twin_mix
 

@@ -7,7 +7,7 @@ import pytest
 from pgclinic.capture.statements import create_role
 from pgclinic.model.twin import ObjectKind
 from pgclinic.model.twin_refusal import Refusal
-from pgclinic.pg.captured_statement import extension_of, is_name, refused, role_named
+from pgclinic.sql.captured_statement import extension_of, is_name, refused, role_named
 
 
 @pytest.mark.parametrize(

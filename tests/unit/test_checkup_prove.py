@@ -28,11 +28,11 @@ from pgclinic.model.rewrite import Rewrite, RewriteCheck, RewriteKind, RewriteWo
 from pgclinic.model.server import Server
 from pgclinic.model.snapshot import SettingState
 from pgclinic.model.verdict_word import VerdictWord
-from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
 from pgclinic.pg.session import Access
-from pgclinic.pg.typed_statement import typed_statement
-from pgclinic.pg.unqualified import without_aliases
 from pgclinic.report.words.findings import proof_words
+from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.sql.typed_statement import typed_statement
+from pgclinic.sql.unqualified import without_aliases
 from pgclinic.study.read import read_study
 
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from pgclinic.model.statement import FingerprintMethod
-from pgclinic.pg import fingerprint as module
-from pgclinic.pg.fingerprint import fingerprint, fingerprint_method, normalised
+from pgclinic.sql import fingerprint as module
+from pgclinic.sql.fingerprint import fingerprint, fingerprint_method, normalised
 
 BOTH = pytest.mark.parametrize("method", list(FingerprintMethod))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pglast import ast
 
-from pgclinic.pg.known_functions import KnownFunction, body_with, known_function
-from pgclinic.pg.parse_tree import printed_tree
+from pgclinic.sql.known_functions import KnownFunction, body_with, known_function
+from pgclinic.sql.parse_tree import printed_tree
 
 AGE = """CREATE OR REPLACE FUNCTION public.age_on(born date, "on" date DEFAULT now(), OUT years integer)
  LANGUAGE sql STABLE AS $function$ SELECT extract(year FROM age("on", born))::integer $function$"""

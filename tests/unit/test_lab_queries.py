@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgclinic.errors import UnknownNameError, UsageError
-from pgclinic.pg.sql import QUERIES, query, query_file
+from pgclinic.pg.query_files import QUERIES, query, query_file
 
 FILES = sorted(QUERIES.glob("*.sql"))
 

@@ -9,7 +9,7 @@ import pytest
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.model.sample import Row
 from pgclinic.observe.views import DEFAULT_VIEWS, Top, busiest, key_of, views_at
-from pgclinic.pg.sql import QUERIES
+from pgclinic.pg.query_files import QUERIES
 from pgclinic.samples.deltas import CUT_OFF_ROWS, Rate
 
 TOP = Top(keys=("name",), columns=("calls", "blocks"), rows=2)

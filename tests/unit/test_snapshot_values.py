@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pgclinic.capture.reader import _statements_major
 from pgclinic.capture.secret_values import without_secrets
-from pgclinic.pg.fingerprint import without_constants
+from pgclinic.sql.fingerprint import without_constants
 
 
 @pytest.mark.parametrize(

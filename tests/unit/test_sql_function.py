@@ -9,7 +9,7 @@ from fixtures.made_case import case, counted
 from pgclinic.capture.sql_functions import FunctionRow, called
 from pgclinic.checkup.function_bodies import bodies_called
 from pgclinic.model.snapshot import SqlFunction
-from pgclinic.pg.sql_function import functions_called, statements_of_body
+from pgclinic.sql.sql_function import functions_called, statements_of_body
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgclinic.pg.fingerprint import without_constants
-from pgclinic.pg.statement_comments import without_comments
-from pgclinic.pg.statement_kind import known_statement
+from pgclinic.sql.fingerprint import without_constants
+from pgclinic.sql.statement_comments import without_comments
+from pgclinic.sql.statement_kind import known_statement
 
 
 @pytest.mark.parametrize(

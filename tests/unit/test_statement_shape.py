@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgclinic.pg.statement_shape import statement_shape
+from pgclinic.sql.statement_shape import statement_shape
 
 
 def comparisons(text: str) -> list[tuple[str, str | None, str, str | None, str]]:

@@ -24,9 +24,9 @@ from pgclinic.model.statement import LoggedPlans, LoggedTexts
 from pgclinic.model.study import Counter
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.observe.views import DEFAULT_VIEWS
-from pgclinic.pg.fingerprint import fingerprint, fingerprint_method
 from pgclinic.samples.query_identity import identity_counters
 from pgclinic.samples.statements import statements_seen
+from pgclinic.sql.fingerprint import fingerprint, fingerprint_method
 
 COUNTED_UPDATE = Counted(11, "UPDATE accounts SET balance = balance + $1 WHERE id = $2", total_ms=80.0)
 COUNTED_SELECT = Counted(-22, "SELECT balance FROM accounts WHERE id = $1", total_ms=20.0)

@@ -15,8 +15,8 @@ from pgclinic.model.log import AnyLogEvent, CheckpointsTooFrequent, SlowStatemen
 from pgclinic.model.server import Server
 from pgclinic.model.trial import Observed
 from pgclinic.model.trial_events import TrialEvent, TrialEvents
-from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.samples.logged_texts import TextCounter, pairs_agreement
+from pgclinic.sql.fingerprint import fingerprint
 from pgclinic.trial.server_log import EvenSelection, ServerLog
 
 

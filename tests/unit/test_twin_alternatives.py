@@ -8,9 +8,9 @@ from typing import cast
 import pytest
 
 from pgclinic.model.twin import TwinStatement
-from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
-from pgclinic.pg.statement_places import Place, TypedStatement
-from pgclinic.pg.typed_statement import typed_statement
+from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.sql.statement_places import Place, TypedStatement
+from pgclinic.sql.typed_statement import typed_statement
 from pgclinic.twin.alternatives import alternatives, first_choice, with_constants
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.index_constants import Constants

@@ -9,8 +9,8 @@ from fixtures.records import histogram, load_result
 from pgclinic.model.fidelity import FigureName
 from pgclinic.model.load import LoadResult, ScriptResult, StatementResult
 from pgclinic.model.twin import TransactionSeen, Twin, TwinStatement, TwinWorkload
-from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
-from pgclinic.pg.typed_statement import typed_statement
+from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.sql.typed_statement import typed_statement
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.fidelity import fidelity

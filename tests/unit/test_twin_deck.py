@@ -7,9 +7,9 @@ from typing import cast
 
 from fixtures.bare_twin import bare_twin
 from pgclinic.model.twin import TwinColumn, TwinForeignKey, TwinKey, TwinStatement, TwinTable
-from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
-from pgclinic.pg.statement_places import Place, TypedStatement
-from pgclinic.pg.typed_statement import typed_statement
+from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.sql.statement_places import Place, TypedStatement
+from pgclinic.sql.typed_statement import typed_statement
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.deck import Deck, TakenKey, dealt

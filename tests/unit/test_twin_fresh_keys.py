@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pgclinic.model.twin import TwinForeignKey, TwinKey, TwinTable
-from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
-from pgclinic.pg.statement_places import PlaceUse, TypedStatement
-from pgclinic.pg.typed_statement import typed_statement
+from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.sql.statement_places import PlaceUse, TypedStatement
+from pgclinic.sql.typed_statement import typed_statement
 from pgclinic.twin.fresh_keys import (
     FreshKey,
     conditions_of_new_rows,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgclinic.pg.expression_constants import constants_by_predicate, constants_of
+from pgclinic.sql.expression_constants import constants_by_predicate, constants_of
 
 
 @pytest.mark.parametrize(

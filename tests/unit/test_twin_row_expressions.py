@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgclinic.model.twin import TwinColumn
-from pgclinic.pg.statement_places import Place, PlaceUse
+from pgclinic.sql.statement_places import Place, PlaceUse
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.parameters import CannotRun
 from pgclinic.twin.row_expressions import RowExpressions, is_by_itself

@@ -14,8 +14,8 @@ from pgclinic.model.load import ScriptResult, StatementResult
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import InvalidReason
 from pgclinic.model.verdict_word import VerdictWord
-from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.report.words.reasons import sentence_of
+from pgclinic.sql.fingerprint import fingerprint
 
 #: By whether the statement is within tolerance.
 TEXTS = {True: "select a from t where b = 1", False: "select count(*) from t where c > 1"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pgclinic.errors import UsageError
-from pgclinic.pg.known_functions import known_function
-from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
-from pgclinic.pg.statement_kind import StatementKind, known_statement
-from pgclinic.pg.statement_places import PlaceUse
-from pgclinic.pg.typed_statement import typed_statement
+from pgclinic.sql.known_functions import known_function
+from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.sql.statement_kind import StatementKind, known_statement
+from pgclinic.sql.statement_places import PlaceUse
+from pgclinic.sql.typed_statement import typed_statement
 
 
 def table(name: str, **columns: str) -> KnownTable:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pgclinic.bench.request import BenchRequest
 from pgclinic.errors import UsageError
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import QueryError, Session
-from pgclinic.pg.sql import query
 
 _UNDEFINED_TABLE = "42P01"
 _PARTITIONED_SINCE = 100_000

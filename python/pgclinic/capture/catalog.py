@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pgclinic.capture.reading import Definitions, Reading, Record
-from pgclinic.pg.sql import query
+from pgclinic.pg.query_files import query
 
 COMPRESSION_SINCE = 14
 ObjectId = tuple[str, int]

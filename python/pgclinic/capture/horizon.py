@@ -13,8 +13,8 @@ from pgclinic.errors import PgclinicError, ServerLostError
 from pgclinic.model.horizon import HorizonPoint, HorizonRecording
 from pgclinic.model.snapshot import HorizonHolding
 from pgclinic.model.twin import HorizonHold
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError
-from pgclinic.pg.sql import query
 
 #: A series has so many points at most; longer recordings keep the most of each interval.
 POINTS_MAX = 3600

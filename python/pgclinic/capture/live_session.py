@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pgclinic.errors import ServerLostError
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 
 APPLICATION_NAME = "pgclinic-capture"
 STATEMENT_TIMEOUT_MS = 10_000

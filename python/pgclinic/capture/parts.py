@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgclinic.model import snapshot, snapshot_counters
-from pgclinic.pg.sql import query
+from pgclinic.pg.query_files import query
 
 #: Reads almost everything; the parts below that need another right name it.
 MONITOR = "grant pg_monitor to {role}"

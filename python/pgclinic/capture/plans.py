@@ -11,10 +11,10 @@ from pgclinic.model.query_plan import PlanSource, QueryPlan
 from pgclinic.model.snapshot import Snapshot
 from pgclinic.model.twin import Gap
 from pgclinic.pg.powers import may_leave_database
+from pgclinic.pg.query_files import query
 from pgclinic.pg.query_plan import nodes_of_json
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
-from pgclinic.pg.statement_kind import known_statement
+from pgclinic.sql.statement_kind import known_statement
 
 #: Those with the most time; what comes after them takes none that anybody would notice.
 STATEMENTS_MAX = 100

@@ -12,8 +12,8 @@ from pgclinic.errors import ServerLostError, UsageError
 from pgclinic.model.snapshot import ServerState
 from pgclinic.model.twin import Gap
 from pgclinic.pg.extension_schemas import extension_schemas, in_schemas
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import QueryError, Session
-from pgclinic.pg.sql import query
 
 #: A gap's problem where rows or values were hidden from the role without an error.
 HIDDEN = "hidden"

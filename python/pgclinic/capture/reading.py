@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from pgclinic.capture.live_session import APPLICATION_NAME, LOCK_TIMEOUT_MS, use_readable_encoding
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 
 STATEMENT_TIMEOUT_MS = 30_000
 #: So many objects are printed by one statement: their tables are locked for some milliseconds.

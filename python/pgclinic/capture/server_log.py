@@ -33,11 +33,11 @@ from pgclinic.model.log import (
 )
 from pgclinic.model.query_plan import PlanNode, PlanSource, QueryPlan
 from pgclinic.model.server_log import LoggedMessage, LoggedSpill, LoggedVacuum, ServerLog
-from pgclinic.pg.fingerprint import without_constants
 from pgclinic.pg.log.events import EventCollector
 from pgclinic.pg.log.follow import FormatName, LogReader, log_format
 from pgclinic.pg.log.form import LogFormat
 from pgclinic.pg.query_plan import nodes_of_json_text, nodes_of_text
+from pgclinic.sql.fingerprint import without_constants
 
 #: Of a larger log its end is read: some hours of a busy server, in a second or two.
 READ_BYTES_MAX = 64 * 1024**2

@@ -20,10 +20,10 @@ from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.snapshot import IndexState, Snapshot, TableState
 from pgclinic.model.snapshot_counters import Counters
 from pgclinic.model.twin import Gap
-from pgclinic.pg.fingerprint import without_constants
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
-from pgclinic.pg.statement_comments import without_comments
+from pgclinic.sql.fingerprint import without_constants
+from pgclinic.sql.statement_comments import without_comments
 
 #: A burst sees what an instant misses: waits that come and go.
 BURST_SAMPLES, BURST_EVERY_S = 12, 0.05

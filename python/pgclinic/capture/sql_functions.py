@@ -10,9 +10,9 @@ from pgclinic.capture.reader import PartReader
 from pgclinic.model.snapshot import SqlFunction, StatementText
 from pgclinic.model.snapshot_counters import StatementCounters
 from pgclinic.model.twin import Gap
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import QueryError
-from pgclinic.pg.sql import query
-from pgclinic.pg.sql_function import functions_called, statements_of_body
+from pgclinic.sql.sql_function import functions_called, statements_of_body
 
 PART = "sql_functions"
 #: Those with the most time; what comes after them takes none that anybody would notice.

@@ -9,8 +9,8 @@ from typing import Any
 from pgclinic.capture.catalog import Catalog
 from pgclinic.capture.reading import Reading, Record
 from pgclinic.model.twin import ColumnStatistics, Gap, JointStatistics
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import QueryError
-from pgclinic.pg.sql import query
 
 READ_ALL_DATA_SINCE = 14
 

@@ -26,8 +26,8 @@ from pgclinic.capture.workload import capture_workload
 from pgclinic.errors import UsageError
 from pgclinic.model.snapshot import HorizonHolding
 from pgclinic.model.twin import Gap, HorizonHold, Twin
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError
-from pgclinic.pg.sql import query
 
 #: Shorter holds are those of any statement.
 HOLD_S_MIN = 1.0

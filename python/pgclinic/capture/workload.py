@@ -13,10 +13,10 @@ from typing import Any
 from pgclinic.model.record import Record
 from pgclinic.model.twin import ConnectionProfile, Gap, TransactionSeen, TwinStatement, TwinWorkload
 from pgclinic.pg.extension_schemas import STATEMENTS, extension_schemas, in_schemas
-from pgclinic.pg.fingerprint import fingerprint
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import QueryError, Session
-from pgclinic.pg.sql import query
-from pgclinic.pg.statement_kind import StatementKind, known_statement
+from pgclinic.sql.fingerprint import fingerprint
+from pgclinic.sql.statement_kind import StatementKind, known_statement
 
 #: Sessions are looked at so many times in a row, and for this share of the time.
 BURST = 20

@@ -19,8 +19,8 @@ from pgclinic.model.snapshot_counters import (
     StatementCounters,
     TableCounters,
 )
-from pgclinic.pg.fingerprint import normalised
 from pgclinic.settings.units import amount_of, shown_value
+from pgclinic.sql.fingerprint import normalised
 
 SYSTEM_SCHEMAS = frozenset({"pg_catalog", "pg_toast", "information_schema"})
 #: Names that this program gives its own sessions begin so.

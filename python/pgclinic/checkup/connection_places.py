@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pgclinic.checkup.case import Case
 from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment, Unit
 from pgclinic.model.snapshot import SessionState
-from pgclinic.pg.identifiers import identifier
+from pgclinic.sql.quoting import identifier
 
 #: Below this share a tenth of the places is free: a pool of that size still gets its connections after a restart.
 NEAR_SHARE = 0.9

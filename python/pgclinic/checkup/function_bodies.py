@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgclinic.checkup.case import Case
 from pgclinic.model.snapshot import SqlFunction
-from pgclinic.pg.sql_function import functions_called
+from pgclinic.sql.sql_function import functions_called
 
 
 def bodies_called(case: Case, text: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from pgclinic.checkup.time_shares import of_statements
 from pgclinic.checkup.workload import Work, workload
 from pgclinic.model.finding import TimeClaim
 from pgclinic.model.snapshot import HorizonHolding
-from pgclinic.pg.statement_kind import StatementKind, known_statement
+from pgclinic.sql.statement_kind import StatementKind, known_statement
 
 #: A call that visits more times the buffers of a lookup does something else as well.
 _CLEAN_MAX = 4.0

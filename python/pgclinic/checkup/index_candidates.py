@@ -12,7 +12,7 @@ from pgclinic.checkup.case import Case, Index, Table
 from pgclinic.checkup.index_keys import Groups, columns_of, combined
 from pgclinic.checkup.searched_tables import SearchedTable, StatementCost, searched_tables, statement_costs
 from pgclinic.model.finding import Applies, Treatment
-from pgclinic.pg.identifiers import identifier, qualified
+from pgclinic.sql.quoting import identifier, qualified
 
 #: Of the time of all statements: what takes less gains nobody anything, and its index costs every write.
 SHARE_MIN = 0.01

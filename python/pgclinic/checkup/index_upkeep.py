@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pgclinic.checkup.case import Case, Index, Table
 from pgclinic.model.finding import Applies, Cost, CostKind, Fact, Severity, Treatment, Unit
-from pgclinic.pg.identifiers import identifier, qualified
+from pgclinic.sql.quoting import identifier, qualified
 
 #: Names are cut by the server behind so many bytes.
 _NAME_BYTES = 63

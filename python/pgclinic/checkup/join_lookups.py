@@ -18,7 +18,7 @@ from pgclinic.checkup.table_access import (
 )
 from pgclinic.model.finding import Fact, Unit
 from pgclinic.model.query_plan import PlanSource, QueryPlan
-from pgclinic.pg.statement_shape import Mention
+from pgclinic.sql.statement_shape import Mention
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.treatments import session_evidence
 from pgclinic.model.finding import Cost, CostKind, Evidence, Fact, SubjectKind, TimeClaim, Unit
 from pgclinic.model.snapshot import LockState, SessionState
-from pgclinic.pg.fingerprint import normalised
+from pgclinic.sql.fingerprint import normalised
 
 #: pg_blocking_pids() has this number for a prepared transaction.
 PREPARED = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case, Statement, Table, words_of
 from pgclinic.model.snapshot_counters import StatementCounters
-from pgclinic.pg.statement_kind import StatementKind, known_statement
+from pgclinic.sql.statement_kind import StatementKind, known_statement
 
 #: One row a call, with some that find none and some that find two.
 ROWS_MAX = 1.5

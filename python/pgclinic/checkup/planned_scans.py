@@ -10,8 +10,8 @@ from pgclinic.checkup.table_access import FRACTION_MAX, MORE_MAX, PAGES_MIN, fra
 from pgclinic.checkup.workload import Work, workload
 from pgclinic.model.finding import Fact, Unit
 from pgclinic.model.query_plan import PlanNode, PlanSource, QueryPlan
-from pgclinic.pg.identifiers import identifier
-from pgclinic.pg.statement_shape import Comparison, statement_shape
+from pgclinic.sql.quoting import identifier
+from pgclinic.sql.statement_shape import Comparison, statement_shape
 
 _SCANS = ("Seq Scan", "Parallel Seq Scan")
 _INDEX_SCANS = frozenset(

@@ -11,7 +11,7 @@ from pgclinic.checkup.table_access import scans_despite_index, table_evidence
 from pgclinic.checkup.workload import Work, statement_evidence
 from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment
 from pgclinic.model.snapshot import RoleSetting
-from pgclinic.pg.identifiers import identifier
+from pgclinic.sql.quoting import identifier
 
 COSTS = ("seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost")
 #: Machines differ by a factor of four to eight in what a random page costs; beyond this no machine is meant.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment, Unit
 from pgclinic.model.snapshot import PreparedTransaction
-from pgclinic.pg.identifiers import literal
+from pgclinic.sql.quoting import literal
 
 
 def prepared_evidence(one: PreparedTransaction, *facts: Fact) -> Evidence:

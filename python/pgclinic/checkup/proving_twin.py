@@ -33,7 +33,7 @@ from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.server import Server
 from pgclinic.model.twin import Twin, TwinWorkload
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.statement_kind import StatementKind
+from pgclinic.sql.statement_kind import StatementKind
 from pgclinic.store.machine import read_machine
 from pgclinic.trial.server import binaries_of, template_of
 from pgclinic.twin.author import AUTHOR

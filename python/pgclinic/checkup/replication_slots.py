@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment, Unit
 from pgclinic.model.snapshot import SlotState
-from pgclinic.pg.identifiers import literal
+from pgclinic.sql.quoting import literal
 
 _RISK = (
     "its consumer cannot continue where it was and must be set up again; a slot of that name can be created anew, but "

@@ -13,7 +13,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Finding, Treatment
 from pgclinic.model.rewrite import OpenBecause, Rewrite, RewriteCheck, RewriteWord
-from pgclinic.pg.keyset_paging import keyset_page
+from pgclinic.sql.keyset_paging import keyset_page
 
 
 def rewrites(findings: Sequence[Finding]) -> Iterator[tuple[Finding, Rewrite]]:

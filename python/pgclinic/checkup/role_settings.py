@@ -6,7 +6,7 @@ import re
 
 from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment
 from pgclinic.model.snapshot import RoleSetting
-from pgclinic.pg.identifiers import identifier, literal
+from pgclinic.sql.quoting import identifier, literal
 
 _SET = re.compile(r"alter role (\"(?:[^\"]|\"\")+\"|[^\s\"]+) set ([\w.]+) to '([^']*)'", re.IGNORECASE)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pgclinic.checkup.case import Case, Table, words_of
 from pgclinic.errors import UsageError
 from pgclinic.model.snapshot_counters import StatementCounters
-from pgclinic.pg.identifiers import qualified
-from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
-from pgclinic.pg.statement_kind import known_statement
-from pgclinic.pg.statement_places import PlaceUse, TypedStatement
-from pgclinic.pg.typed_statement import typed_statement
-from pgclinic.pg.unqualified import without_aliases
+from pgclinic.sql.quoting import qualified
+from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.sql.statement_kind import known_statement
+from pgclinic.sql.statement_places import PlaceUse, TypedStatement
+from pgclinic.sql.typed_statement import typed_statement
+from pgclinic.sql.unqualified import without_aliases
 
 #: No type has to be right here: the statement is read and not run.
 _ANY_TYPE = "unknown"

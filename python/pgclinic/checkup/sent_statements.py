@@ -18,7 +18,7 @@ from pgclinic.capture.reader import STATEMENTS_VERSION, as_json
 from pgclinic.capture.snapshot import SAMPLED
 from pgclinic.observe import local_server
 from pgclinic.pg.connect import BACKEND_PID, SET_CONFIG, session_limits
-from pgclinic.pg.sql import query
+from pgclinic.pg.query_files import query
 
 _SET_CONFIG = SET_CONFIG % ("$1", "$2")
 #: What is sent only where the database has no encoding.

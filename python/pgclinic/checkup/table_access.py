@@ -9,7 +9,7 @@ from pgclinic.checkup.case import Case, Index, Table
 from pgclinic.checkup.function_bodies import bodies_called
 from pgclinic.checkup.workload import Work, workload
 from pgclinic.model.finding import Evidence, Fact, SubjectKind, Unit
-from pgclinic.pg.statement_shape import Comparison, Level, Mention, StatementShape, statement_shape
+from pgclinic.sql.statement_shape import Comparison, Level, Mention, StatementShape, statement_shape
 
 #: With this much to read a scan costs ten times what the three or four buffers of an index lookup cost, and more.
 PAGES_MIN = 50

@@ -7,7 +7,7 @@ from collections import Counter
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Finding, Treatment
-from pgclinic.pg.identifiers import identifier, literal
+from pgclinic.sql.quoting import identifier, literal
 
 #: Lists whose elements ALTER SYSTEM would take for one name if they were quoted together.
 _LISTS_OF_NAMES = frozenset(

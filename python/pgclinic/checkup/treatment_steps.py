@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pgclinic.checkup.treat import statements_of
 from pgclinic.model.finding import Treatment
 from pgclinic.model.snapshot import SessionState, Snapshot
-from pgclinic.pg.identifiers import literal, qualified
+from pgclinic.sql.quoting import literal, qualified
 
 #: A transaction that is open for so long is one that CREATE INDEX CONCURRENTLY may wait for without an end.
 LONG_TRANSACTION_S = 60.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pgclinic.checkup.case import Case
 from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment, Unit
 from pgclinic.model.snapshot import SessionState, TableState
-from pgclinic.pg.identifiers import identifier, literal, qualified
+from pgclinic.sql.quoting import identifier, literal, qualified
 
 _RELOADED = ("sighup", "user", "superuser", "superuser-backend", "backend")
 

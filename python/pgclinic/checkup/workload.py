@@ -11,7 +11,7 @@ from pgclinic.checkup.statement_time import OBSERVED_CALLS_MIN
 from pgclinic.checkup.time_shares import of_statements
 from pgclinic.model.finding import Cost, CostKind, Evidence, Fact, Severity, SubjectKind, TimeClaim, Unit
 from pgclinic.model.snapshot_counters import StatementCounters
-from pgclinic.pg.statement_shape import StatementShape, statement_shape
+from pgclinic.sql.statement_shape import StatementShape, statement_shape
 
 #: Statements are in the order of their time; what comes after these takes none that anybody would notice.
 STATEMENTS_MAX = 500

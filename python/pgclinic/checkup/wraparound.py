@@ -21,7 +21,7 @@ from pgclinic.model.finding import (
     Unit,
 )
 from pgclinic.model.snapshot_counters import DatabaseCounters
-from pgclinic.pg.identifiers import identifier, qualified
+from pgclinic.sql.quoting import identifier, qualified
 
 #: IDs are compared in a circle of 2^32: half of it is past.
 _HALF = 1 << 31

@@ -20,8 +20,8 @@ from pgclinic.model.record import Record
 from pgclinic.model.twin import Twin, TwinWorkload
 from pgclinic.pg.load_target import target_of
 from pgclinic.pg.powers import may_leave_database
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.sql import query
 from pgclinic.settings.portable import portable_settings
 from pgclinic.trial.server import template_of
 from pgclinic.twin.author import AUTHOR, Administrator

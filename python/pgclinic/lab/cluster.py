@@ -16,7 +16,7 @@ from pgclinic.lab.clone import flush, no_room
 from pgclinic.lab.home import folder
 from pgclinic.lab.locks import build_lock
 from pgclinic.lab.uninterrupted import remove_tree, uninterrupted
-from pgclinic.pg.sql import query
+from pgclinic.pg.query_files import query
 from pgclinic.settings.catalog import Setting, SettingsCatalog
 
 SUPERUSER = "postgres"

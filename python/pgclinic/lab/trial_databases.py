@@ -22,9 +22,9 @@ from pgclinic.lab.home import folder, lab_home
 from pgclinic.lab.reaper import boot_id, is_running, process_start
 from pgclinic.lab.uninterrupted import uninterrupted
 from pgclinic.model.record import Record
+from pgclinic.pg.query_files import query
 from pgclinic.pg.reach import in_database
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 
 REMARK = "made by pgclinic for one trial, and dropped at its end"
 _TIMEOUT_MS = 120_000

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pgclinic.errors import UsageError
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 
 BRANCHES, TELLERS, ACCOUNTS = 1, 10, 100_000
 #: From here on account numbers do not fit into an int.

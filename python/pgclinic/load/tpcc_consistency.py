@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from pgclinic.model.record import Record
 from pgclinic.pg.extension_schemas import in_schemas
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.sql import query
 
 STATEMENT_TIMEOUT_MS = 3600 * 1000
 

@@ -18,8 +18,8 @@ from pgclinic.load.engine import TpccRows
 from pgclinic.load.tpcc_state import StateKind, TpccState, filled_mark, read_state
 from pgclinic.load.tpcc_tables import FOREIGN_KEYS, INDEXES, ROWS_COST_MS, TABLES, VACUUM_COST_MS, Key
 from pgclinic.model.dataset import TPCC_SEED
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 
 SEEDS = 2**63
 WAREHOUSE_MB = 103

@@ -6,8 +6,8 @@ import re
 from enum import Enum
 
 from pgclinic.model.record import Record
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.sql import query
 
 MARK = "pgclinic tpcc"
 _FILLED = re.compile(rf"{MARK}: (?P<warehouses>\d+) warehouses, seed (?P<seed>\d+)")

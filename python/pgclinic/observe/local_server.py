@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pgclinic.model.server import Server
 from pgclinic.observe.proc_files import processes_numbered_inside, read_stat, read_title
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 
 STATEMENT_TIMEOUT_MS = 5000
 

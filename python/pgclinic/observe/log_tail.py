@@ -14,8 +14,8 @@ from pgclinic.errors import RunFailedError
 from pgclinic.model.log import LogSettings
 from pgclinic.pg.log.follow import FormatName
 from pgclinic.pg.log.follow import log_format as reader_of
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 
 #: At most this much is read at once; what one process was asked for comes long before.
 _PART_BYTES_MAX = 8_000_000

@@ -9,8 +9,8 @@ from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource, M
 from pgclinic.observe.local_server import local_postmaster
 from pgclinic.observe.log_tail import LogTail, messages, open_tail
 from pgclinic.observe.proc_files import read_memory, read_title
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.sql import query
 from pgclinic.samples.memory_dump import ContextLine, context_tree, last_dump
 
 SINCE = 14

@@ -14,8 +14,8 @@ from pgclinic.errors import UsageError
 from pgclinic.model.pages import HeapFacts, IndexFacts, MapFacts, Missing, PageFacts, SpaceFacts
 from pgclinic.observe.probe import visit_pages
 from pgclinic.pg.extension_schemas import extension_schemas, in_schemas
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 from pgclinic.samples.heap_chains import HeapItem, heap_facts
 
 EXTENSIONS = ("pageinspect", "pgstattuple", "pg_visibility")

@@ -12,8 +12,8 @@ from pgclinic.observe.processes import cpu_seconds
 from pgclinic.observe.views import DEFAULT_VIEWS, OF_STATEMENTS, View, busiest, key_of
 from pgclinic.pg.batch import Answer, BatchSession
 from pgclinic.pg.extension_schemas import STATEMENTS, extension_schemas, in_schemas
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError
-from pgclinic.pg.sql import query
 
 INTERVAL_S = 1.0
 STATEMENT_TIMEOUT_MS = 1500

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from pgclinic.errors import PgclinicError
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.sql import query
 
 #: A session that stays hands its counts over about once a second; one that ends does so at once.
 LONGEST_S = 1.2

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pgclinic.errors import UnknownNameError
 from pgclinic.model.sample import Row, numbers
-from pgclinic.pg.sql import query
+from pgclinic.pg.query_files import query
 
 EVERY_TIME = 0.0
 SELDOM_S = 5.0

@@ -1,8 +1,8 @@
-"""What is PostgreSQL's own: connections, versions, settings, configuration files, SQL texts.
+"""What is PostgreSQL's own: connections, versions, plans, logs, the queries that are sent to it.
 
 Importing this package costs nothing; psycopg is imported by ``pgclinic.pg.connect`` alone.
 """
 
-from pgclinic.pg.sql import query
+from pgclinic.pg.query_files import query
 
 __all__ = ["query"]

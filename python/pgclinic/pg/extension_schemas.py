@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from pgclinic.pg.sql import query
+from pgclinic.pg.query_files import query
 
 STATEMENTS = "pg_stat_statements"
 PREWARM = "pg_prewarm"

@@ -9,8 +9,8 @@ from psycopg import pq
 
 from pgclinic.errors import RunFailedError
 from pgclinic.pg.dsn import dsn_of
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.sql import query
 
 # Microseconds from the Unix epoch to PostgreSQL's, 2000-01-01.
 _EPOCH_US = 946_684_800_000_000

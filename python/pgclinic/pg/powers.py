@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.sql import query
 
 _TIMEOUT_MS = 10_000
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pgclinic.model.query_plan import PlanNode
-from pgclinic.pg.fingerprint import without_constants
+from pgclinic.sql.fingerprint import without_constants
 
 _NODE = re.compile(
     r"^(?P<indent> *)(?:->  )?(?P<title>\S.*?)  \(cost=[\d.]+\.\.[\d.]+ rows=(?P<planned>\d+) width=\d+\)"

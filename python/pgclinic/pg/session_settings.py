@@ -9,8 +9,8 @@ import msgspec
 
 from pgclinic.errors import PgclinicError, SettingError
 from pgclinic.pg.libpq import escaped_option
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.sql import query
 from pgclinic.settings.catalog import Setting, SettingsCatalog, checked_settings
 
 READ_ONLY = {"default_transaction_read_only": "on"}

@@ -9,10 +9,10 @@ from pgclinic.checkup.treatment_steps import Step, blockers_query, rank_of, safe
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Applies, Confidence, Finding, Treatment
 from pgclinic.model.snapshot import Snapshot
-from pgclinic.pg.identifiers import literal
 from pgclinic.report.treatment_text import OWN_NAMES, comment, comment_lines, section, waits_for
 from pgclinic.report.words.figures import count
 from pgclinic.report.words.findings import headline
+from pgclinic.sql.quoting import literal
 
 #: A session that was told to end needs a moment to do so.
 _END_S = 10

@@ -12,11 +12,11 @@ from pgclinic.checkup.treatments import session_name
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Applies, Finding, Treatment
 from pgclinic.model.snapshot import Snapshot
-from pgclinic.pg.identifiers import literal
 from pgclinic.report.words.facts import evidence_words, time_words
 from pgclinic.report.words.findings import costs, headline, proof_words
 from pgclinic.report.words.rewrites import rewrite_words, rewritten_lines
 from pgclinic.settings.conf_file import quoted
+from pgclinic.sql.quoting import literal
 
 #: Whoever runs the file may be a superuser, and the database somebody else's, who chose a search_path for it.
 OWN_NAMES = ["set search_path to pg_catalog, pg_temp;"]

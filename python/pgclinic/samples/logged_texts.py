@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 from pgclinic.model.log import AnyLogEvent, PlanLogged, SlowStatement
 from pgclinic.model.statement import LoggedPlans, LoggedTexts
-from pgclinic.pg.fingerprint import fingerprint, fingerprint_method
+from pgclinic.sql.fingerprint import fingerprint, fingerprint_method
 
 #: Texts beyond this many are counted no more: a trial may send millions, and the first ones tell.
 TEXTS_MAX = 20_000

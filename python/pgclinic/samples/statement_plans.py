@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pgclinic.model.log import PlanLogged
 from pgclinic.model.statement import FingerprintMethod, StatementPlan, StatementSeen
-from pgclinic.pg.fingerprint import fingerprint
+from pgclinic.sql.fingerprint import fingerprint
 
 #: What a statement is called: its query id, if it has one, and its fingerprint.
 Key = tuple[int | None, str | None]

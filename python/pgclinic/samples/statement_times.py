@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pgclinic.model.load import StatementKind
 from pgclinic.model.log import PlanLogged
 from pgclinic.model.trial import TrialRecord
-from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.samples.plan_nodes import nodes_of
+from pgclinic.sql.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from pgclinic.model.record import Record
 from pgclinic.model.sample import Samples, StatementGrowth
 from pgclinic.model.statement import FingerprintMethod, StatementSeen, StatementsSeen, StatementWait
 from pgclinic.model.trial_events import TrialEvents
-from pgclinic.pg.fingerprint import fingerprint, fingerprint_method
-from pgclinic.pg.sql import query, query_names
+from pgclinic.pg.query_files import query, query_names
 from pgclinic.samples.deltas import CUT_OFF_ROWS, top_statements, waits_of, without_other_clients
 from pgclinic.samples.statement_plans import PlansFound, plans_of
+from pgclinic.sql.fingerprint import fingerprint, fingerprint_method
 from pgclinic.stats.hdr import Buckets, decode_histogram
 
 _WAITS = 4

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 
 from pgclinic.errors import RunFailedError
 from pgclinic.pg.feedback import feed_back_xmin
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 
 APPLICATION_NAME = "pgclinic-holder"
 TIMEOUT_MS = 5000

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 
 from pgclinic.errors import RunFailedError
 from pgclinic.model.horizon import ReplayedHold
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 from pgclinic.trial.holders import holder_session
 from pgclinic.trial.timed import Moment, at_their_moments
 

@@ -13,8 +13,8 @@ from types import TracebackType
 from pgclinic.errors import DiskFullError, PgclinicError, RunFailedError, ServerLostError
 from pgclinic.model.load import LoadResult
 from pgclinic.model.log import AnyLogEvent, ErrorLogged, ProcessEnded, ServerPhase
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.pg.sql import query
 from pgclinic.trial.server_log import ServerLog
 
 #: What a server logs only when it crashes, recovers or stops.

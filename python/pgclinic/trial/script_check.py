@@ -17,8 +17,8 @@ from pgclinic.lab.instance import start_server
 from pgclinic.load.engine import ScriptCommand, script_commands
 from pgclinic.model.load import Protocol, Script
 from pgclinic.model.study import Condition
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, ParseFault, Session
-from pgclinic.pg.sql import query
 
 _SYNTAX = "42601"
 #: Undefined table, column, schema: certain wherever nothing makes them first.

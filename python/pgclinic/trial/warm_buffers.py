@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from pgclinic.pg.extension_schemas import PREWARM, extension_schemas, in_schemas
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
 
 #: Reading is as fast as memory; a server that is slower begins with what it has by then.
 _TIMEOUT_MS = 20_000

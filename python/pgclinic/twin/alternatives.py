@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pgclinic.model.twin import TwinStatement
-from pgclinic.pg.statement_places import PlaceUse, TypedStatement
+from pgclinic.sql.statement_places import PlaceUse, TypedStatement
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.index_constants import Constants
 from pgclinic.twin.parameters import RunnableStatement

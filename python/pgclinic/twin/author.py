@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 from pgclinic.errors import UsageError
 from pgclinic.pg.extension_schemas import extension_schemas
-from pgclinic.pg.identifiers import identifier, literal
 from pgclinic.pg.powers import may_leave_database
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
+from pgclinic.sql.quoting import identifier, literal
 
 AUTHOR = "pgclinic_author"
 _DUPLICATE = "42710"

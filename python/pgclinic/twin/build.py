@@ -18,9 +18,9 @@ from pgclinic.load.engine import TwinRows
 from pgclinic.model.record import Record
 from pgclinic.model.twin import ObjectKind, SchemaObject, Twin
 from pgclinic.model.twin_refusal import Refusal, RefusedObject
-from pgclinic.pg.captured_statement import extension_of, is_name, refused, role_named
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
-from pgclinic.pg.sql import query
+from pgclinic.sql.captured_statement import extension_of, is_name, refused, role_named
 from pgclinic.twin.author import AUTHOR, Administrator, is_own, refuse_powerful
 from pgclinic.twin.page_padding import (
     Density,

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Mapping
 
 from pgclinic.model.record import Record
-from pgclinic.pg.statement_places import Place, PlaceUse
+from pgclinic.sql.statement_places import Place, PlaceUse
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.parameters import Domains
 from pgclinic.twin.plain_values import Value, Values

@@ -8,7 +8,7 @@ from typing import Any
 
 from pgclinic.model.record import Record
 from pgclinic.pg.session import Session
-from pgclinic.pg.statement_places import TypedStatement
+from pgclinic.sql.statement_places import TypedStatement
 from pgclinic.twin.fresh_keys import FreshKey
 from pgclinic.twin.plain_values import Values
 

@@ -15,7 +15,7 @@ from pgclinic.model.fidelity import (
 from pgclinic.model.load import LoadResult
 from pgclinic.model.record import Record
 from pgclinic.model.twin import ColumnStatistics, MaskMethod, Twin, TwinColumn, TwinStatement, TwinTable, TwinWorkload
-from pgclinic.pg.fingerprint import fingerprint
+from pgclinic.sql.fingerprint import fingerprint
 from pgclinic.twin.build import refused_objects
 from pgclinic.twin.mix import TwinMix
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import QueryError, Session
-from pgclinic.pg.sql import query
-from pgclinic.pg.statement_places import TypedStatement
+from pgclinic.sql.statement_places import TypedStatement
 
 _NAME = "pgclinic_types"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pgclinic.model.record import Record
 from pgclinic.model.twin import TwinColumn, TwinTable
 from pgclinic.pg.session import Session
-from pgclinic.pg.statement_places import FilledColumn, Place, PlaceUse, TypedStatement
+from pgclinic.sql.statement_places import FilledColumn, Place, PlaceUse, TypedStatement
 from pgclinic.twin.parameters import CannotRun, OmissionReason, quoted
 
 _INTEGERS = frozenset(("smallint", "integer", "bigint", "numeric"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pgclinic.model.twin import Twin, TwinTable
-from pgclinic.pg.expression_constants import constants_by_predicate, constants_of
-from pgclinic.pg.statement_places import Place, PlaceUse, TypedStatement
+from pgclinic.sql.expression_constants import constants_by_predicate, constants_of
+from pgclinic.sql.statement_places import Place, PlaceUse, TypedStatement
 
 _MOST = 6
 

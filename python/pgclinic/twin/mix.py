@@ -16,9 +16,9 @@ from pgclinic.model.load import Script, ScriptValues
 from pgclinic.model.record import Record
 from pgclinic.model.traffic import ScriptTraffic
 from pgclinic.model.twin import Twin, TwinStatement, TwinWorkload
-from pgclinic.pg.fingerprint import fingerprint
 from pgclinic.pg.session import QueryError, Session
-from pgclinic.pg.statement_places import PlaceUse
+from pgclinic.sql.fingerprint import fingerprint
+from pgclinic.sql.statement_places import PlaceUse
 from pgclinic.twin.calibrate import CalibratedStatement, calibrated
 from pgclinic.twin.deck import Deck, TakenKey, Turn, dealt
 from pgclinic.twin.fresh_keys import (

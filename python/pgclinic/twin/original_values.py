@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from pgclinic.model.twin import ColumnStatistics, MaskMethod, Twin
-from pgclinic.pg.statement_places import Place, PlaceUse
+from pgclinic.sql.statement_places import Place, PlaceUse
 from pgclinic.twin.plain_values import Values
 
 

@@ -9,13 +9,13 @@ from enum import Enum
 from pgclinic.errors import UsageError
 from pgclinic.model.record import Record
 from pgclinic.model.twin import ObjectKind, Twin, TwinColumn, TwinStatement, TwinTable
-from pgclinic.pg.known_functions import known_function
-from pgclinic.pg.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Session
-from pgclinic.pg.sql import query
-from pgclinic.pg.statement_kind import StatementKind
-from pgclinic.pg.statement_places import PlaceUse, TypedStatement
-from pgclinic.pg.typed_statement import typed_statement
+from pgclinic.sql.known_functions import known_function
+from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
+from pgclinic.sql.statement_kind import StatementKind
+from pgclinic.sql.statement_places import PlaceUse, TypedStatement
+from pgclinic.sql.typed_statement import typed_statement
 
 _PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
 #: What format_type() puts behind a type: its length, which would cut a value that is compared.

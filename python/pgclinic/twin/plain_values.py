@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pgclinic.pg.statement_places import Place, PlaceUse
+from pgclinic.sql.statement_places import Place, PlaceUse
 
 Value = str | tuple[str | None, ...] | None
 #: The values of one execution by the number of the place; a list has one for each element.

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from pgclinic.model.twin import TwinColumn
-from pgclinic.pg.identifiers import literal
-from pgclinic.pg.statement_places import Place, PlaceUse
+from pgclinic.sql.quoting import literal
+from pgclinic.sql.statement_places import Place, PlaceUse
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.parameters import CannotRun, OmissionReason
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pgclinic.model.record import Record
 from pgclinic.model.twin import TransactionSeen, TwinStatement, TwinWorkload
-from pgclinic.pg.statement_kind import StatementKind
+from pgclinic.sql.statement_kind import StatementKind
 
 #: Calls of statements of one transaction differ by those that run at both ends, and by errors.
 _EQUAL_SHARE = 0.002

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 
 from pgclinic.model.twin import Twin
-from pgclinic.pg.expression_constants import constants_by_predicate
 from pgclinic.pg.session import Session
-from pgclinic.pg.statement_places import Place, PlaceUse, Source, TypedStatement
+from pgclinic.sql.expression_constants import constants_by_predicate
+from pgclinic.sql.statement_places import Place, PlaceUse, Source, TypedStatement
 from pgclinic.twin.index_constants import Constants, index_constants
 from pgclinic.twin.parameters import Domains, name_parts, quoted
 from pgclinic.twin.plain_values import Value

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from pgclinic.model.twin import Twin, TwinColumn, TwinForeignKey, TwinTable
-from pgclinic.pg.identifiers import literal
-from pgclinic.pg.place_types import UNITS
 from pgclinic.pg.session import Session
-from pgclinic.pg.statement_places import Place, PlaceUse, Source
+from pgclinic.sql.place_types import UNITS
+from pgclinic.sql.quoting import literal
+from pgclinic.sql.statement_places import Place, PlaceUse, Source
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.found_types import found_types
 from pgclinic.twin.fresh_keys import conditions_of_new_rows, keys_of_parents, room_for, wants_new_rows

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pgclinic.model.rewrite import OpenBecause, RewriteCheck, RewriteWord
-from pgclinic.pg.identifiers import literal
-from pgclinic.pg.keyset_paging import KeysetPage, keyset_page
 from pgclinic.pg.session import QueryError, Session
-from pgclinic.pg.statement_places import PlaceUse
+from pgclinic.sql.keyset_paging import KeysetPage, keyset_page
+from pgclinic.sql.quoting import literal
+from pgclinic.sql.statement_places import PlaceUse
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.execution import rendered
 from pgclinic.twin.parameters import CannotRun

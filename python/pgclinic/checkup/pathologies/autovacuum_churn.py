@@ -10,7 +10,7 @@ from pgclinic.checkup.dead_rows import rows_of
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.model.finding import Applies, Area, Evidence, Fact, Role, Severity, SubjectKind, Treatment, Unit
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: A smaller table is vacuumed and analyzed in a few milliseconds.
 ROWS_MIN = 10_000

@@ -10,7 +10,7 @@ from pgclinic.checkup.dead_rows import carries_dead_rows, dead_rows_evidence, de
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.treatments import change_settings, setting_evidence, vacuum
 from pgclinic.model.finding import Applies, Area, Fact, Role, Severity, Treatment
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: A table with fewer dead rows loses nothing without autovacuum: many are switched off while they are filled.
 DEAD_NOTICED = 1_000

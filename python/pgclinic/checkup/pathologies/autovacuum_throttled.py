@@ -11,7 +11,7 @@ from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.model.finding import Applies, Area, Confidence, Fact, Role, Severity, Treatment, Unit
 from pgclinic.model.snapshot import VacuumState
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: A VACUUM that works for half of its time would end twice as fast at most.
 SLEEP_SHARE_MIN = 0.5

@@ -22,7 +22,7 @@ from pgclinic.checkup.table_access import (
 )
 from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost
 from pgclinic.model.finding import Applies, Area, Confidence, Fact, Role, Treatment, Unit
-from pgclinic.pg.statement_shape import Comparison
+from pgclinic.sql.statement_shape import Comparison
 
 CALLS_MIN = 20
 

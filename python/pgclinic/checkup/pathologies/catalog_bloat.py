@@ -20,7 +20,7 @@ from pgclinic.model.finding import (
     Treatment,
     Unit,
 )
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: 8 MB of pg_attribute, more than all catalogs of a new database. Six times as many took 15 % of the throughput of
 #: sessions that make temporary tables.

@@ -9,7 +9,7 @@ from pgclinic.checkup.index_upkeep import drop_index, severity_of_needless, spac
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.table_access import index_evidence
 from pgclinic.model.finding import Applies, Area, Role, Treatment
-from pgclinic.pg.identifiers import identifier, qualified
+from pgclinic.sql.quoting import identifier, qualified
 
 
 def _detect(case: Case) -> Iterator[Seen]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.model.finding import Applies, Area, Evidence, Fact, Role, Severity, SubjectKind, Treatment
-from pgclinic.pg.identifiers import identifier
+from pgclinic.sql.quoting import identifier
 
 
 def _detect(case: Case) -> Iterator[Seen]:

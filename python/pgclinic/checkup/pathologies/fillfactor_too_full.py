@@ -10,7 +10,7 @@ from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.table_space import row_bytes
 from pgclinic.checkup.update_counts import UpdateCounts, update_counts
 from pgclinic.model.finding import Applies, Area, Evidence, Fact, Role, Severity, SubjectKind, Treatment, Unit
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: Of the updates: a page that was full once has room after its first dead rows are pruned.
 ELSEWHERE_SHARE_MIN = 0.2

@@ -22,7 +22,7 @@ from pgclinic.model.finding import (
     Unit,
 )
 from pgclinic.model.snapshot import VacuumState
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 _SETTING = "autovacuum_freeze_max_age"
 _DEFAULT = 200_000_000

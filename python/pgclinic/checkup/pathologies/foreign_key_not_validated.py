@@ -8,7 +8,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.foreign_keys import reference_evidence, references
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.model.finding import Applies, Area, Role, Severity, Treatment
-from pgclinic.pg.identifiers import identifier, qualified
+from pgclinic.sql.quoting import identifier, qualified
 
 
 def _detect(case: Case) -> Iterator[Seen]:

@@ -16,7 +16,7 @@ from pgclinic.checkup.foreign_keys import (
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.table_access import pages_of
 from pgclinic.model.finding import Applies, Area, Cost, CostKind, Fact, Role, Severity, Treatment
-from pgclinic.pg.identifiers import identifier, qualified
+from pgclinic.sql.quoting import identifier, qualified
 
 #: Types within a group are compared by operators of their own, and an index serves both.
 _GROUPS = (

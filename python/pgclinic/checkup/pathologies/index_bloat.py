@@ -21,7 +21,7 @@ from pgclinic.model.finding import (
     Treatment,
     Unit,
 )
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: Half of the file, counted from pages that are 69 % full, as those of keys in random order are.
 FREE_SHARE_MIN = 0.5

@@ -9,7 +9,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.dead_rows import carries_dead_rows, dead_rows_evidence, dead_space, last_vacuum_epoch_s
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.model.finding import Applies, Area, Fact, Role, Severity, Treatment
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 _PARAMETER = "vacuum_index_cleanup"
 

@@ -8,7 +8,7 @@ from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.sequence_room import USED_SHARE_MIN, Room, column_end, rooms
 from pgclinic.model.finding import Applies, Area, Fact, Role, Treatment, Unit
-from pgclinic.pg.identifiers import identifier, qualified
+from pgclinic.sql.quoting import identifier, qualified
 
 
 def _detect(case: Case) -> Iterator[Seen]:

@@ -9,7 +9,7 @@ from pgclinic.checkup.index_upkeep import DROPS, concurrently, drop_index, index
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.table_access import index_evidence
 from pgclinic.model.finding import Applies, Area, Fact, Role, Severity, Treatment, Unit
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: Until then nobody writes to the table, and the index costs its space alone.
 ENTRIES_MIN = 1_000

@@ -23,7 +23,7 @@ from pgclinic.checkup.workload import (
     time_cost,
 )
 from pgclinic.model.finding import Area, Confidence, Evidence, Fact, Role, Treatment, Unit
-from pgclinic.pg.identifiers import identifier
+from pgclinic.sql.quoting import identifier
 
 _CANDIDATES_NAMED = 3
 #: More make an index so large that two are better.

@@ -10,7 +10,7 @@ from pgclinic.checkup.table_access import table_of
 from pgclinic.checkup.workload import Work, severity_of, statement_evidence, time_claim, time_cost, workload
 from pgclinic.model.finding import Applies, Area, Confidence, Fact, Role, Treatment, Unit
 from pgclinic.model.rewrite import Rewrite, RewriteKind
-from pgclinic.pg.keyset_paging import keyset_page
+from pgclinic.sql.keyset_paging import keyset_page
 
 #: A page of 20 rows by an index takes about 25 buffers.
 BUFFERS_MIN = 100

@@ -9,7 +9,7 @@ from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.treatments import end_session, session_evidence, session_name, setting_evidence
 from pgclinic.model.finding import Applies, Area, Evidence, Fact, Role, Severity, SubjectKind, Treatment, Unit
 from pgclinic.model.snapshot import TemporaryTable
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 _LIMIT = "autovacuum_freeze_max_age"
 _NAMED = 5

@@ -8,7 +8,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.model.finding import Applies, Area, Evidence, Fact, Role, Severity, SubjectKind, Treatment, Unit
 from pgclinic.model.snapshot import TemporaryTable
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 _NAMED = 10
 

@@ -19,7 +19,7 @@ from pgclinic.model.finding import (
     Treatment,
     Unit,
 )
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: A wrong plan over fewer rows costs milliseconds.
 ROWS_MIN = 10_000

@@ -11,7 +11,7 @@ from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.table_access import table_evidence
 from pgclinic.checkup.workload import severity_of, statement_evidence, time_claim, time_cost
 from pgclinic.model.finding import Applies, Area, Confidence, Fact, Role, Treatment, Unit
-from pgclinic.pg.identifiers import identifier, qualified
+from pgclinic.sql.quoting import identifier, qualified
 
 _LOCK = "ShareUpdateExclusiveLock on the table: reads and writes go on"
 #: The server takes eight columns at most; more than three are seldom asked for together.

@@ -10,7 +10,7 @@ from pgclinic.checkup.dead_rows import dead_rows_evidence, dead_space, rows_of
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.treatments import setting_evidence
 from pgclinic.model.finding import Applies, Area, Fact, Role, Severity, Treatment
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: One VACUUM then has a million rows to remove from each index, and runs for minutes.
 TRIGGER_MIN = 1_000_000

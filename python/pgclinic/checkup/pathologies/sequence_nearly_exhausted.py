@@ -8,7 +8,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.sequence_room import USED_SHARE_MIN, Room, column_end, rooms
 from pgclinic.model.finding import Applies, Area, Role, Treatment
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 _BIGINT_END = (1 << 63) - 1
 

@@ -12,7 +12,7 @@ from pgclinic.checkup.table_access import table_evidence
 from pgclinic.checkup.treatments import analyze
 from pgclinic.checkup.workload import Work, severity_of, statement_evidence, time_claim, time_cost
 from pgclinic.model.finding import Applies, Area, Confidence, Fact, Role, Severity, Treatment, Unit
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: In a smaller table a wrong estimate is wrong by few rows.
 ROWS_MIN = 1_000

@@ -19,7 +19,7 @@ from pgclinic.model.finding import (
     Treatment,
     Unit,
 )
-from pgclinic.pg.identifiers import identifier
+from pgclinic.sql.quoting import identifier
 
 #: One error may be of a connection that was lost, and is gone at the next try.
 ERRORS_MIN = 2

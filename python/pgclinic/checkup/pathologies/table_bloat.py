@@ -23,7 +23,7 @@ from pgclinic.model.finding import (
     Treatment,
     Unit,
 )
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: Half of the file: a table that is updated all the time and vacuumed in time has a fifth to a third free.
 FREE_SHARE_MIN = 0.5

@@ -8,7 +8,7 @@ from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.checkup.table_access import table_evidence
 from pgclinic.model.finding import Applies, Area, Evidence, Fact, Role, Severity, SubjectKind, Treatment, Unit
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: Fewer changes than these are no traffic that a subscriber would notice.
 CHANGED_MIN = 1_000

@@ -21,7 +21,7 @@ from pgclinic.model.finding import (
     Treatment,
     Unit,
 )
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: Half of the file: values that are replaced all the time keep up to a third free.
 FREE_SHARE_MIN = 0.5

@@ -22,7 +22,7 @@ from pgclinic.model.finding import (
     Unit,
 )
 from pgclinic.model.snapshot_counters import IndexCounters
-from pgclinic.pg.identifiers import qualified
+from pgclinic.sql.quoting import qualified
 
 #: A smaller table is read from memory in no time, whatever its map says.
 PAGES_MIN = 1_000

@@ -13,8 +13,8 @@ from pgclinic.model.doubt import Doubt, DoubtKind, LoneAutovacuum, OthersCpuUneq
 from pgclinic.model.log import PlanLogged
 from pgclinic.model.study import Counter, Question
 from pgclinic.model.trial import TrialRecord
-from pgclinic.pg.fingerprint import normalised
 from pgclinic.samples.statement_plans import plan_shape, shape_of_text
+from pgclinic.sql.fingerprint import normalised
 from pgclinic.stats.summary import mean
 from pgclinic.trial.doubts import PRESSURE_SHARE
 

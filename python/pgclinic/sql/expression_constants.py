@@ -7,7 +7,7 @@ from typing import Any
 
 from pglast import ast, parser
 
-from pgclinic.pg.parse_tree import conjuncts, operator_of, selected
+from pgclinic.sql.parse_tree import conjuncts, operator_of, selected
 
 #: Where a node stands in its text, and which syntax was used for it.
 _NO_MEANING = frozenset(("location", "rexpr_list_start", "rexpr_list_end", "funcformat"))

@@ -16,8 +16,8 @@ from pglast import ast, parser
 from pglast.enums import A_Expr_Kind, OnConflictAction, SetOperation, SortByDir, SortByNulls
 
 from pgclinic.errors import UsageError
-from pgclinic.pg.known_functions import KnownFunction, body_with
-from pgclinic.pg.parse_tree import (
+from pgclinic.sql.known_functions import KnownFunction, body_with
+from pgclinic.sql.parse_tree import (
     bound_name,
     column_free,
     conjuncts,
@@ -32,11 +32,11 @@ from pgclinic.pg.parse_tree import (
     result_name,
     type_name,
 )
-from pgclinic.pg.place_types import UNITS, has_parts, joined_type, spoken_of, type_as_written, type_of_value
-from pgclinic.pg.scope import Entry, KnownColumn, KnownSchema, KnownTable, Origin, Scope
-from pgclinic.pg.statement_comments import SHORTENED
-from pgclinic.pg.statement_kind import nodes_within
-from pgclinic.pg.statement_places import (
+from pgclinic.sql.place_types import UNITS, has_parts, joined_type, spoken_of, type_as_written, type_of_value
+from pgclinic.sql.scope import Entry, KnownColumn, KnownSchema, KnownTable, Origin, Scope
+from pgclinic.sql.statement_comments import SHORTENED
+from pgclinic.sql.statement_kind import nodes_within
+from pgclinic.sql.statement_places import (
     FilledColumn,
     JoinedBy,
     Place,

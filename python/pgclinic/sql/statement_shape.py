@@ -11,9 +11,9 @@ from pglast.enums import A_Expr_Kind
 from pglast.stream import RawStream
 
 from pgclinic.model.record import Record
-from pgclinic.pg.join_conditions import Restricted, compared_names, join_conditions, sources_of
-from pgclinic.pg.parse_tree import conjuncts
-from pgclinic.pg.statement_kind import nodes_within
+from pgclinic.sql.join_conditions import Restricted, compared_names, join_conditions, sources_of
+from pgclinic.sql.parse_tree import conjuncts
+from pgclinic.sql.statement_kind import nodes_within
 
 _AGGREGATES = frozenset(
     (

@@ -9,8 +9,8 @@ from pglast import ast, parser
 from pglast.enums import A_Expr_Kind, BoolExprType, MinMaxOp
 from pglast.stream import RawStream
 
-from pgclinic.pg.scope import Scope
-from pgclinic.pg.statement_kind import nodes_within
+from pgclinic.sql.scope import Scope
+from pgclinic.sql.statement_kind import nodes_within
 
 
 def column_free(node: Any) -> bool:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from pgclinic.model.statement import FingerprintMethod
-from pgclinic.pg.statement_comments import without_comments
+from pgclinic.sql.statement_comments import without_comments
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pglast import ast
 
-from pgclinic.pg.known_functions import KnownFunction
+from pgclinic.sql.known_functions import KnownFunction
 
 
 @dataclass(frozen=True)

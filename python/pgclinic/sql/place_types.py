@@ -7,9 +7,9 @@ from typing import Any
 from pglast import ast
 from pglast.enums import A_Expr_Kind
 
-from pgclinic.pg.parse_tree import operator_of, printed_tree
-from pgclinic.pg.scope import Origin
-from pgclinic.pg.statement_places import PlaceUse
+from pgclinic.sql.parse_tree import operator_of, printed_tree
+from pgclinic.sql.scope import Origin
+from pgclinic.sql.statement_places import PlaceUse
 
 #: Arithmetic with these takes a value of the column's own type; with dates and times it takes another.
 ARITHMETIC = frozenset(("smallint", "integer", "bigint", "numeric", "real", "double precision", "money", "interval"))

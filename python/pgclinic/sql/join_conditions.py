@@ -8,7 +8,7 @@ from typing import Any
 from pglast import ast
 from pglast.enums import A_Expr_Kind, JoinType
 
-from pgclinic.pg.parse_tree import conjuncts
+from pgclinic.sql.parse_tree import conjuncts
 
 #: The names by which a condition can speak of its sides; None for all that there are.
 Restricted = frozenset[str] | None

@@ -11,8 +11,8 @@ from pglast import ast, parser
 from pglast.enums import A_Expr_Kind, BoolExprType, CoercionForm, SortByDir
 from pglast.stream import RawStream
 
-from pgclinic.pg.identifiers import identifier
-from pgclinic.pg.statement_kind import nodes_within
+from pgclinic.sql.quoting import identifier
+from pgclinic.sql.statement_kind import nodes_within
 
 
 @dataclass(frozen=True)

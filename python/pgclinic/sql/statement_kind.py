@@ -11,8 +11,8 @@ from pglast import ast, parser
 from pglast.enums import TransactionStmtKind
 
 from pgclinic.model.record import Record
-from pgclinic.pg.fingerprint import normalised
-from pgclinic.pg.statement_comments import without_comments
+from pgclinic.sql.fingerprint import normalised
+from pgclinic.sql.statement_comments import without_comments
 
 _WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+")
 _SYSTEM_SCHEMAS = frozenset(("pg_catalog", "information_schema"))

@@ -13,7 +13,7 @@ from typing import Any
 from pglast import ast, parser
 from pglast.stream import RawStream
 
-from pgclinic.pg.statement_kind import nodes_within
+from pgclinic.sql.statement_kind import nodes_within
 
 _UNREADABLE = (parser.ParseError, UnicodeError, RecursionError)
 #: Others, such as ALTER ROLE, have no plan, and may have secrets that are no constants.

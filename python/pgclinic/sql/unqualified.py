@@ -7,7 +7,7 @@ from typing import Any
 from pglast import ast, parser
 from pglast.stream import RawStream
 
-from pgclinic.pg.statement_kind import nodes_within
+from pgclinic.sql.statement_kind import nodes_within
 
 
 def without_aliases(expression: str) -> str | None:
