@@ -6,15 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from pgclinic.capture.catalog import Catalog, Texts
 from pgclinic.capture.reading import Record
+from pgclinic.sql.quoting import literal, unquoted
 
 _PROVIDERS = {"c": "libc", "i": "icu", "b": "builtin"}
 _PARALLEL = {"s": "safe", "r": "restricted", "u": "unsafe"}
-
-
-def literal(text: str) -> str:
-    """A string constant of SQL."""
-    escaped = text.replace("'", "''")
-    return f"E'{escaped.replace(chr(92), chr(92) * 2)}'" if "\\" in text else f"'{escaped}'"
 
 
 def options_clause(options: Iterable[str] | None, prefix: str = "") -> list[str]:
@@ -176,9 +171,8 @@ def create_extension(row: Record, schema: str | None) -> str:
 
 def create_role(quoted: str) -> str:
     """A role as policies name it: it can do nothing."""
-    name = quoted[1:-1].replace('""', '"') if quoted.startswith('"') else quoted
     return (
-        f"do $do$ begin if not exists (select from pg_catalog.pg_roles where rolname = {literal(name)}) "
+        f"do $do$ begin if not exists (select from pg_catalog.pg_roles where rolname = {literal(unquoted(quoted))}) "
         f"then create role {quoted} nologin; end if; end $do$"
     )
 

@@ -11,6 +11,7 @@ from pgclinic.capture.reading import Reading, Record
 from pgclinic.model.twin import ColumnStatistics, Gap, JointStatistics
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import QueryError
+from pgclinic.sql.quoting import identifier
 
 READ_ALL_DATA_SINCE = 14
 
@@ -65,12 +66,12 @@ def _column_gaps(reading: Reading, catalog: Catalog, from_catalog: bool) -> list
     if not from_catalog:
         unreadable = tuple(row["name"] for row in tables if not row["is_readable"])
         filtered = tuple(row["name"] for row in tables if row["is_readable"] and row["is_filtered"])
-        all_data = f"grant pg_read_all_data to {_quoted(role)}" if reading.major >= READ_ALL_DATA_SINCE else None
+        all_data = f"grant pg_read_all_data to {identifier(role)}" if reading.major >= READ_ALL_DATA_SINCE else None
         if unreadable:
-            grant = all_data or f"grant select on {', '.join(unreadable)} to {_quoted(role)}"
+            grant = all_data or f"grant select on {', '.join(unreadable)} to {identifier(role)}"
             gaps.append(Gap(what="statistics", problem="no right to read", tables=unreadable, grant=grant))
         if filtered:
-            grant = all_data or f"alter role {_quoted(role)} bypassrls"
+            grant = all_data or f"alter role {identifier(role)} bypassrls"
             gaps.append(Gap(what="statistics", problem="row security", tables=filtered, grant=grant))
     never = tuple(row["name"] for row in tables if never_analyzed(row) and row["pages"] + row["dead_rows"] > 0)
     if never:
@@ -105,7 +106,7 @@ def _read_joint(reading: Reading, catalog: Catalog) -> tuple[dict[int, tuple[Joi
     hidden = {} if from_catalog else {name: oid for name, oid in known.items() if name not in {r["name"] for r in rows}}
     gap = None
     if hidden:
-        role = _quoted(catalog.server["role"])
+        role = identifier(catalog.server["role"])
         grant = f"grant pg_read_all_data to {role}" if major >= READ_ALL_DATA_SINCE else None
         gap = Gap(what="extended statistics", problem="no right to read", tables=_names(catalog, hidden), grant=grant)
     return {oid: tuple(one) for oid, one in found.items()}, gap
@@ -151,12 +152,6 @@ def _numbered(text: str | None, separators: str) -> list[tuple[list[int], float]
     """``{"1, 2": 11}`` of pg_ndistinct and ``{"1 => 2": 0.5}`` of pg_dependencies: column numbers and a value each."""
     pairs = re.findall(r'"([^"]+)": *([-+0-9.eE]+)', text or "")
     return [([int(number) for number in re.split(separators, numbers)], float(value)) for numbers, value in pairs]
-
-
-def _quoted(role: str) -> str:
-    if re.fullmatch(r"[a-z_][a-z0-9_]*", role):
-        return role
-    return '"' + role.replace('"', '""') + '"'
 
 
 def expression_statistics(statistics: Statistics, index: str, names: list[Any]) -> tuple[ColumnStatistics | None, ...]:

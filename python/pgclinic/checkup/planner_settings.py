@@ -11,7 +11,7 @@ from pgclinic.checkup.table_access import scans_despite_index, table_evidence
 from pgclinic.checkup.workload import Work, statement_evidence
 from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment
 from pgclinic.model.snapshot import RoleSetting
-from pgclinic.sql.quoting import identifier
+from pgclinic.sql.quoting import identifier, literal
 
 COSTS = ("seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost")
 #: Machines differ by a factor of four to eight in what a random page costs; beyond this no machine is meant.
@@ -61,14 +61,13 @@ def reset_role_setting(one: RoleSetting) -> Treatment:
     else:
         whose = f"role {identifier(one.role)}"
         whose += f" in database {identifier(one.database)}" if one.database is not None else ""
-    value = one.value.replace("'", "''")
     return Treatment(
         title=f"reset {one.name} of {whose}",
         applies=Applies.STATEMENT,
         sql=(f"alter {whose} reset {one.name}",),
         lock="none on tables",
         risk="sessions that are connected keep the value until they reconnect",
-        undo=(f"alter {whose} set {one.name} to '{value}'",),
+        undo=(f"alter {whose} set {one.name} to {literal(one.value)}",),
     )
 
 

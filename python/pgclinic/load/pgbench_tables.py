@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pgclinic.errors import UsageError
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
+from pgclinic.sql.quoting import quoted
 
 BRANCHES, TELLERS, ACCOUNTS = 1, 10, 100_000
 #: From here on account numbers do not fit into an int.
@@ -191,11 +192,6 @@ def done_line(times: tuple[StepTime, ...]) -> str:
     """pgbench's last line."""
     parts = ", ".join(f"{step.name} {step.elapsed_s:.2f} s" for step in times)
     return f"done in {sum(step.elapsed_s for step in times):.2f} s ({parts})."
-
-
-def quoted(name: str) -> str:
-    """An identifier as SQL text."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 _TRUNCATE = "truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers"

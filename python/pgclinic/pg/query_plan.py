@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from pgclinic.model.query_plan import PlanNode
 from pgclinic.sql.fingerprint import without_constants
+from pgclinic.sql.quoting import unquoted
 
 _NODE = re.compile(
     r"^(?P<indent> *)(?:->  )?(?P<title>\S.*?)  \(cost=[\d.]+\.\.[\d.]+ rows=(?P<planned>\d+) width=\d+\)"
@@ -72,7 +73,7 @@ def _node(match: re.Match[str], depth: int) -> PlanNode:
         kind=kind,
         rows_planned=float(match["planned"]),
         relation=_unqualified(relation),
-        alias=_plain(alias) if alias is not None else _unqualified(relation),
+        alias=unquoted(alias) if alias is not None else _unqualified(relation),
         index=_unqualified(index),
         rows=float(match["rows"]) if match["rows"] is not None else None if ran else _NEVER,
         loops=float(match["loops"]) if match["loops"] is not None else None if ran else _NEVER,
@@ -157,8 +158,4 @@ def _unqualified(name: str | None) -> str | None:
     if name is None:
         return None
     parts = re.findall(_NAME, name)
-    return _plain(parts[-1]) if parts else name
-
-
-def _plain(name: str) -> str:
-    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+    return unquoted(parts[-1]) if parts else name

@@ -33,6 +33,7 @@ from pgclinic.sql.parse_tree import (
     type_name,
 )
 from pgclinic.sql.place_types import UNITS, has_parts, joined_type, spoken_of, type_as_written, type_of_value
+from pgclinic.sql.quoting import quoted
 from pgclinic.sql.scope import Entry, KnownColumn, KnownSchema, KnownTable, Origin, Scope
 from pgclinic.sql.statement_comments import SHORTENED
 from pgclinic.sql.statement_kind import nodes_within
@@ -362,7 +363,7 @@ class _Rewriter:
         for name in item.usingClause or ():
             sides = [entry.columns[name.sval] for entry in entries if entry.columns.get(name.sval) is not None]
             if len(sides) == 2 and sides[0] is not None and sides[1] is not None:
-                condition = " = ".join(f"{_quoted(side.alias)}.{_quoted(name.sval)}" for side in sides if side)
+                condition = " = ".join(f"{quoted(side.alias)}.{quoted(name.sval)}" for side in sides if side)
                 self._joins.append(
                     JoinedBy(
                         sources=(sides[0].source, sides[1].source),
@@ -576,7 +577,7 @@ class _Rewriter:
 
     def _part_of(self, argument: Any, use: PlaceUse, origin: Origin, type_: str | None) -> Any:
         """A key, a path or a member of a document, or an element of an array."""
-        expression = f"{_quoted(origin.alias)}.{_quoted(origin.column.name)}"
+        expression = f"{quoted(origin.alias)}.{quoted(origin.column.name)}"
         path = self._places[-1] if self._places else None
         if use is PlaceUse.MEMBER and path is not None and path.use is PlaceUse.PATH and path.source == origin.source:
             expression = f"{expression} #> ${path.number}"
@@ -693,7 +694,7 @@ class _Rewriter:
                 "source": origin.source,
                 "column": origin.column.name,
                 "element": origin.column.element,
-                "expression": f"{_quoted(origin.alias)}.{_quoted(origin.column.name)}",
+                "expression": f"{quoted(origin.alias)}.{quoted(origin.column.name)}",
             }
         inner = node.arg if isinstance(node, ast.TypeCast) else node
         original = inner.number if isinstance(inner, ast.ParamRef) else None
@@ -762,7 +763,3 @@ def _number_of(node: Any) -> int | None:
     """Of the place that an argument is."""
     inner = node.arg if isinstance(node, ast.TypeCast) else node
     return int(inner.number or 0) if isinstance(inner, ast.ParamRef) else None
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

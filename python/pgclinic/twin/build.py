@@ -21,6 +21,7 @@ from pgclinic.model.twin_refusal import Refusal, RefusedObject
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.sql.captured_statement import extension_of, is_name, refused, role_named
+from pgclinic.sql.quoting import literal, quoted
 from pgclinic.twin.author import AUTHOR, Administrator, is_own, refuse_powerful
 from pgclinic.twin.page_padding import (
     Density,
@@ -284,7 +285,7 @@ class _Build:
         table = rows.table.name
         if count == 0 or not rows.columns:
             return
-        names = ", ".join(_quoted(name) for name in rows.columns)
+        names = ", ".join(quoted(name) for name in rows.columns)
         if rows.table.is_partitioned:
             self._copy_by_way(table, names, made)
             return
@@ -333,7 +334,7 @@ class _Build:
                 highest = self._session.row(f"select coalesce(max({column})::bigint, 0) from {table}")[0]
                 last = max(last, int(highest))
             if last >= int(str(start)):
-                self._try("sequence", str(name), f"select setval('{str(name).replace(chr(39), chr(39) * 2)}', {last})")
+                self._try("sequence", str(name), f"select setval({literal(str(name))}, {last})")
 
     def _analyze(self) -> None:
         """No page is given back to the file system: an empty end of a table is part of its bloat."""
@@ -351,7 +352,3 @@ def _is_before_rows(made: SchemaObject) -> bool:
 def _with_first(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
     yield first
     yield from rest
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

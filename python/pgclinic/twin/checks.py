@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from pgclinic.sql.quoting import unquoted
+
 #: A name as PostgreSQL prints it, with or without a cast behind it.
 _NAME = r'\(?("(?:[^"]|"")+"|[a-z_][a-z0-9_$]*)\)?(?:::[a-z ]+(?:\(\d+(?:,\d+)?\))?)?'
 _ORDERED = re.compile(rf"{_NAME} (<=|<|>=|>) {_NAME}")
@@ -17,7 +19,7 @@ def presence_columns(checks: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
     """The flag, the other column, and whether the flag means that it has a value, of ``flag = (a is not null)``."""
     for check in checks:
         for flag, of, negated in _PRESENT.findall(check):
-            yield _bare(flag), _bare(of), bool(negated)
+            yield unquoted(flag), unquoted(of), bool(negated)
 
 
 def ordered_columns(checks: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
@@ -30,8 +32,4 @@ def ordered_columns(checks: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
             continue
         for left, sign, right in _ORDERED.findall(check):
             low, high = (left, right) if sign.startswith("<") else (right, left)
-            yield _bare(low), _bare(high), len(sign) == 1
-
-
-def _bare(name: str) -> str:
-    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+            yield unquoted(low), unquoted(high), len(sign) == 1

@@ -8,6 +8,7 @@ from typing import Any
 
 from pgclinic.model.record import Record
 from pgclinic.pg.session import Session
+from pgclinic.sql.quoting import literal
 from pgclinic.sql.statement_places import TypedStatement
 from pgclinic.twin.fresh_keys import FreshKey
 from pgclinic.twin.plain_values import Values
@@ -21,23 +22,20 @@ def rendered(typed: TypedStatement, values: Values, keys: Iterable[FreshKey] = (
     fresh = {key.number: key for key in keys}
     variables = {"spread": f"{counter % 1_000_000:06d}", "wide": f"{counter:012d}", "number": str(counter)}
 
-    def literal(match: re.Match[str]) -> str:
+    def filled(match: re.Match[str]) -> str:
         number = int(match[1])
         if number in fresh:
             return _VARIABLE.sub(lambda variable: variables[variable[1]], fresh[number].literal("n"))
         value = values[number]
         if isinstance(value, tuple):
-            return ", ".join(_literal(one) for one in value)
-        return _literal(value)
+            return ", ".join(_constant(one) for one in value)
+        return _constant(value)
 
-    return _PLACE.sub(literal, typed.text)
+    return _PLACE.sub(filled, typed.text)
 
 
-def _literal(value: str | None) -> str:
-    if value is None:
-        return "NULL"
-    text = value.replace("'", "''")
-    return " E'" + text.replace("\\", "\\\\") + "'" if "\\" in text else f"'{text}'"
+def _constant(value: str | None) -> str:
+    return "NULL" if value is None else literal(value)
 
 
 class Execution(Record):

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from pgclinic.model.record import Record
 from pgclinic.model.twin import TwinColumn, TwinTable
 from pgclinic.pg.session import Session
+from pgclinic.sql.quoting import quoted
 from pgclinic.sql.statement_places import FilledColumn, Place, PlaceUse, TypedStatement
-from pgclinic.twin.parameters import CannotRun, OmissionReason, quoted
+from pgclinic.twin.parameters import CannotRun, OmissionReason
 
 _INTEGERS = frozenset(("smallint", "integer", "bigint", "numeric"))
 _TEXTS = frozenset(("text", "character varying", "character", "varchar", "bpchar"))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pgclinic.model.record import Record
 from pgclinic.model.twin import Twin
 from pgclinic.pg.session import Session
-from pgclinic.twin.parameters import quoted
+from pgclinic.sql.quoting import literal, quoted
 from pgclinic.twin.synthesise import PAGE_BYTES, TableRows
 
 #: The server's own limits of a fill factor.
@@ -72,7 +72,7 @@ def fit_pages(session: Session, table: str, target: float, fillfactor: int) -> N
     The server extends a file by up to 64 pages at once, and large rows leave more or less room than was asked for.
     """
     for _ in range(_REWRITES_MAX):
-        pages = int(session.row(f"select pg_relation_size('{_literal(table)}')")[0]) // PAGE_BYTES
+        pages = int(session.row(f"select pg_relation_size({literal(table)})")[0]) // PAGE_BYTES
         if pages < 2 or pages > _REWRITTEN_PAGES_MAX:
             return
         used = int(session.row(f"select coalesce(max((ctid::text::point)[0]), -1) + 1 from {table}")[0])
@@ -105,7 +105,7 @@ def has_full_pages(rows: TableRows, density: Density, count: int, pages: float) 
 def drop_empty_end(session: Session, table: str) -> None:
     """Give pages behind the last row back to the file system: the server extends a file by more pages than it needs."""
     used, pages = session.row(
-        f"select coalesce(max((ctid::text::point)[0]), -1) + 1, pg_relation_size('{_literal(table)}') / {PAGE_BYTES}"
+        f"select coalesce(max((ctid::text::point)[0]), -1) + 1, pg_relation_size({literal(table)}) / {PAGE_BYTES}"
         f" from {table}"
     )
     if float(used) < float(pages) * _NEAR:
@@ -134,7 +134,7 @@ def open_pages(session: Session, rows: TableRows, pages: float) -> None:
     columns = [column for column in rows.table.columns if not column.generated and column.identity != "a"]
     if pages < 2 or not columns or rows.table.is_partitioned:
         return
-    count, size = session.row(f"select count(*), pg_relation_size('{_literal(table)}') from {table}")
+    count, size = session.row(f"select count(*), pg_relation_size({literal(table)}) from {table}")
     target = round(pages * PAGE_BYTES)
     if not 0 < count <= _UPDATED_ROWS_MAX or not 0 < size < target * _FAR:
         return
@@ -144,7 +144,7 @@ def open_pages(session: Session, rows: TableRows, pages: float) -> None:
     whole = "true" if size * 10 < target else "false"
     session.execute(
         f"do $pages$ declare rounds int := 0; missing float8; begin loop"
-        f" missing := ({target - PAGE_BYTES // 2} - pg_relation_size('{_literal(table)}')) / {float(size)};"
+        f" missing := ({target - PAGE_BYTES // 2} - pg_relation_size({literal(table)})) / {float(size)};"
         f" exit when missing <= 0 or rounds >= {_ROUNDS_MAX};"
         f" update {table} set {name} = {name} where {whole} or missing >= 1 or ctid = any (array("
         f"select ctid from {table} limit greatest(1, (missing * {count})::int)));"
@@ -169,7 +169,3 @@ def index_filled_as_before(session: Session, twin: Twin, scale: float, indexes: 
         session.execute(f"alter index {name} set (fillfactor = {fillfactor})")
         session.execute(f"reindex index {name}")
         session.execute(f"alter index {name} reset (fillfactor)")
-
-
-def _literal(name: str) -> str:
-    return name.replace("'", "''")

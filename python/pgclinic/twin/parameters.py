@@ -12,12 +12,12 @@ from pgclinic.model.twin import ObjectKind, Twin, TwinColumn, TwinStatement, Twi
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Session
 from pgclinic.sql.known_functions import known_function
+from pgclinic.sql.quoting import name_parts
 from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
 from pgclinic.sql.statement_kind import StatementKind
 from pgclinic.sql.statement_places import PlaceUse, TypedStatement
 from pgclinic.sql.typed_statement import typed_statement
 
-_PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
 #: What format_type() puts behind a type: its length, which would cut a value that is compared.
 _LENGTH = re.compile(r"\(\d+(?:,-?\d+)?\)")
 
@@ -69,18 +69,6 @@ class CannotRun(UsageError):  # noqa: N818
         super().__init__(f"{reason.value}: {detail}" if detail else reason.value)
         self.reason = reason
         self.detail = detail
-
-
-def name_parts(name: str) -> tuple[str, ...]:
-    """The identifiers of a qualified name: ``public."Order"`` is public and Order."""
-    return tuple(
-        match[1].replace('""', '"') if match[1] is not None else match[2].lower() for match in _PART.finditer(name)
-    )
-
-
-def quoted(name: str) -> str:
-    """An identifier in quotes."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def known_schema(twin: Twin, views: Iterable[KnownTable] = ()) -> KnownSchema:

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pgclinic.model.twin import Twin
 from pgclinic.pg.session import Session
 from pgclinic.sql.expression_constants import constants_by_predicate
+from pgclinic.sql.quoting import name_parts, quoted
 from pgclinic.sql.statement_places import Place, PlaceUse, Source, TypedStatement
 from pgclinic.twin.index_constants import Constants, index_constants
-from pgclinic.twin.parameters import Domains, name_parts, quoted
+from pgclinic.twin.parameters import Domains
 from pgclinic.twin.plain_values import Value
 
 #: So many values of a column are known by how common they are, and so many of them are tried where a check refuses one.

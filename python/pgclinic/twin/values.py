@@ -10,19 +10,12 @@ from itertools import accumulate
 from pgclinic.model.twin import Twin, TwinColumn, TwinForeignKey, TwinTable
 from pgclinic.pg.session import Session
 from pgclinic.sql.place_types import UNITS
-from pgclinic.sql.quoting import literal
+from pgclinic.sql.quoting import literal, quoted
 from pgclinic.sql.statement_places import Place, PlaceUse, Source
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.found_types import found_types
 from pgclinic.twin.fresh_keys import conditions_of_new_rows, keys_of_parents, room_for, wants_new_rows
-from pgclinic.twin.parameters import (
-    CannotRun,
-    Domains,
-    OmissionReason,
-    RunnableStatement,
-    quoted,
-    table_named,
-)
+from pgclinic.twin.parameters import CannotRun, Domains, OmissionReason, RunnableStatement, table_named
 from pgclinic.twin.plain_values import Values, array_of, pattern_of, plain_value, step_of
 from pgclinic.twin.row_expressions import RowExpressions, is_by_itself
 from pgclinic.twin.usual_values import OF_PARTS, UsualValues
