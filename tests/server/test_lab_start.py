@@ -237,6 +237,6 @@ def test_help_loads_nothing_heavy_and_shows_the_verbs() -> None:
     report = "import atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
     loaded = python(script.replace("\n", "\n" + report, 1) + "main()").communicate(timeout=60)[1].split()
     assert "pgclinic.cli.lab" in loaded
-    assert not {"psycopg", "jinja2", "numpy", "rich", "pglast", "pgclinic._load"} & set(loaded)
+    assert not {"psycopg", "jinja2", "numpy", "rich", "postgast", "google.protobuf", "pgclinic._load"} & set(loaded)
     for verb in ("start", "stop", "list", "versions", "psql", "logs", "prune"):
         assert f"  {verb} " in shown.stdout

@@ -63,8 +63,8 @@ def test_any_text_has_a_fingerprint(method: FingerprintMethod, text: str) -> Non
     assert fingerprint(text, method)
 
 
-def test_without_pglast_words_must_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pglast", None)
+def test_without_a_parser_words_must_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "postgast", None)
     module._parser.cache_clear()
     try:
         assert fingerprint_method() is FingerprintMethod.WORDS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from pglast import ast
 
+from pgclinic.sql import nodes
 from pgclinic.sql.known_functions import KnownFunction, body_with, known_function
-from pgclinic.sql.parse_tree import printed_tree
+from pgclinic.sql.parser import printed
 
 AGE = """CREATE OR REPLACE FUNCTION public.age_on(born date, "on" date DEFAULT now(), OUT years integer)
  LANGUAGE sql STABLE AS $function$ SELECT extract(year FROM age("on", born))::integer $function$"""
@@ -32,7 +32,7 @@ def known(statement: str) -> KnownFunction:
 
 
 def body(statement: str) -> list[str]:
-    return [printed_tree(one) for one in known(statement).body]
+    return [printed(one) for one in known(statement).body]
 
 
 def test_a_function_has_the_arguments_that_a_caller_gives() -> None:
@@ -82,11 +82,11 @@ def test_a_body_that_cannot_be_read_has_no_statements() -> None:
 
 def test_arguments_come_in_place_of_their_names() -> None:
     function = known(BALANCE)
-    given = ast.ParamRef(number=7)
-    texts = [printed_tree(one) for one in body_with(function, [given])]
+    given = nodes.ParamRef(number=7)
+    texts = [printed(one) for one in body_with(function, [given])]
     assert "n.patient_id = $7" in texts[0]
     assert "patient_id = $7" in texts[2]
     assert "VALUES ($7)" in texts[4]
     # The body is as it was: the next statement has other arguments.
-    assert body(BALANCE) == [printed_tree(one) for one in function.body]
+    assert body(BALANCE) == [printed(one) for one in function.body]
     assert "$7" not in " ".join(body(BALANCE))

@@ -57,7 +57,7 @@ def test_where_the_server_counts_nothing_the_engine_is_named_as_the_source() -> 
 def test_the_way_of_matching_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgclinic.samples.statements.fingerprint_method", lambda: FingerprintMethod.WORDS)
     (first, _) = arms_statements(RUN.study, tuple(map(with_statements, TRIALS)), VERDICT)
-    assert any("pglast" in words for words in first.notes)
+    assert any("postgast" in words for words in first.notes)
 
 
 def test_one_statement_that_is_the_whole_transaction_needs_no_section() -> None:

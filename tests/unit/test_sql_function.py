@@ -31,7 +31,7 @@ def test_a_body_keeps_no_constant_and_its_arguments_are_numbers() -> None:
     body = "delete from u; select f.v from t f where f.k = wanted and f.s = 'secret' and f.n = $2 limit 5"
     assert statements_of_body(body, "look", 2, ("wanted", "")) == (
         "DELETE FROM u",
-        "SELECT f.v FROM t AS f WHERE f.k = $1 AND f.s = $3 AND f.n = $2 LIMIT $4",
+        "SELECT f.v FROM t f WHERE f.k = $1 AND f.s = $3 AND f.n = $2 LIMIT $4",
     )
 
 

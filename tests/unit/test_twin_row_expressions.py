@@ -49,10 +49,19 @@ def test_a_value_whose_key_is_unknown_cannot_be_had() -> None:
         expressions([VALUE], Choice(), (VALUE,)).of(VALUE)
 
 
-def test_a_cast_stays_around_a_value_that_no_row_says_anything_of() -> None:
+@pytest.mark.parametrize("cast", ["numeric(8, 2)", "timestamp (3) with time zone", "int[]", 'clinic."Dose"'])
+def test_a_value_that_no_row_says_anything_of_keeps_its_cast(cast: str) -> None:
     step = place(1, PlaceUse.DELTA, "t.amount")
-    total = place(2, PlaceUse.EQUAL, "t.amount + CAST($1 AS numeric(8, 2))")
-    assert expressions([total], Choice(), (step, total)).of(total) == "t.amount + CAST('1' AS numeric(8, 2))"
+    total = place(2, PlaceUse.EQUAL, f"t.amount + $1::{cast} - t.fee")
+    assert expressions([total], Choice(), (step, total)).of(total) == f"t.amount + '1'::{cast} - t.fee"
+
+
+@pytest.mark.parametrize("cast", ["text", "double precision", "interval day to second", "text[]"])
+def test_a_key_is_no_longer_cast(cast: str) -> None:
+    value = place(2, PlaceUse.EQUAL, f"t.data -> $1::{cast} || t.name")
+    assert expressions([KEY, value], Choice(key_of="number"), (KEY, value)).of(value) == (
+        "t.data -> pgclinic_key_1.one || t.name"
+    )
 
 
 @pytest.mark.parametrize(

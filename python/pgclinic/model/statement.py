@@ -10,7 +10,7 @@ from pgclinic.model.record import Record
 class FingerprintMethod(str, Enum):
     """How statements are told apart by their texts alone.
 
-    ``parser`` is PostgreSQL's own grammar by pglast; ``words`` compares the words with all
+    ``parser`` is PostgreSQL's own grammar by postgast; ``words`` compares the words with all
     constants struck out, and takes for two statements what is only written in two ways.
     """
 

@@ -170,7 +170,7 @@ def _how_joined(method: FingerprintMethod) -> str:
     if method is FingerprintMethod.PARSER:
         return "The engine's statements and the server's are matched by fingerprints of PostgreSQL's own parser."
     return (
-        "The engine's statements and the server's are matched by their words without constants, as pglast, "
+        "The engine's statements and the server's are matched by their words without constants, as postgast, "
         "PostgreSQL's own parser as a library, could not be loaded."
     )
 

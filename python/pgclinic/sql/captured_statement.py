@@ -10,11 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from pglast import ast, parser
-from pglast.enums import AlterTableType, ObjectType
-
 from pgclinic.model.twin import ObjectKind
 from pgclinic.model.twin_refusal import Refusal
+from pgclinic.sql import nodes
+from pgclinic.sql.parser import only_statement
 
 #: A trusted language can do nothing that SQL cannot.
 _LANGUAGES = frozenset(("sql", "plpgsql"))
@@ -61,39 +60,39 @@ SAFE_EXTENSIONS = frozenset(
 )
 _WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+")
 _ALTERED = {
-    ObjectKind.KEY: {AlterTableType.AT_AddConstraint},
-    ObjectKind.CHECK: {AlterTableType.AT_AddConstraint},
-    ObjectKind.FOREIGN_KEY: {AlterTableType.AT_AddConstraint},
-    ObjectKind.INDEX: {AlterTableType.AT_SetRelOptions},
-    ObjectKind.POLICY: {AlterTableType.AT_EnableRowSecurity, AlterTableType.AT_ForceRowSecurity},
+    ObjectKind.KEY: {"AT_AddConstraint"},
+    ObjectKind.CHECK: {"AT_AddConstraint"},
+    ObjectKind.FOREIGN_KEY: {"AT_AddConstraint"},
+    ObjectKind.INDEX: {"AT_SetRelOptions"},
+    ObjectKind.POLICY: {"AT_EnableRowSecurity", "AT_ForceRowSecurity"},
     ObjectKind.COLUMN: {
-        AlterTableType.AT_SetStorage,
-        AlterTableType.AT_SetCompression,
-        AlterTableType.AT_SetStatistics,
-        AlterTableType.AT_SetOptions,
-        AlterTableType.AT_ColumnDefault,
+        "AT_SetStorage",
+        "AT_SetCompression",
+        "AT_SetStatistics",
+        "AT_SetOptions",
+        "AT_ColumnDefault",
     },
 }
 _WRITTEN: dict[ObjectKind, tuple[type, ...]] = {
-    ObjectKind.ROLE: (ast.DoStmt,),
-    ObjectKind.EXTENSION: (ast.CreateExtensionStmt,),
-    ObjectKind.SCHEMA: (ast.CreateSchemaStmt,),
-    ObjectKind.COLLATION: (ast.DefineStmt,),
-    ObjectKind.TYPE: (ast.CreateEnumStmt, ast.CreateDomainStmt, ast.CompositeTypeStmt, ast.CreateRangeStmt),
-    ObjectKind.SEQUENCE: (ast.CreateSeqStmt,),
-    ObjectKind.FUNCTION: (ast.CreateFunctionStmt, ast.DefineStmt),
-    ObjectKind.TABLE: (ast.CreateStmt,),
-    ObjectKind.COLUMN: (ast.AlterTableStmt, ast.AlterSeqStmt),
-    ObjectKind.KEY: (ast.AlterTableStmt,),
-    ObjectKind.CHECK: (ast.AlterTableStmt,),
-    ObjectKind.INDEX: (ast.IndexStmt, ast.AlterTableStmt),
-    ObjectKind.STATISTICS: (ast.CreateStatsStmt,),
-    ObjectKind.VIEW: (ast.ViewStmt, ast.CreateTableAsStmt),
-    ObjectKind.FOREIGN_KEY: (ast.AlterTableStmt,),
-    ObjectKind.TRIGGER: (ast.CreateTrigStmt, ast.RuleStmt),
-    ObjectKind.POLICY: (ast.CreatePolicyStmt, ast.AlterTableStmt),
+    ObjectKind.ROLE: (nodes.DoStmt,),
+    ObjectKind.EXTENSION: (nodes.CreateExtensionStmt,),
+    ObjectKind.SCHEMA: (nodes.CreateSchemaStmt,),
+    ObjectKind.COLLATION: (nodes.DefineStmt,),
+    ObjectKind.TYPE: (nodes.CreateEnumStmt, nodes.CreateDomainStmt, nodes.CompositeTypeStmt, nodes.CreateRangeStmt),
+    ObjectKind.SEQUENCE: (nodes.CreateSeqStmt,),
+    ObjectKind.FUNCTION: (nodes.CreateFunctionStmt, nodes.DefineStmt),
+    ObjectKind.TABLE: (nodes.CreateStmt,),
+    ObjectKind.COLUMN: (nodes.AlterTableStmt, nodes.AlterSeqStmt),
+    ObjectKind.KEY: (nodes.AlterTableStmt,),
+    ObjectKind.CHECK: (nodes.AlterTableStmt,),
+    ObjectKind.INDEX: (nodes.IndexStmt, nodes.AlterTableStmt),
+    ObjectKind.STATISTICS: (nodes.CreateStatsStmt,),
+    ObjectKind.VIEW: (nodes.ViewStmt, nodes.CreateTableAsStmt),
+    ObjectKind.FOREIGN_KEY: (nodes.AlterTableStmt,),
+    ObjectKind.TRIGGER: (nodes.CreateTrigStmt, nodes.RuleStmt),
+    ObjectKind.POLICY: (nodes.CreatePolicyStmt, nodes.AlterTableStmt),
 }
-_DEFINED = {ObjectKind.COLLATION: ObjectType.OBJECT_COLLATION, ObjectKind.FUNCTION: ObjectType.OBJECT_AGGREGATE}
+_DEFINED = {ObjectKind.COLLATION: "OBJECT_COLLATION", ObjectKind.FUNCTION: "OBJECT_AGGREGATE"}
 _PART = r'(?:"(?:[^"\0]|"")+"|[^\W\d][\w$]*)'
 _NAME = re.compile(rf"{_PART}(?:\.{_PART})?")
 #: The block that a capture writes around CREATE ROLE; the name is all that is taken from it.
@@ -113,15 +112,15 @@ class StatementRefused:
 
 def refused(kind: ObjectKind, statement: str) -> StatementRefused | None:
     """Why ``statement`` is not what a capture writes for an object of ``kind``; None where it is."""
-    node = _only_statement(statement)
+    node = only_statement(statement)
     if node is None:
         return StatementRefused(Refusal.UNREADABLE)
     words = " ".join(_WORDS_OF_NAME.findall(type(node).__name__.removesuffix("Stmt"))).upper()
     if not isinstance(node, _WRITTEN[kind]) or not _is_as_written(kind, node, statement):
         return StatementRefused(Refusal.STATEMENT, words)
-    if isinstance(node, ast.CreateExtensionStmt) and node.extname not in SAFE_EXTENSIONS:
+    if isinstance(node, nodes.CreateExtensionStmt) and node.extname not in SAFE_EXTENSIONS:
         return StatementRefused(Refusal.EXTENSION, str(node.extname))
-    if isinstance(node, ast.CreateFunctionStmt) and (language := _language(node)) not in _LANGUAGES:
+    if isinstance(node, nodes.CreateFunctionStmt) and (language := _language(node)) not in _LANGUAGES:
         return StatementRefused(Refusal.LANGUAGE, language)
     return None
 
@@ -134,9 +133,9 @@ def role_named(statement: str) -> str | None:
 
 def extension_of(statement: str) -> tuple[str, str | None]:
     """Name and schema of a CREATE EXTENSION that ``refused`` lets through, as they are, without quotes."""
-    node = _only_statement(statement)
-    assert isinstance(node, ast.CreateExtensionStmt)
-    schema = next((str(option.arg.sval) for option in node.options or () if option.defname == "schema"), None)
+    node = only_statement(statement)
+    assert isinstance(node, nodes.CreateExtensionStmt)
+    schema = next((str(option.arg.sval) for option in node.options if option.defname == "schema"), None)
     return str(node.extname), schema
 
 
@@ -145,38 +144,30 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def _only_statement(text: str) -> Any | None:
-    try:
-        statements = parser.parse_sql(text)
-    except (parser.ParseError, UnicodeError, ValueError, RecursionError):
-        return None
-    return statements[0].stmt if len(statements) == 1 else None
-
-
 def _is_as_written(kind: ObjectKind, node: Any, statement: str) -> bool:  # noqa: PLR0911  one case each
     match node:
-        case ast.DoStmt():
+        case nodes.DoStmt():
             return role_named(statement) is not None
-        case ast.CreateExtensionStmt():
-            return all(option.defname == "schema" for option in node.options or ())
-        case ast.CreateSchemaStmt():
+        case nodes.CreateExtensionStmt():
+            return all(option.defname == "schema" for option in node.options)
+        case nodes.CreateSchemaStmt():
             return not node.schemaElts and node.authrole is None
-        case ast.DefineStmt():
-            return node.kind == _DEFINED[kind]
-        case ast.AlterTableStmt():
-            return all(command.subtype in _ALTERED[kind] for command in node.cmds or ())
-        case ast.AlterSeqStmt():
-            return all(option.defname == "owned_by" for option in node.options or ())
-        case ast.CreateTableAsStmt():
-            return bool(node.objtype == ObjectType.OBJECT_MATVIEW)
-        case ast.CreateStmt():
+        case nodes.DefineStmt():
+            return bool(node.kind == _DEFINED[kind])
+        case nodes.AlterTableStmt():
+            return all(command.subtype in _ALTERED[kind] for command in node.cmds)
+        case nodes.AlterSeqStmt():
+            return all(option.defname == "owned_by" for option in node.options)
+        case nodes.CreateTableAsStmt():
+            return bool(node.objtype == "OBJECT_MATVIEW")
+        case nodes.CreateStmt():
             return node.tablespacename is None
-        case ast.IndexStmt():
+        case nodes.IndexStmt():
             return node.tableSpace is None
         case _:
             return True
 
 
 def _language(node: Any) -> str:
-    named = [str(option.arg.sval) for option in node.options or () if option.defname == "language"]
+    named = [str(option.arg.sval) for option in node.options if option.defname == "language"]
     return named[0].lower() if len(named) == 1 else "none"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from pglast import ast, parser
-
-from pgclinic.sql.parse_tree import conjuncts, operator_of, selected
+from pgclinic.sql import nodes
+from pgclinic.sql.parse_tree import conjuncts, operator_of
+from pgclinic.sql.parser import UnreadableError, parsed_expression
 
 #: Where a node stands in its text, and which syntax was used for it.
 _NO_MEANING = frozenset(("location", "rexpr_list_start", "rexpr_list_end", "funcformat"))
@@ -32,20 +32,20 @@ def constants_by_predicate(expression: str, predicate: str) -> tuple[str, ...]:
     if wanted is None or known is None:
         return ()
     for part in conjuncts(known):
-        if isinstance(part, ast.A_Expr) and operator_of(part) == "=" and _is_same(wanted, part.lexpr, {}):
+        if isinstance(part, nodes.A_Expr) and operator_of(part) == "=" and _is_same(wanted, part.lexpr, {}):
             values = part.rexpr
-            if isinstance(values, ast.TypeCast) and isinstance(values.arg, ast.A_ArrayExpr):
+            if isinstance(values, nodes.TypeCast) and isinstance(values.arg, nodes.A_ArrayExpr):
                 values = values.arg
-            elements = values.elements if isinstance(values, ast.A_ArrayExpr) else (values,)
-            return tuple(value for one in elements or () if (value := _constant(one)) is not None)
+            elements = values.elements if isinstance(values, nodes.A_ArrayExpr) else (values,)
+            return tuple(value for one in elements if (value := _constant(one)) is not None)
     return ()
 
 
 @lru_cache(maxsize=4096)
 def _tree(text: str) -> Any | None:
     try:
-        return selected(text)
-    except (parser.ParseError, UnicodeError, ValueError, RecursionError, AttributeError):
+        return parsed_expression(text)
+    except UnreadableError:
         return None
 
 
@@ -55,9 +55,9 @@ def _is_same(wanted: Any, known: Any, found: dict[int, str]) -> bool:
         is_same = constants[1] is not None and found.setdefault(number, constants[1]) == constants[1]
     elif constants != (None, None):
         is_same = constants[0] == constants[1]
-    elif isinstance(wanted, ast.ColumnRef) and isinstance(known, ast.ColumnRef):
+    elif isinstance(wanted, nodes.ColumnRef) and isinstance(known, nodes.ColumnRef):
         is_same = _name(wanted) == _name(known)
-    elif isinstance(wanted, ast.TypeCast) != isinstance(known, ast.TypeCast):
+    elif isinstance(wanted, nodes.TypeCast) != isinstance(known, nodes.TypeCast):
         # The server casts varchar and domains to what a function or an operator takes.
         is_same = _is_same(_uncast(wanted), _uncast(known), found)
     elif isinstance(wanted, tuple) and isinstance(known, tuple):
@@ -69,44 +69,38 @@ def _is_same(wanted: Any, known: Any, found: dict[int, str]) -> bool:
 
 
 def _has_same_parts(wanted: Any, known: Any, found: dict[int, str]) -> bool:
-    if not isinstance(wanted, ast.Node):
+    if not isinstance(wanted, nodes.Node):
         return bool(wanted == known)
     if type(wanted) is not type(known):
         return False
-    return all(
-        _is_same(getattr(wanted, name), getattr(known, name), found) for name in wanted if name not in _NO_MEANING
-    )
+    return all(_is_same(getattr(wanted, name), getattr(known, name), found) for name in {*wanted, *known} - _NO_MEANING)
 
 
 def _number(node: Any) -> int | None:
     """Of a place, with or without its cast."""
-    inner = node.arg if isinstance(node, ast.TypeCast) else node
-    return int(inner.number or 0) if isinstance(inner, ast.ParamRef) else None
+    inner = node.arg if isinstance(node, nodes.TypeCast) else node
+    return int(inner.number) if isinstance(inner, nodes.ParamRef) else None
 
 
 def _constant(node: Any) -> str | None:
     """The value of a constant as text, with or without casts."""
-    while isinstance(node, ast.TypeCast):
+    while isinstance(node, nodes.TypeCast):
         node = node.arg
-    if not isinstance(node, ast.A_Const) or node.isnull:
+    if not isinstance(node, nodes.A_Const) or node.isnull:
         return None
-    value = node.val
-    match value:
-        case ast.String():
-            return str(value.sval)
-        case ast.Integer():
-            return str(value.ival or 0)
-        case ast.Float():
-            return str(value.fval)
-        case ast.Boolean():
-            return "true" if value.boolval else "false"
-    return None
+    if node.sval is not None:
+        return str(node.sval.sval)
+    if node.ival is not None:
+        return str(node.ival.ival)
+    if node.fval is not None:
+        return str(node.fval.fval)
+    return None if node.boolval is None else "true" if node.boolval.boolval else "false"
 
 
 def _uncast(node: Any) -> Any:
-    return node.arg if isinstance(node, ast.TypeCast) else node
+    return node.arg if isinstance(node, nodes.TypeCast) else node
 
 
-def _name(column: ast.ColumnRef) -> str:
-    last = (column.fields or ())[-1]
-    return str(last.sval) if isinstance(last, ast.String) else "*"
+def _name(column: nodes.ColumnRef) -> str:
+    last = column.fields[-1]
+    return str(last.sval) if isinstance(last, nodes.String) else "*"

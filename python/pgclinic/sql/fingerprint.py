@@ -1,6 +1,6 @@
 """What a statement is, whatever its constants are: a fingerprint of its text.
 
-PostgreSQL's own parser tells where pglast can be loaded; else the words of the text do.
+PostgreSQL's own parser tells where postgast can be loaded; else the words of the text do.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from pgclinic.model.statement import FingerprintMethod
+from pgclinic.sql.parser import UnreadableError, fingerprint_of
 from pgclinic.sql.statement_comments import without_comments
 
 _TOKEN = re.compile(
@@ -121,14 +122,14 @@ def _with_parameters(text: str) -> str:
 @lru_cache(maxsize=1)
 def _parser() -> Callable[[str], str | None] | None:
     try:
-        from pglast import parser
+        import postgast  # noqa: F401  whether it can be
     except ImportError:
         return None
 
     def parse(text: str) -> str | None:
         try:
-            return parser.fingerprint(text)
-        except (parser.ParseError, UnicodeError):
+            return fingerprint_of(text)
+        except UnreadableError:
             return None
 
     return parse

@@ -7,12 +7,10 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from pglast import ast, parser
-from pglast.enums import A_Expr_Kind, BoolExprType, CoercionForm, SortByDir
-from pglast.stream import RawStream
-
+from pgclinic.sql import nodes
+from pgclinic.sql.nodes import nodes_within
+from pgclinic.sql.parser import UnprintableError, only_statement, printed
 from pgclinic.sql.quoting import identifier
-from pgclinic.sql.statement_kind import nodes_within
 
 
 @dataclass(frozen=True)
@@ -51,28 +49,28 @@ def keyset_page(text: str, unique: Sequence[str] = ()) -> KeysetPage | None:
     node = deepcopy(node)
     present = {_key(one).column for one in node.sortClause}
     missing = [one for one in unique if one not in present]
-    if missing and (len(node.fromClause) != 1 or not isinstance(node.fromClause[0], ast.RangeVar)):
+    if missing and (len(node.fromClause) != 1 or not isinstance(node.fromClause[0], nodes.RangeVar)):
         return None
     prefix = _prefix(node.sortClause[0].node) if missing else ()
     node.sortClause = (*node.sortClause, *(_sorted_by(prefix, one, node.sortClause[-1].sortby_dir) for one in missing))
     keys = tuple(_key(one) for one in node.sortClause)
     page = deepcopy(node)
     page.limitOffset = None
-    first = max((int(one.number or 0) for one in nodes_within(page) if isinstance(one, ast.ParamRef)), default=0) + 1
+    first = max((int(one.number) for one in nodes_within(page) if isinstance(one, nodes.ParamRef)), default=0) + 1
     _go_behind(page, keys, first)
     try:
-        statement, ordered, all_keys = (str(RawStream()(one)) for one in (page, node, _all_keys(node)))
-    except (AttributeError, RuntimeError):
+        statement, ordered, all_keys = (printed(one) for one in (page, node, _all_keys(node)))
+    except UnprintableError:
         return None
     return KeysetPage(statement, keys, first, ordered, all_keys)
 
 
 def _all_keys(node: Any) -> Any:
     whole = deepcopy(node)
-    text = ast.TypeName(names=(ast.String(sval="text"),))
+    text = nodes.TypeName(names=(nodes.String(sval="text"),), typemod=-1)
     # Under names of their own, as ORDER BY would mean these texts else.
     whole.targetList = tuple(
-        ast.ResTarget(name=f"pgclinic_key_{number}", val=ast.TypeCast(arg=one.node, typeName=text))
+        nodes.ResTarget(name=f"pgclinic_key_{number}", val=nodes.TypeCast(arg=one.node, typeName=text))
         for number, one in enumerate(node.sortClause)
     )
     whole.limitCount = whole.limitOffset = whole.lockingClause = None
@@ -81,19 +79,15 @@ def _all_keys(node: Any) -> Any:
 
 def _go_behind(page: Any, keys: Sequence[SortKey], first: int) -> None:
     columns = [one.node for one in page.sortClause]
-    values = [ast.ParamRef(number=first + index) for index in range(len(keys))]
+    values = [nodes.ParamRef(number=first + index) for index in range(len(keys))]
     behind = _behind(columns, values, [one.descending for one in keys])
     page.whereClause = behind if page.whereClause is None else _all((page.whereClause, behind))
 
 
 def _paged(text: str) -> Any:
     """A SELECT of plain rows whose order is one of columns; None for any other statement."""
-    try:
-        statements = parser.parse_sql(text)
-    except (parser.ParseError, UnicodeError, RecursionError):
-        return None
-    node: Any = statements[0].stmt if len(statements) == 1 else None
-    return node if isinstance(node, ast.SelectStmt) and _is_plain(node) and _is_sorted_by_columns(node) else None
+    node = only_statement(text)
+    return node if isinstance(node, nodes.SelectStmt) and _is_plain(node) and _is_sorted_by_columns(node) else None
 
 
 def _is_plain(node: Any) -> bool:
@@ -103,17 +97,17 @@ def _is_plain(node: Any) -> bool:
     if any(others):
         return False
     # An aggregate or a window of the target list is one of all rows, also of those before the page.
-    return not any(isinstance(one, ast.FuncCall) for target in node.targetList or () for one in nodes_within(target))
+    return not any(isinstance(one, nodes.FuncCall) for target in node.targetList for one in nodes_within(target))
 
 
 def _is_sorted_by_columns(node: Any) -> bool:
-    computed = set(_computed_names(node.targetList or ()))
+    computed = set(_computed_names(node.targetList))
     for one in node.sortClause:
-        if one.useOp or not isinstance(one.node, ast.ColumnRef):
+        if one.useOp or not isinstance(one.node, nodes.ColumnRef):
             return False
-        fields: tuple[Any, ...] = tuple(one.node.fields or ())
+        fields: tuple[Any, ...] = one.node.fields
         # A bare name in ORDER BY is an output column first, and one in WHERE never is.
-        if not all(isinstance(field, ast.String) for field in fields) or (
+        if not all(isinstance(field, nodes.String) for field in fields) or (
             len(fields) == 1 and str(fields[0].sval) in computed
         ):
             return False
@@ -123,7 +117,7 @@ def _is_sorted_by_columns(node: Any) -> bool:
 def _computed_names(targets: Iterable[Any]) -> Iterable[str]:
     for one in targets:
         if one.name is not None and not (
-            isinstance(one.val, ast.ColumnRef) and getattr((one.val.fields or (None,))[-1], "sval", None) == one.name
+            isinstance(one.val, nodes.ColumnRef) and getattr((one.val.fields or (None,))[-1], "sval", None) == one.name
         ):
             yield str(one.name)
 
@@ -133,7 +127,7 @@ def _key(one: Any) -> SortKey:
     return SortKey(
         column=names[-1],
         written=".".join(identifier(name) for name in names),
-        descending=one.sortby_dir == SortByDir.SORTBY_DESC,
+        descending=one.sortby_dir == "SORTBY_DESC",
     )
 
 
@@ -142,8 +136,8 @@ def _prefix(node: Any) -> tuple[Any, ...]:
 
 
 def _sorted_by(prefix: tuple[Any, ...], column: str, direction: Any) -> Any:
-    node = ast.ColumnRef(fields=(*prefix, ast.String(sval=column)))
-    return ast.SortBy(node=node, sortby_dir=direction, sortby_nulls=0)
+    node = nodes.ColumnRef(fields=(*prefix, nodes.String(sval=column)))
+    return nodes.SortBy(node=node, sortby_dir=direction, sortby_nulls="SORTBY_NULLS_DEFAULT")
 
 
 def _behind(columns: Sequence[Any], values: Sequence[Any], descending: Sequence[bool]) -> Any:
@@ -152,19 +146,17 @@ def _behind(columns: Sequence[Any], values: Sequence[Any], descending: Sequence[
         operator = "<" if descending[0] else ">"
         if len(columns) == 1:
             return _compared(operator, columns[0], values[0])
-        left, right = (
-            ast.RowExpr(args=tuple(side), row_format=CoercionForm.COERCE_IMPLICIT_CAST) for side in (columns, values)
-        )
+        left, right = (nodes.RowExpr(args=tuple(side), row_format="COERCE_IMPLICIT_CAST") for side in (columns, values))
         return _compared(operator, left, right)
     first = _compared("<" if descending[0] else ">", columns[0], values[0])
     rest = _behind(columns[1:], values[1:], descending[1:])
     equal = _compared("=", columns[0], values[0])
-    return ast.BoolExpr(boolop=BoolExprType.OR_EXPR, args=(first, _all((equal, rest))))
+    return nodes.BoolExpr(boolop="OR_EXPR", args=(first, _all((equal, rest))))
 
 
 def _compared(operator: str, left: Any, right: Any) -> Any:
-    return ast.A_Expr(kind=A_Expr_Kind.AEXPR_OP, name=(ast.String(sval=operator),), lexpr=left, rexpr=right)
+    return nodes.A_Expr(kind="AEXPR_OP", name=(nodes.String(sval=operator),), lexpr=left, rexpr=right)
 
 
 def _all(conditions: tuple[Any, ...]) -> Any:
-    return ast.BoolExpr(boolop=BoolExprType.AND_EXPR, args=conditions)
+    return nodes.BoolExpr(boolop="AND_EXPR", args=conditions)

@@ -9,29 +9,24 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from pglast import ast, parser
-from pglast.enums import FunctionParameterMode
-from pglast.stream import RawStream
-
-_INPUT = frozenset(
-    (
-        FunctionParameterMode.FUNC_PARAM_IN,
-        FunctionParameterMode.FUNC_PARAM_INOUT,
-        FunctionParameterMode.FUNC_PARAM_DEFAULT,
-    )
+from pgclinic.sql import nodes
+from pgclinic.sql.parser import (
+    UnreadableError,
+    Word,
+    only_statement,
+    parts_between_semicolons,
+    printed,
+    statements_of,
+    words_of,
 )
+
+_INPUT = frozenset(("FUNC_PARAM_IN", "FUNC_PARAM_INOUT", "FUNC_PARAM_DEFAULT"))
 #: The type of the value decides what these are.
 _POLYMORPHIC = re.compile(r"\bany[a-z]*\b|\brecord\b|%type")
 #: How a statement starts in a body of PL/pgSQL.
 _VERBS = frozenset(("select", "insert", "update", "delete", "merge", "with"))
 _PERFORM = re.compile(r"\bperform\b", re.IGNORECASE)
 _RETURNED_INTO = re.compile(r"\b(returning\b.*?)\binto\b.*", re.IGNORECASE | re.DOTALL)
-
-
-@dataclass(frozen=True)
-class _Word:
-    start: int
-    text: str
 
 
 @dataclass(frozen=True)
@@ -61,17 +56,13 @@ class KnownFunction:
 @lru_cache(maxsize=1024)
 def known_function(statement: str) -> KnownFunction | None:
     """The function that a CREATE FUNCTION makes; None for a procedure, an aggregate or a variadic function."""
-    try:
-        (parsed,) = parser.parse_sql(statement)
-    except (parser.ParseError, UnicodeError, ValueError, RecursionError):
+    node = only_statement(statement)
+    if not isinstance(node, nodes.CreateFunctionStmt) or node.is_procedure:
         return None
-    node = parsed.stmt
-    if not isinstance(node, ast.CreateFunctionStmt) or node.is_procedure:
+    parameters = [one for one in node.parameters if one.mode in _INPUT]
+    if any(one.mode == "FUNC_PARAM_VARIADIC" for one in node.parameters):
         return None
-    parameters = [one for one in node.parameters or () if _mode(one) in _INPUT]
-    if any(_mode(one) == FunctionParameterMode.FUNC_PARAM_VARIADIC for one in node.parameters or ()):
-        return None
-    names = [str(part.sval) for part in node.funcname or ()]
+    names = [str(part.sval) for part in node.funcname]
     return KnownFunction(
         schema=names[0] if len(names) > 1 else None,
         name=names[-1],
@@ -82,24 +73,20 @@ def known_function(statement: str) -> KnownFunction | None:
     )
 
 
-def _mode(parameter: Any) -> FunctionParameterMode:
-    return FunctionParameterMode(parameter.mode)
-
-
 def _type(parameter: Any) -> str | None:
-    type_ = str(RawStream()(parameter.argType))
+    type_ = printed(parameter.argType)
     return None if _POLYMORPHIC.search(type_) else type_
 
 
 def body_with(function: KnownFunction, arguments: Iterable[Any]) -> Iterator[Any]:
     """The statements of the body with ``arguments`` in place of what it calls them; None stands for an unknown one."""
     given = list(arguments)
-    unknown = ast.ColumnRef(fields=(ast.String(sval=""),))
+    unknown = nodes.ColumnRef(fields=(nodes.String(sval=""),))
 
     def replaced(node: Any) -> Any:
         if isinstance(node, tuple):
             return tuple(replaced(one) for one in node)
-        if not isinstance(node, ast.Node):
+        if not isinstance(node, nodes.Node):
             return node
         at = _argument(function, node)
         if at is not None:
@@ -114,12 +101,12 @@ def body_with(function: KnownFunction, arguments: Iterable[Any]) -> Iterator[Any
 
 def _argument(function: KnownFunction, node: Any) -> int | None:
     """Which argument a node means: ``$1``, its name, or its name behind that of the function."""
-    if isinstance(node, ast.ParamRef):
-        return int(node.number or 0) - 1
-    if not isinstance(node, ast.ColumnRef):
+    if isinstance(node, nodes.ParamRef):
+        return int(node.number) - 1
+    if not isinstance(node, nodes.ColumnRef):
         return None
-    fields = node.fields or ()
-    names = [str(part.sval) for part in fields if isinstance(part, ast.String)]
+    fields = node.fields
+    names = [str(part.sval) for part in fields if isinstance(part, nodes.String)]
     if len(names) == len(fields) == 1 or (len(names) == 2 and names[0] == function.name):
         return function.position(names[-1])
     return None
@@ -127,18 +114,18 @@ def _argument(function: KnownFunction, node: Any) -> int | None:
 
 def _statements(node: Any) -> Iterator[Any]:
     if node.sql_body is not None:
-        yield from (one for one in _flat(node.sql_body) if isinstance(one, ast.SelectStmt | _CHANGES))
+        yield from (one for one in _flat(node.sql_body) if isinstance(one, nodes.SelectStmt | _CHANGES))
         return
-    options = {option.defname: option.arg for option in node.options or ()}
+    options = {option.defname: option.arg for option in node.options}
     language = options.get("language")
-    text = next((str(part.sval) for part in options.get("as") or () if isinstance(part, ast.String)), "")
+    text = next((str(part.sval) for part in options.get("as") or () if isinstance(part, nodes.String)), "")
     if language is not None and str(language.sval).lower() == "sql":
         yield from _parsed(text)
     elif language is not None:
         yield from _of_block(text)
 
 
-_CHANGES = ast.InsertStmt | ast.UpdateStmt | ast.DeleteStmt | ast.MergeStmt
+_CHANGES = nodes.InsertStmt | nodes.UpdateStmt | nodes.DeleteStmt | nodes.MergeStmt
 
 
 def _flat(node: Any) -> Iterator[Any]:
@@ -151,16 +138,16 @@ def _flat(node: Any) -> Iterator[Any]:
 
 def _parsed(text: str) -> list[Any]:
     try:
-        return [one.stmt for one in parser.parse_sql(text) if isinstance(one.stmt, ast.SelectStmt | _CHANGES)]
-    except (parser.ParseError, UnicodeError, ValueError, RecursionError):
+        return [one for one in statements_of(text) if isinstance(one, nodes.SelectStmt | _CHANGES)]
+    except UnreadableError:
         return []
 
 
 def _of_block(text: str) -> Iterator[Any]:
     """The statements of a body in PL/pgSQL, conditions and loops over queries too; those that build texts are none."""
     try:
-        parts = parser.split(_PERFORM.sub("select", text), with_parser=False)
-    except (parser.ParseError, UnicodeError, ValueError):
+        parts = parts_between_semicolons(_PERFORM.sub("select", text))
+    except UnreadableError:
         return
     for part in parts:
         yield from _of_part(part)
@@ -169,22 +156,22 @@ def _of_block(text: str) -> Iterator[Any]:
 def _of_part(text: str) -> Iterator[Any]:
     """What begins with a verb in the text between two semicolons."""
     try:
-        words = [_Word(one.start, text[one.start : one.end + 1].lower()) for one in parser.scan(text)]
-    except (parser.ParseError, UnicodeError, ValueError):
+        words = list(words_of(text))
+    except UnreadableError:
         return
     at = 0
     while at < len(words):
-        end = _end(words, at) if words[at].text in _VERBS else at
+        end = _end(words, at) if words[at].text.lower() in _VERBS else at
         found = _read(text[words[at].start : words[end].start if end < len(words) else len(text)]) if end > at else []
         yield from found
         at = end if found else at + 1
 
 
-def _end(words: list[_Word], first: int) -> int:
+def _end(words: list[Word], first: int) -> int:
     """Behind the statement that begins ``first``: a THEN or LOOP, or a parenthesis that it has not opened, ends it."""
     depth = cases = 0
     for at in range(first, len(words)):
-        match words[at].text:
+        match words[at].text.lower():
             case "(":
                 depth += 1
             case ")":

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pglast import ast
-from pglast.enums import A_Expr_Kind
-
-from pgclinic.sql.parse_tree import operator_of, printed_tree
+from pgclinic.sql import nodes
+from pgclinic.sql.parse_tree import operator_of
+from pgclinic.sql.parser import printed
 from pgclinic.sql.scope import Origin
 from pgclinic.sql.statement_places import PlaceUse
 
@@ -100,8 +99,8 @@ def spoken_of(function: str, argument: int) -> tuple[PlaceUse, int] | None:
 
 def type_as_written(node: Any) -> str | None:
     """The type that a value without columns has by its casts: that on the left of a sum, as in ``date $1 + $2``."""
-    if isinstance(node, ast.TypeCast):
-        return printed_tree(node.typeName)
-    if isinstance(node, ast.A_Expr) and node.kind == A_Expr_Kind.AEXPR_OP and operator_of(node) in ("+", "-"):
+    if isinstance(node, nodes.TypeCast):
+        return printed(node.typeName)
+    if isinstance(node, nodes.A_Expr) and node.kind == "AEXPR_OP" and operator_of(node) in ("+", "-"):
         return type_as_written(node.lexpr)
     return None

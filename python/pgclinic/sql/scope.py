@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pglast import ast
-
 from pgclinic.sql.known_functions import KnownFunction
+from pgclinic.sql.nodes import String
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Scope:
 
     def find(self, reference: Any) -> Origin | None:
         """Where a ColumnRef leads; None for what is no column of a table of the schema."""
-        names = [str(part.sval) for part in reference.fields if isinstance(part, ast.String)]
+        names = [str(part.sval) for part in reference.fields if isinstance(part, String)]
         if len(names) != len(reference.fields) or not names:
             return None
         scope: Scope | None = self

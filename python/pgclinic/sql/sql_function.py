@@ -10,28 +10,26 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from pglast import ast, parser
-from pglast.stream import RawStream
+from pgclinic.sql import nodes
+from pgclinic.sql.nodes import nodes_within
+from pgclinic.sql.parser import UnprintableError, UnreadableError, printed, statements_of
 
-from pgclinic.sql.statement_kind import nodes_within
-
-_UNREADABLE = (parser.ParseError, UnicodeError, RecursionError)
 #: Others, such as ALTER ROLE, have no plan, and may have secrets that are no constants.
-_PLANNED = (ast.SelectStmt, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt, ast.MergeStmt)
+_PLANNED = (nodes.SelectStmt, nodes.InsertStmt, nodes.UpdateStmt, nodes.DeleteStmt, nodes.MergeStmt)
 
 
 @lru_cache(maxsize=4096)
 def functions_called(text: str) -> frozenset[tuple[str, int]]:
     """Names without their schema, each with the number of its arguments; none where the text cannot be read."""
     try:
-        statements: Any = parser.parse_sql(text)
-    except _UNREADABLE:
+        statements = statements_of(text)
+    except UnreadableError:
         return frozenset()
     return frozenset(
-        (str(one.funcname[-1].sval), len(one.args or ()))
+        (str(one.funcname[-1].sval), len(one.args))
         for statement in statements
-        for one in nodes_within(statement.stmt)
-        if isinstance(one, ast.FuncCall) and one.funcname
+        for one in nodes_within(statement)
+        if isinstance(one, nodes.FuncCall) and one.funcname
     )
 
 
@@ -41,10 +39,9 @@ def statements_of_body(body: str, function: str, arguments: int, names: Sequence
     ``arguments`` is how many there are, ``names`` are theirs as far as they have any.
     """
     try:
-        statements: Any = parser.parse_sql(_without_begin(body))
-        planned = [one.stmt for one in statements if isinstance(one.stmt, _PLANNED)]
+        planned = [one for one in statements_of(_without_begin(body)) if isinstance(one, _PLANNED)]
         return tuple(_printed(one, function, arguments, names) for one in planned)
-    except (*_UNREADABLE, AttributeError, RuntimeError):
+    except (UnreadableError, UnprintableError):
         return ()
 
 
@@ -61,7 +58,7 @@ def _printed(node: Any, function: str, arguments: int, names: Sequence[str]) -> 
     numbers = {name: number for number, name in enumerate(names, start=1) if name}
     replaced = _Replaced(function, numbers, arguments)
     replaced.within(node)
-    return str(RawStream()(node))
+    return printed(node)
 
 
 class _Replaced:
@@ -75,27 +72,27 @@ class _Replaced:
             value = getattr(node, name)
             if isinstance(value, tuple):
                 setattr(node, name, tuple(self._instead(one) for one in value))
-            elif isinstance(value, ast.Node):
+            elif isinstance(value, nodes.Node):
                 setattr(node, name, self._instead(value))
 
     def _instead(self, node: Any) -> Any:
         if isinstance(node, tuple):
             return tuple(self._instead(one) for one in node)
-        if isinstance(node, ast.ParamRef):
-            self._last = max(self._last, node.number or 0)
+        if isinstance(node, nodes.ParamRef):
+            self._last = max(self._last, node.number)
             return node
-        if isinstance(node, ast.A_Const):
+        if isinstance(node, nodes.A_Const):
             self._last += 1
-            return ast.ParamRef(number=self._last)
-        if isinstance(node, ast.ColumnRef):
+            return nodes.ParamRef(number=self._last)
+        if isinstance(node, nodes.ColumnRef):
             number = self._argument(node)
-            return node if number is None else ast.ParamRef(number=number)
-        if isinstance(node, ast.Node):
+            return node if number is None else nodes.ParamRef(number=number)
+        if isinstance(node, nodes.Node):
             self.within(node)
         return node
 
     def _argument(self, column: Any) -> int | None:
-        names = [str(one.sval) for one in column.fields if isinstance(one, ast.String)]
+        names = [str(one.sval) for one in column.fields if isinstance(one, nodes.String)]
         if len(names) == 1:
             return self._numbers.get(names[0])
         return self._numbers.get(names[1]) if len(names) == 2 and names[0] == self._function else None

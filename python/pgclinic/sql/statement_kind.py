@@ -7,11 +7,11 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from pglast import ast, parser
-from pglast.enums import TransactionStmtKind
-
 from pgclinic.model.record import Record
+from pgclinic.sql import nodes
 from pgclinic.sql.fingerprint import normalised
+from pgclinic.sql.nodes import nodes_within
+from pgclinic.sql.parser import UnreadableError, normalized, only_statement
 from pgclinic.sql.statement_comments import without_comments
 
 _WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+")
@@ -48,17 +48,17 @@ _PLANNED = frozenset(
     (StatementKind.SELECT, StatementKind.INSERT, StatementKind.UPDATE, StatementKind.DELETE, StatementKind.MERGE)
 )
 _KIND_OF_NODE = {
-    ast.SelectStmt: StatementKind.SELECT,
-    ast.InsertStmt: StatementKind.INSERT,
-    ast.UpdateStmt: StatementKind.UPDATE,
-    ast.DeleteStmt: StatementKind.DELETE,
-    ast.MergeStmt: StatementKind.MERGE,
+    nodes.SelectStmt: StatementKind.SELECT,
+    nodes.InsertStmt: StatementKind.INSERT,
+    nodes.UpdateStmt: StatementKind.UPDATE,
+    nodes.DeleteStmt: StatementKind.DELETE,
+    nodes.MergeStmt: StatementKind.MERGE,
 }
 _KIND_OF_TRANSACTION = {
-    TransactionStmtKind.TRANS_STMT_BEGIN: StatementKind.BEGIN,
-    TransactionStmtKind.TRANS_STMT_START: StatementKind.BEGIN,
-    TransactionStmtKind.TRANS_STMT_COMMIT: StatementKind.COMMIT,
-    TransactionStmtKind.TRANS_STMT_ROLLBACK: StatementKind.ROLLBACK,
+    "TRANS_STMT_BEGIN": StatementKind.BEGIN,
+    "TRANS_STMT_START": StatementKind.BEGIN,
+    "TRANS_STMT_COMMIT": StatementKind.COMMIT,
+    "TRANS_STMT_ROLLBACK": StatementKind.ROLLBACK,
 }
 
 
@@ -75,11 +75,11 @@ def known_statement(text: str) -> KnownStatement:
     text = without_comments(text)
     if _FOREIGN_KEY_CHECK.search(text):
         return KnownStatement(kind=StatementKind.CHECK, text=_words(text))
-    node = _parsed(text)
+    node = only_statement(text)
     if node is None:
         return KnownStatement(kind=StatementKind.UNKNOWN, text=_words(text))
-    if isinstance(node, ast.TransactionStmt):
-        kind = _KIND_OF_TRANSACTION.get(node.kind or TransactionStmtKind.TRANS_STMT_BEGIN, StatementKind.UTILITY)
+    if isinstance(node, nodes.TransactionStmt):
+        kind = _KIND_OF_TRANSACTION.get(node.kind, StatementKind.UTILITY)
         return KnownStatement(kind=kind, text=kind.value if kind is not StatementKind.UTILITY else "transaction")
     kind = _KIND_OF_NODE.get(type(node), StatementKind.UTILITY)
     if kind is StatementKind.UTILITY:
@@ -91,19 +91,10 @@ def known_statement(text: str) -> KnownStatement:
     return KnownStatement(kind=kind, text=_without_constants(text))
 
 
-def _parsed(text: str) -> Any | None:
-    """The only statement of ``text``; None if there are more, none, or something that is no SQL."""
-    try:
-        statements = parser.parse_sql(text)
-    except (parser.ParseError, UnicodeError, RecursionError):
-        return None
-    return statements[0].stmt if len(statements) == 1 else None
-
-
 def _without_constants(text: str) -> str:
     try:
-        return str(parser.normalize(text)).strip().rstrip(";").rstrip()
-    except (parser.ParseError, UnicodeError):
+        return normalized(text).strip().rstrip(";").rstrip()
+    except UnreadableError:
         return _words(text)
 
 
@@ -112,29 +103,15 @@ def _words(text: str) -> str:
     return re.split(r"['$]", normalised(text))[0].rstrip()
 
 
-def nodes_within(node: Any) -> list[Any]:
-    """``node`` and all nodes below it, in no order that matters."""
-    found: list[Any] = []
-    waiting: list[Any] = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, tuple):
-            waiting.extend(one)
-        elif isinstance(one, ast.Node):
-            found.append(one)
-            waiting.extend(getattr(one, name) for name in one)
-    return found
-
-
 def _reads_catalogs_alone(node: Any) -> bool:
     """Statements of monitoring, ours among them: they ask the catalogs or functions of these, and no table."""
-    nodes = nodes_within(node)
-    named = {cte.ctename for cte in nodes if isinstance(cte, ast.CommonTableExpr)}
-    relations = [one for one in nodes if isinstance(one, ast.RangeVar)]
+    below = nodes_within(node)
+    named = {cte.ctename for cte in below if isinstance(cte, nodes.CommonTableExpr)}
+    relations = [one for one in below if isinstance(one, nodes.RangeVar)]
     functions = [
-        tuple(str(part.sval) for part in one.funcname or () if isinstance(part, ast.String))
-        for one in nodes
-        if isinstance(one, ast.FuncCall)
+        tuple(str(part.sval) for part in one.funcname if isinstance(part, nodes.String))
+        for one in below
+        if isinstance(one, nodes.FuncCall)
     ]
     tables = [one for one in relations if one.schemaname or one.relname not in named]
     if tables:

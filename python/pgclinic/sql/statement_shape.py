@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from pglast import ast, parser
-from pglast.enums import A_Expr_Kind
-from pglast.stream import RawStream
-
 from pgclinic.model.record import Record
+from pgclinic.sql import nodes
 from pgclinic.sql.join_conditions import Restricted, compared_names, join_conditions, sources_of
+from pgclinic.sql.nodes import nodes_within
 from pgclinic.sql.parse_tree import conjuncts
-from pgclinic.sql.statement_kind import nodes_within
+from pgclinic.sql.parser import UnprintableError, only_statement, printed
 
 _AGGREGATES = frozenset(
     (
@@ -23,8 +21,8 @@ _AGGREGATES = frozenset(
         *("bit_and", "bit_or", "corr", "xmlagg", "range_agg", "any_value"),
     )
 )
-_BETWEEN = frozenset((A_Expr_Kind.AEXPR_BETWEEN, A_Expr_Kind.AEXPR_BETWEEN_SYM))
-_LIKE = frozenset((A_Expr_Kind.AEXPR_LIKE, A_Expr_Kind.AEXPR_ILIKE, A_Expr_Kind.AEXPR_SIMILAR))
+_BETWEEN = frozenset(("AEXPR_BETWEEN", "AEXPR_BETWEEN_SYM"))
+_LIKE = frozenset(("AEXPR_LIKE", "AEXPR_ILIKE", "AEXPR_SIMILAR"))
 _VERBS = {
     "SelectStmt": "select",
     "InsertStmt": "insert",
@@ -102,60 +100,54 @@ class StatementShape(Record):
 @lru_cache(maxsize=4096)
 def statement_shape(text: str) -> StatementShape | None:
     """None for what is no single statement with a plan, such as a utility command or a text that was truncated."""
-    try:
-        statements = parser.parse_sql(text)
-    except (parser.ParseError, UnicodeError, RecursionError):
-        return None
-    if len(statements) != 1:
-        return None
-    node: Any = statements[0].stmt
-    if isinstance(node, ast.PrepareStmt):
+    node = only_statement(text)
+    if isinstance(node, nodes.PrepareStmt):
         node = node.query
     verb = _VERBS.get(type(node).__name__)
     if verb is None:
         return None
-    named = {str(one.ctename) for one in nodes_within(node) if isinstance(one, ast.CommonTableExpr)}
+    named = {str(one.ctename) for one in nodes_within(node) if isinstance(one, nodes.CommonTableExpr)}
     levels = tuple(_level(one, named) for one in _queries(node))
     if not levels:
         return None
     mentions = tuple(
         _mention(one)
-        for one in sorted(_relations(node), key=lambda one: one.location or 0)
+        for one in sorted(_relations(node), key=lambda one: one.location)
         if one.schemaname or one.relname not in named
     )
     return StatementShape(verb=verb, levels=levels, mentions=tuple(dict.fromkeys(mentions)))
 
 
 def _relations(node: Any) -> Iterator[Any]:
-    yield from (one for one in nodes_within(node) if isinstance(one, ast.RangeVar))
+    yield from (one for one in nodes_within(node) if isinstance(one, nodes.RangeVar))
 
 
 def _queries(node: Any) -> Iterator[Any]:
     """The statement itself, then every query inside it."""
-    if not isinstance(node, ast.InsertStmt):
+    if not isinstance(node, nodes.InsertStmt):
         yield node
     for one in nodes_within(node):
-        if one is not node and isinstance(one, ast.SelectStmt) and not one.valuesLists:
+        if one is not node and isinstance(one, nodes.SelectStmt) and not one.valuesLists:
             yield one
 
 
 def _level(node: Any, named: set[str]) -> Level:
-    items = list(getattr(node, "fromClause", None) or ())
+    items = list(getattr(node, "fromClause", ()))
     if getattr(node, "relation", None) is not None:
-        items = [node.relation, *items, *(getattr(node, "usingClause", None) or ())]
+        items = [node.relation, *items, *(getattr(node, "usingClause", ()))]
         if getattr(node, "sourceRelation", None) is not None:
             items.append(node.sourceRelation)
     sources = [one for item in items for one in sources_of(item)]
     mentions = tuple(
         _mention(one)
         for one in sources
-        if isinstance(one, ast.RangeVar) and (one.schemaname or one.relname not in named)
+        if isinstance(one, nodes.RangeVar) and (one.schemaname or one.relname not in named)
     )
     later = [getattr(node, "whereClause", None), getattr(node, "joinCondition", None)]
     known: list[tuple[Any, Restricted]] = [(one, None) for one in later if one is not None]
     compared = compared_names((one for one, _ in known), frozenset(one.alias for one in mentions))
     known += [one for item in items for one in join_conditions(item, compared)]
-    sort = getattr(node, "sortClause", None) or ()
+    sort = getattr(node, "sortClause", ())
     return Level(
         mentions=mentions,
         comparisons=tuple(
@@ -185,19 +177,19 @@ def _aggregates(node: Any) -> bool:
     if getattr(node, "groupClause", None) or getattr(node, "distinctClause", None):
         return True
     return any(
-        isinstance(one, ast.FuncCall) and not one.over and str((one.funcname or ())[-1].sval) in _AGGREGATES
-        for target in getattr(node, "targetList", None) or ()
+        isinstance(one, nodes.FuncCall) and not one.over and str(one.funcname[-1].sval) in _AGGREGATES
+        for target in getattr(node, "targetList", ())
         for one in _outside_of_queries(target)
     )
 
 
 def _only_counts(node: Any) -> bool:
-    targets: list[Any] = [one.val for one in getattr(node, "targetList", None) or () if isinstance(one, ast.ResTarget)]
-    if len(targets) != 1 or not isinstance(targets[0], ast.FuncCall) or getattr(node, "groupClause", None):
+    targets: list[Any] = [one.val for one in getattr(node, "targetList", ()) if isinstance(one, nodes.ResTarget)]
+    if len(targets) != 1 or not isinstance(targets[0], nodes.FuncCall) or getattr(node, "groupClause", None):
         return False
     (call,) = targets
-    named: tuple[Any, ...] = tuple(call.funcname or ())
-    constant = all(isinstance(one, ast.A_Const | ast.ParamRef) for one in call.args or ())
+    named: tuple[Any, ...] = call.funcname
+    constant = all(isinstance(one, nodes.A_Const | nodes.ParamRef) for one in call.args)
     return (
         bool(named)
         and named[-1].sval == "count"
@@ -213,27 +205,27 @@ def _outside_of_queries(node: Any) -> Iterator[Any]:
         one = waiting.pop()
         if isinstance(one, tuple):
             waiting.extend(one)
-        elif isinstance(one, ast.Node) and not isinstance(one, ast.SelectStmt):
+        elif isinstance(one, nodes.Node) and not isinstance(one, nodes.SelectStmt):
             yield one
             waiting.extend(getattr(one, name) for name in one)
 
 
 def _comparisons(node: Any, mentions: tuple[Mention, ...], sources: int) -> Iterator[Comparison]:
-    if not isinstance(node, ast.A_Expr) or node.lexpr is None or node.rexpr is None:
+    if not isinstance(node, nodes.A_Expr) or node.lexpr is None or node.rexpr is None:
         return
     left, right = node.lexpr, node.rexpr
-    if isinstance(left, ast.RowExpr) and isinstance(right, ast.RowExpr):
-        for one, other in zip(left.args or (), right.args or (), strict=False):
-            pair = ast.A_Expr(kind=node.kind, name=node.name, lexpr=one, rexpr=other)
+    if isinstance(left, nodes.RowExpr) and isinstance(right, nodes.RowExpr):
+        for one, other in zip(left.args, right.args, strict=False):
+            pair = nodes.A_Expr(kind=node.kind, name=node.name, lexpr=one, rexpr=other)
             yield from _comparisons(pair, mentions, sources)
         return
     operator = _operator(node)
     for side, other in ((left, right), (right, left)):
-        columns: list[Any] = [one for one in _outside_of_queries(side) if isinstance(one, ast.ColumnRef)]
-        if len(columns) != 1 or any(isinstance(one, ast.SubLink) for one in _outside_of_queries(side)):
+        columns: list[Any] = [one for one in _outside_of_queries(side) if isinstance(one, nodes.ColumnRef)]
+        if len(columns) != 1 or any(isinstance(one, nodes.SubLink) for one in _outside_of_queries(side)):
             continue
         found = _mentions_of(columns[0], mentions, sources)
-        if not found or not isinstance(columns[0].fields[-1], ast.String):
+        if not found or not isinstance(columns[0].fields[-1], nodes.String):
             continue
         yield Comparison(
             column=str(columns[0].fields[-1].sval),
@@ -253,19 +245,19 @@ def _partner(other: Any, mentions: tuple[Mention, ...], sources: int) -> dict[st
 
 
 def _operator(node: Any) -> str:
-    if node.kind == A_Expr_Kind.AEXPR_IN:
+    if node.kind == "AEXPR_IN":
         return "in"
-    if node.kind == A_Expr_Kind.AEXPR_OP_ANY:
+    if node.kind == "AEXPR_OP_ANY":
         return "any"
     if node.kind in _BETWEEN:
         return "between"
     if node.kind in _LIKE:
         return "like"
-    return str(node.name[-1].sval) if node.name and node.kind == A_Expr_Kind.AEXPR_OP else ""
+    return str(node.name[-1].sval) if node.name and node.kind == "AEXPR_OP" else ""
 
 
 def _mentions_of(column: Any, mentions: tuple[Mention, ...], sources: int) -> tuple[Mention, ...]:
-    names = [str(one.sval) for one in column.fields if isinstance(one, ast.String)]
+    names = [str(one.sval) for one in column.fields if isinstance(one, nodes.String)]
     if len(names) > 1:
         return tuple(one for one in mentions if one.alias == names[-2])
     # With a subquery or a function among the sources the column may be of that as well.
@@ -273,28 +265,28 @@ def _mentions_of(column: Any, mentions: tuple[Mention, ...], sources: int) -> tu
 
 
 def _wrapped(side: Any) -> str | None:
-    if isinstance(side, ast.ColumnRef):
+    if isinstance(side, nodes.ColumnRef):
         return None
-    if isinstance(side, ast.TypeCast) and isinstance(side.arg, ast.ColumnRef):
+    if isinstance(side, nodes.TypeCast) and isinstance(side.arg, nodes.ColumnRef):
         return "cast"
-    return "function" if isinstance(side, ast.FuncCall) else "expression"
+    return "function" if isinstance(side, nodes.FuncCall) else "expression"
 
 
 def _kind_of(other: Any) -> str:
     if _is_column(other):
         return "column"
     below = list(_outside_of_queries(other))
-    if any(isinstance(one, ast.ColumnRef | ast.SubLink) for one in below):
+    if any(isinstance(one, nodes.ColumnRef | nodes.SubLink) for one in below):
         return "anything"
     return "value"
 
 
 def _is_column(node: Any) -> bool:
-    return isinstance(node, ast.ColumnRef) and isinstance((node.fields or (None,))[-1], ast.String)
+    return isinstance(node, nodes.ColumnRef) and isinstance((node.fields or (None,))[-1], nodes.String)
 
 
 def _printed(node: Any) -> str:
     try:
-        return str(RawStream()(node))
-    except (AttributeError, RuntimeError):
+        return printed(node)
+    except UnprintableError:
         return ""

@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
-from pglast import ast, parser
-from pglast.enums import A_Expr_Kind, OnConflictAction, SetOperation, SortByDir, SortByNulls
 
 from pgclinic.errors import UsageError
+from pgclinic.sql import nodes
 from pgclinic.sql.known_functions import KnownFunction, body_with
+from pgclinic.sql.nodes import nodes_within
 from pgclinic.sql.parse_tree import (
     bound_name,
     column_free,
@@ -27,16 +27,15 @@ from pgclinic.sql.parse_tree import (
     has_parameter,
     has_query,
     joined_columns,
-    printed_tree,
     qualified_text,
     result_name,
     type_name,
 )
+from pgclinic.sql.parser import UnprintableError, printed, statements_of
 from pgclinic.sql.place_types import UNITS, has_parts, joined_type, spoken_of, type_as_written, type_of_value
 from pgclinic.sql.quoting import quoted
 from pgclinic.sql.scope import Entry, KnownColumn, KnownSchema, KnownTable, Origin, Scope
 from pgclinic.sql.statement_comments import SHORTENED
-from pgclinic.sql.statement_kind import nodes_within
 from pgclinic.sql.statement_places import (
     FilledColumn,
     JoinedBy,
@@ -80,14 +79,14 @@ _ONE_SIDED = frozenset((PlaceUse.KEY, PlaceUse.PATH, PlaceUse.PATTERN))
 _SUMS = frozenset(("+", "-", "*", "/", "%", "||"))
 _BETWEEN = frozenset(
     (
-        A_Expr_Kind.AEXPR_BETWEEN,
-        A_Expr_Kind.AEXPR_NOT_BETWEEN,
-        A_Expr_Kind.AEXPR_BETWEEN_SYM,
-        A_Expr_Kind.AEXPR_NOT_BETWEEN_SYM,
+        "AEXPR_BETWEEN",
+        "AEXPR_NOT_BETWEEN",
+        "AEXPR_BETWEEN_SYM",
+        "AEXPR_NOT_BETWEEN_SYM",
     )
 )
-_LIKE = frozenset((A_Expr_Kind.AEXPR_LIKE, A_Expr_Kind.AEXPR_ILIKE, A_Expr_Kind.AEXPR_SIMILAR))
-_WITH_PLAN = (ast.SelectStmt, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt, ast.MergeStmt)
+_LIKE = frozenset(("AEXPR_LIKE", "AEXPR_ILIKE", "AEXPR_SIMILAR"))
+_WITH_PLAN = (nodes.SelectStmt, nodes.InsertStmt, nodes.UpdateStmt, nodes.DeleteStmt, nodes.MergeStmt)
 #: The value has another type than the expression beside it.
 _OWN_TYPE = frozenset((PlaceUse.CONTAINS, PlaceUse.WITHIN, PlaceUse.OVERLAPS))
 #: A name that a variable of a script can have.
@@ -99,18 +98,18 @@ _IDEMPOTENT = frozenset(("lower", "upper", "btrim", "ltrim", "rtrim"))
 def typed_statement(text: str, schema: KnownSchema) -> TypedStatement:
     """``text`` with typed places instead of its ``$n``. Raises UsageError for a text that is no single statement."""
     try:
-        (statement,) = parser.parse_sql(text)
-    except (parser.ParseError, UnicodeError, ValueError, RecursionError) as error:
+        (statement,) = statements_of(text)
+    except ValueError as error:
         raise UsageError(f"the statement cannot be parsed: {error}") from error
-    if not isinstance(statement.stmt, _WITH_PLAN) or getattr(statement.stmt, "intoClause", None) is not None:
+    if not isinstance(statement, _WITH_PLAN) or getattr(statement, "intoClause", None) is not None:
         raise UsageError("the statement has no plan")
     rewriter = _Rewriter(schema, is_squashed=SHORTENED in text)
-    columns = rewriter.statement(statement.stmt, Scope())
+    columns = rewriter.statement(statement, Scope())
     try:
-        printed = printed_tree(statement.stmt)
-    except (AttributeError, RuntimeError) as error:
+        text = printed(statement)
+    except UnprintableError as error:
         raise UsageError(f"the statement cannot be printed: {error}") from error
-    return rewriter.result(printed, statement.stmt, columns)
+    return rewriter.result(text, statement, columns)
 
 
 class _Rewriter:
@@ -145,8 +144,8 @@ class _Rewriter:
             joins=tuple(self._joins),
             tables=tuple(dict.fromkeys(source.table for source in self._sources)),
             unknown_relations=tuple(dict.fromkeys(self._unknown)),
-            functions=tuple(dict.fromkeys(function_name(one) for one in below if isinstance(one, ast.FuncCall))),
-            locks_rows=any(isinstance(one, ast.LockingClause) for one in below),
+            functions=tuple(dict.fromkeys(function_name(one) for one in below if isinstance(one, nodes.FuncCall))),
+            locks_rows=any(isinstance(one, nodes.LockingClause) for one in below),
             filled=self._outputs,
             conflict=_on_conflict(node),
             returned=tuple(
@@ -166,49 +165,49 @@ class _Rewriter:
         if getattr(node, "withClause", None) is not None:
             for query in node.withClause.ctes:
                 columns = self.statement(query.ctequery, scope)
-                names = [name.sval for name in query.aliascolnames or ()]
+                names = [name.sval for name in query.aliascolnames]
                 scope.queries[query.ctename] = _renamed(columns, names)
         match node:
-            case ast.SelectStmt():
+            case nodes.SelectStmt():
                 return self._select(node, scope)
-            case ast.InsertStmt():
+            case nodes.InsertStmt():
                 self._insert(node, scope)
-            case ast.UpdateStmt():
-                self._from((node.relation, *(node.fromClause or ())), scope)
+            case nodes.UpdateStmt():
+                self._from((node.relation, *node.fromClause), scope)
                 self._assignments(node.targetList, scope)
-            case ast.DeleteStmt():
-                self._from((node.relation, *(node.usingClause or ())), scope)
-            case ast.MergeStmt():
+            case nodes.DeleteStmt():
+                self._from((node.relation, *node.usingClause), scope)
+            case nodes.MergeStmt():
                 self._merge(node, scope)
             case _:
                 raise UsageError(f"{type(node).__name__} is not a statement with a plan")
         if getattr(node, "whereClause", None) is not None:
             self._condition(node, "whereClause", scope)
-        return self._targets(getattr(node, "returningList", None) or self._returned(node), scope)
+        return self._targets(self._returned(node), scope)
 
     @staticmethod
     def _returned(node: Any) -> Iterable[Any]:
         clause = getattr(node, "returningClause", None)
-        return (clause.exprs or ()) if clause is not None else ()
+        return clause.exprs if clause is not None else ()
 
     def _select(self, node: Any, scope: Scope) -> dict[str, Origin | None]:
-        if node.op is not None and node.op != SetOperation.SETOP_NONE:
+        if node.op != "SETOP_NONE":
             columns = self.statement(node.larg, scope)
             self.statement(node.rarg, scope)
             columns = dict.fromkeys(columns)
         else:
-            self._from(node.fromClause or (), scope)
+            self._from(node.fromClause, scope)
             if node is self._filling:
-                self._note_outputs(node.targetList or (), scope)
-            columns = self._targets(node.targetList or (), scope)
+                self._note_outputs(node.targetList, scope)
+            columns = self._targets(node.targetList, scope)
             if node.whereClause is not None:
                 self._condition(node, "whereClause", scope)
             for name in ("groupClause", "havingClause", "windowClause", "distinctClause"):
                 self._below(node, name, scope)
-            for row, values in enumerate(node.valuesLists or ()):
+            for row, values in enumerate(node.valuesLists):
                 self._row = row
                 self._each(values, scope)
-        self._note_order(node.sortClause or (), scope)
+        self._note_order(node.sortClause, scope)
         self._below(node, "sortClause", scope)
         for name, use in (("limitCount", PlaceUse.LIMIT), ("limitOffset", PlaceUse.OFFSET)):
             value = getattr(node, name)
@@ -218,7 +217,7 @@ class _Rewriter:
 
     def _insert(self, node: Any, scope: Scope) -> None:
         table = self._table(node.relation)
-        names = [target.name for target in node.cols or ()]
+        names = [target.name for target in node.cols]
         if table is not None and not names:
             names = list(table.columns)
         if table is not None:
@@ -234,7 +233,7 @@ class _Rewriter:
         elif select is not None:
             if not self._inside:
                 self._filling = select
-            for target, column in _paired(select.targetList or (), columns):
+            for target, column in _paired(select.targetList, columns):
                 if column is not None and column_free(target.val) and has_parameter(target.val):
                     target.val = self._inserted(target.val, column, number, 0, scope)
             self.statement(select, scope)
@@ -265,7 +264,7 @@ class _Rewriter:
             value = target.val
             entry = scope.entries[0] if scope.entries else None
             origin = entry.columns.get(target.name) if entry is not None else None
-            if isinstance(value, ast.MultiAssignRef):
+            if isinstance(value, nodes.MultiAssignRef):
                 self._below(value, "source", scope)
             elif origin is not None and not target.indirection and column_free(value) and has_parameter(value):
                 target.val = self._place(value, PlaceUse.ASSIGN, origin=origin)
@@ -277,7 +276,7 @@ class _Rewriter:
         noted = []
         for target in targets:
             value = target.val
-            origins = [scope.find(one) for one in nodes_within(value) if isinstance(one, ast.ColumnRef)]
+            origins = [scope.find(one) for one in nodes_within(value) if isinstance(one, nodes.ColumnRef)]
             sources = {origin.source if origin is not None else None for origin in origins}
             number = sources.pop() if len(sources) == 1 else None
             is_place = column_free(value) and has_parameter(value)
@@ -290,12 +289,12 @@ class _Rewriter:
     def _merge(self, node: Any, scope: Scope) -> None:
         self._from((node.relation, node.sourceRelation), scope)
         self._condition(node, "joinCondition", scope)
-        for clause in node.mergeWhenClauses or ():
+        for clause in node.mergeWhenClauses:
             if clause.condition is not None:
                 clause.condition = self._expression(clause.condition, scope)
             if clause.values:
                 table = self._schema.find(node.relation.schemaname, node.relation.relname)
-                names = [target.name for target in clause.targetList or ()] or list(table.columns if table else ())
+                names = [target.name for target in clause.targetList] or list(table.columns if table else ())
                 columns = [table.columns.get(name) if table is not None else None for name in names]
                 clause.values = tuple(
                     self._inserted(value, column, 0, 0, scope) for value, column in _paired(clause.values, columns)
@@ -311,19 +310,19 @@ class _Rewriter:
 
     def _from_item(self, item: Any, scope: Scope) -> None:
         match item:
-            case ast.RangeVar():
+            case nodes.RangeVar():
                 self._range(item, scope)
-            case ast.JoinExpr():
+            case nodes.JoinExpr():
                 before = len(scope.entries)
                 self._from_item(item.larg, scope)
                 self._from_item(item.rarg, scope)
                 self._joined_using(item, scope.entries[before:])
                 if item.quals is not None:
                     self._condition(item, "quals", scope)
-            case ast.RangeSubselect():
+            case nodes.RangeSubselect():
                 columns = self.statement(item.subquery, scope)
                 self._offer(item.alias, columns, scope)
-            case ast.RangeFunction():
+            case nodes.RangeFunction():
                 self._below(item, "functions", scope)
                 self._offer(item.alias, {}, scope)
             case _:
@@ -356,11 +355,11 @@ class _Rewriter:
 
     @staticmethod
     def _offer(alias: Any, columns: dict[str, Origin | None], scope: Scope) -> None:
-        names = [name.sval for name in alias.colnames or ()] if alias is not None else []
+        names = [name.sval for name in alias.colnames] if alias is not None else []
         scope.entries.append(Entry(alias.aliasname if alias is not None else "", _renamed(columns, names)))
 
     def _joined_using(self, item: Any, entries: list[Entry]) -> None:
-        for name in item.usingClause or ():
+        for name in item.usingClause:
             sides = [entry.columns[name.sval] for entry in entries if entry.columns.get(name.sval) is not None]
             if len(sides) == 2 and sides[0] is not None and sides[1] is not None:
                 condition = " = ".join(f"{quoted(side.alias)}.{quoted(name.sval)}" for side in sides if side)
@@ -382,7 +381,7 @@ class _Rewriter:
         setattr(node, name, self._expression(getattr(node, name), scope))
 
     def _keep_filter(self, part: Any, scope: Scope) -> None:
-        origins = [scope.find(one) for one in nodes_within(part) if isinstance(one, ast.ColumnRef)]
+        origins = [scope.find(one) for one in nodes_within(part) if isinstance(one, nodes.ColumnRef)]
         sources = sorted({origin.source for origin in origins if origin is not None})
         if not origins or None in origins:
             return
@@ -397,10 +396,10 @@ class _Rewriter:
 
     def _note_order(self, items: Iterable[Any], scope: Scope) -> None:
         """ORDER BY columns of one table, all in one direction: an index on them gives the rows in this order."""
-        found = [scope.find(one.node) if isinstance(one.node, ast.ColumnRef) else None for one in items]
+        found = [scope.find(one.node) if isinstance(one.node, nodes.ColumnRef) else None for one in items]
         origins = [origin for origin in found if origin is not None]
-        directions = {one.sortby_dir == SortByDir.SORTBY_DESC for one in items}
-        is_plain = all(one.sortby_nulls in (None, SortByNulls.SORTBY_NULLS_DEFAULT) for one in items)
+        directions = {one.sortby_dir == "SORTBY_DESC" for one in items}
+        is_plain = all(one.sortby_nulls == "SORTBY_NULLS_DEFAULT" for one in items)
         if len(origins) < len(found) or len({one.source for one in origins}) != 1 or len(directions) != 1:
             return
         if is_plain:
@@ -412,13 +411,13 @@ class _Rewriter:
         columns: dict[str, Origin | None] = {}
         for target in targets:
             value = target.val
-            fields = value.fields if isinstance(value, ast.ColumnRef) else None
-            if fields and isinstance(fields[-1], ast.A_Star):
+            fields = value.fields if isinstance(value, nodes.ColumnRef) else None
+            if fields and isinstance(fields[-1], nodes.A_Star):
                 for entry in scope.entries:
                     if len(fields) == 1 or entry.alias == fields[0].sval:
                         columns |= entry.columns or {"": None}
                 continue
-            origin = scope.find(value) if isinstance(value, ast.ColumnRef) else None
+            origin = scope.find(value) if isinstance(value, nodes.ColumnRef) else None
             columns[result_name(target) or ""] = origin
             target.val = self._expression(value, scope)
         return columns
@@ -426,20 +425,20 @@ class _Rewriter:
     def _expression(self, node: Any, scope: Scope) -> Any:
         """The same expression with places in it."""
         match node:
-            case ast.A_Expr():
+            case nodes.A_Expr():
                 return self._operation(node, scope)
-            case ast.ParamRef():
+            case nodes.ParamRef():
                 return self._place(node, PlaceUse.OTHER)
-            case ast.TypeCast() if isinstance(node.arg, ast.ParamRef):
-                return self._place(node, PlaceUse.OTHER, type_=printed_tree(node.typeName))
-            case ast.FuncCall():
+            case nodes.TypeCast() if isinstance(node.arg, nodes.ParamRef):
+                return self._place(node, PlaceUse.OTHER, type_=printed(node.typeName))
+            case nodes.FuncCall():
                 return self._call(node, scope)
-            case ast.CoalesceExpr():
+            case nodes.CoalesceExpr():
                 self._like_first_column(node, scope)
-            case ast.MinMaxExpr():
+            case nodes.MinMaxExpr():
                 column = first_column(node.args)
-                node.args = tuple(self._bound(one, node, column, scope) for one in node.args or ())
-            case ast.SubLink():
+                node.args = tuple(self._bound(one, node, column, scope) for one in node.args)
+            case nodes.SubLink():
                 self._sublink(node, scope)
             case _:
                 self._generic(node, scope)
@@ -448,7 +447,7 @@ class _Rewriter:
     def _operation(self, node: Any, scope: Scope) -> Any:
         name = node.name[-1].sval if node.name else "="
         left, right = node.lexpr, node.rexpr
-        if isinstance(left, ast.RowExpr):
+        if isinstance(left, nodes.RowExpr):
             self._rows(node, name, scope)
         elif node.kind in _BETWEEN:
             node.lexpr = self._expression(left, scope)
@@ -456,14 +455,14 @@ class _Rewriter:
                 self._compared(bound, node.lexpr, use, scope)
                 for bound, use in zip(right, (PlaceUse.LOW, PlaceUse.HIGH), strict=True)
             )
-        elif node.kind == A_Expr_Kind.AEXPR_IN:
+        elif node.kind == "AEXPR_IN":
             node.lexpr = self._expression(left, scope)
             values = right if isinstance(right, tuple) else (right,)
             is_list = self._is_squashed and len(values) == 1
             node.rexpr = tuple(
                 self._compared(value, node.lexpr, PlaceUse.ONE_OF, scope, is_list=is_list) for value in values
             )
-        elif node.kind in (A_Expr_Kind.AEXPR_OP_ANY, A_Expr_Kind.AEXPR_OP_ALL):
+        elif node.kind in ("AEXPR_OP_ANY", "AEXPR_OP_ALL"):
             if column_free(right):
                 node.lexpr = self._expression(left, scope)
                 node.rexpr = self._compared(right, node.lexpr, PlaceUse.ARRAY, scope)
@@ -496,10 +495,10 @@ class _Rewriter:
         """``value`` as a place if it has no column and ``other`` has one."""
         if value is None or not (column_free(value) and has_parameter(value)) or column_free(other):
             return self._expression(value, scope)
-        origins = [scope.find(one) for one in nodes_within(other) if isinstance(one, ast.ColumnRef)]
+        origins = [scope.find(one) for one in nodes_within(other) if isinstance(one, nodes.ColumnRef)]
         sources = {origin.source if origin is not None else None for origin in origins}
         source = sources.pop() if len(sources) == 1 else None
-        origin = scope.find(other) if isinstance(other, ast.ColumnRef) else None
+        origin = scope.find(other) if isinstance(other, nodes.ColumnRef) else None
         is_evaluable = source is not None and not has_query(other)
         if origin is not None and has_parts(origin) and name in ("||", "-"):
             use = PlaceUse.PART if name == "||" else PlaceUse.KEY
@@ -516,11 +515,11 @@ class _Rewriter:
 
     def _rows(self, node: Any, name: str, scope: Scope) -> None:
         """(a, b) = ($, $), (a, b) > ($, $) and (a, b) IN (($, $), ...)."""
-        use = PlaceUse.ONE_OF if node.kind == A_Expr_Kind.AEXPR_IN else _COMPARED.get(name, PlaceUse.OTHER)
-        left = node.lexpr.args or ()
+        use = PlaceUse.ONE_OF if node.kind == "AEXPR_IN" else _COMPARED.get(name, PlaceUse.OTHER)
+        left = node.lexpr.args
         rows = node.rexpr if isinstance(node.rexpr, tuple) else (node.rexpr,)
         for row in rows:
-            values = (row.args or ()) if isinstance(row, ast.RowExpr) else ()
+            values = row.args if isinstance(row, nodes.RowExpr) else ()
             if len(values) == len(left):
                 row.args = tuple(
                     self._compared(value, other, use, scope) for value, other in zip(values, left, strict=True)
@@ -531,22 +530,22 @@ class _Rewriter:
 
     def _call(self, node: Any, scope: Scope) -> Any:
         name = function_name(node)
-        given = node.args or ()
+        given = node.args
         known = self._schema.function(name, len(given))
-        is_counter = name == "generate_series" and all(isinstance(one, ast.ParamRef) for one in given)
+        is_counter = name == "generate_series" and all(isinstance(one, nodes.ParamRef) for one in given)
         arguments: list[Any] = []
         for position, argument in enumerate(given):
             if is_counter:
                 # Constants of no type, which the server cannot choose between its functions by: they were integers.
                 use = PlaceUse.LIMIT if position == 1 else PlaceUse.OTHER
                 arguments.append(self._place(argument, use, type_="integer", function=name, argument=position))
-            elif isinstance(argument, ast.NamedArgExpr):
+            elif isinstance(argument, nodes.NamedArgExpr):
                 at = known.position(str(argument.name)) if known is not None else None
                 argument.arg = self._argument(argument.arg, name, at, known, (), scope)
                 arguments.append(argument)
             else:
                 arguments.append(self._argument(argument, name, position, known, given, scope))
-        node.args = tuple(arguments) or None
+        node.args = tuple(arguments)
         if known is not None:
             self._look_into(known, arguments)
         for part in ("agg_filter", "agg_order", "over"):
@@ -598,12 +597,12 @@ class _Rewriter:
         self._inside.append(function.name)
         by_position: dict[int, Any] = {}
         for at, argument in enumerate(arguments):
-            is_named = isinstance(argument, ast.NamedArgExpr)
+            is_named = isinstance(argument, nodes.NamedArgExpr)
             position = function.position(str(argument.name)) if is_named else at
             number = _number_of(argument.arg if is_named else argument)
             if position is not None and number is not None:
                 # Negative numbers are places of the statement, whatever function they have come into.
-                by_position[position] = ast.ParamRef(number=-abs(number))
+                by_position[position] = nodes.ParamRef(number=-abs(number))
         row = self._row
         for statement in body_with(function, [by_position.get(at) for at in range(len(function.types))]):
             with suppress(UsageError):
@@ -617,10 +616,10 @@ class _Rewriter:
             return self._expression(argument, scope)
         origin = scope.find(column) if column is not None else None
         beside = [one for one in node.args if not column_free(one)]
-        is_sum = all(isinstance(one, ast.ColumnRef | ast.A_Expr) for one in beside)
+        is_sum = all(isinstance(one, nodes.ColumnRef | nodes.A_Expr) for one in beside)
         if origin is None or not is_sum:
             return self._place(argument, PlaceUse.BOUND, type_=type_as_written(argument), function=bound_name(node))
-        type_ = origin.column.type if isinstance(beside[0], ast.ColumnRef) else type_as_written(argument)
+        type_ = origin.column.type if isinstance(beside[0], nodes.ColumnRef) else type_as_written(argument)
         return self._place(
             argument,
             PlaceUse.BOUND,
@@ -633,11 +632,11 @@ class _Rewriter:
 
     def _like_first_column(self, node: Any, scope: Scope) -> None:
         """COALESCE(column, $): the value has the type of the column."""
-        columns = [one for one in node.args or () if isinstance(one, ast.ColumnRef)]
+        columns = [one for one in node.args if isinstance(one, nodes.ColumnRef)]
         first = columns[0] if columns else None
         node.args = tuple(
             self._expression(one, scope) if first is None else self._compared(one, first, PlaceUse.ASSIGN, scope)
-            for one in node.args or ()
+            for one in node.args
         )
 
     def _sublink(self, node: Any, scope: Scope) -> None:
@@ -652,9 +651,9 @@ class _Rewriter:
 
     def _generic(self, node: Any, scope: Scope) -> None:
         """Whatever stands below a node of which nothing special is known."""
-        if not isinstance(node, ast.Node):
+        if not isinstance(node, nodes.Node):
             return
-        if isinstance(node, ast.SelectStmt):
+        if isinstance(node, nodes.SelectStmt):
             self.statement(node, scope)
             return
         for name in node:
@@ -664,9 +663,9 @@ class _Rewriter:
         value = getattr(node, name)
         if isinstance(value, tuple):
             setattr(node, name, self._each(value, scope))
-        elif isinstance(value, ast.SelectStmt):
+        elif isinstance(value, nodes.SelectStmt):
             self.statement(value, scope)
-        elif isinstance(value, ast.Node):
+        elif isinstance(value, nodes.Node):
             setattr(node, name, self._expression(value, scope))
 
     def _each(self, values: tuple[Any, ...], scope: Scope) -> tuple[Any, ...]:
@@ -674,13 +673,13 @@ class _Rewriter:
             self._each(value, scope)
             if isinstance(value, tuple)
             else self._expression(value, scope)
-            if isinstance(value, ast.Node)
+            if isinstance(value, nodes.Node)
             else value
             for value in values
         )
 
     def _each_in(self, node: Any, name: str, scope: Scope) -> None:
-        setattr(node, name, self._each(getattr(node, name) or (), scope))
+        setattr(node, name, self._each(getattr(node, name), scope))
 
     # Places
 
@@ -696,8 +695,8 @@ class _Rewriter:
                 "element": origin.column.element,
                 "expression": f"{quoted(origin.alias)}.{quoted(origin.column.name)}",
             }
-        inner = node.arg if isinstance(node, ast.TypeCast) else node
-        original = inner.number if isinstance(inner, ast.ParamRef) else None
+        inner = node.arg if isinstance(node, nodes.TypeCast) else node
+        original = inner.number if isinstance(inner, nodes.ParamRef) else None
         number = self._by_original.get(original, 0) if original is not None else 0
         source = known.get("source")
         table = self._sources[source].table if source is not None else None
@@ -713,18 +712,18 @@ class _Rewriter:
                 self._by_original[original] = place.number
         elif self._places[number - 1].use is PlaceUse.OTHER:
             self._places[number - 1] = place
-        reference = ast.ParamRef(number=place.number)
+        reference = nodes.ParamRef(number=place.number)
         if type_ is None or place.is_list:
             return reference
-        return ast.TypeCast(arg=reference, typeName=type_name(type_))
+        return nodes.TypeCast(arg=reference, typeName=type_name(type_))
 
     def _note_argument(self, node: Any, use: PlaceUse, **known: Any) -> None:
         """What a function does with a place of the statement that calls it; the place keeps its type."""
         inner = node
-        while isinstance(inner, ast.TypeCast) or (
-            isinstance(inner, ast.FuncCall) and function_name(inner) in _IDEMPOTENT
+        while isinstance(inner, nodes.TypeCast) or (
+            isinstance(inner, nodes.FuncCall) and function_name(inner) in _IDEMPOTENT
         ):
-            inner = inner.arg if isinstance(inner, ast.TypeCast) else (inner.args or (None,))[0]
+            inner = inner.arg if isinstance(inner, nodes.TypeCast) else (inner.args or (None,))[0]
         number = _number_of(inner)
         before = self._places[-number - 1] if number is not None and number < 0 else None
         if before is not None and before.use is PlaceUse.OTHER:
@@ -756,10 +755,10 @@ def _on_conflict(node: Any) -> str | None:
     clause = getattr(node, "onConflictClause", None)
     if clause is None:
         return None
-    return "update" if clause.action == OnConflictAction.ONCONFLICT_UPDATE else "nothing"
+    return "update" if clause.action == "ONCONFLICT_UPDATE" else "nothing"
 
 
 def _number_of(node: Any) -> int | None:
     """Of the place that an argument is."""
-    inner = node.arg if isinstance(node, ast.TypeCast) else node
-    return int(inner.number or 0) if isinstance(inner, ast.ParamRef) else None
+    inner = node.arg if isinstance(node, nodes.TypeCast) else node
+    return int(inner.number) if isinstance(inner, nodes.ParamRef) else None

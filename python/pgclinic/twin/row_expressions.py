@@ -11,7 +11,14 @@ from pgclinic.sql.statement_places import Place, PlaceUse
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.parameters import CannotRun, OmissionReason
 
-_REFERENCE = re.compile(r"CAST\(\$(\d+) AS ([^()]+(?:\(\d+(?:, ?\d+)?\))?(?:\[\])?)\)|\$(\d+)(?:::[a-z_ ]+(?:\[\])?)?")
+_NAME = r'(?:"(?:[^"]|"")+"|[a-z_][\w$]*)'
+_UNIT = "(?:year|month|day|hour|minute|second)"
+#: A type as statements are printed with it; only these have several words.
+_TYPE = (
+    rf"(?:double precision|(?:timestamp|time)(?: ?\(\d+\))? with time zone|interval {_UNIT}(?: to {_UNIT})?"
+    rf"|{_NAME}(?:\.{_NAME})?)(?:\(\d+(?:, \d+)*\))?(?:\[\d*\])*"
+)
+_REFERENCE = re.compile(rf"\$(?P<number>\d+)(?P<cast>::{_TYPE})?")
 _KEYS = frozenset((PlaceUse.KEY, PlaceUse.PATH))
 
 
@@ -104,7 +111,7 @@ class RowExpressions:
         keys = {place.number for place in self._keys if below is None or place.number < below}
 
         def known(match: re.Match[str]) -> str:
-            number = int(match[1] or match[3])
+            number = int(match["number"])
             if number in keys:
                 return f"pgclinic_key_{number}.one"
             other = self._others.get(number)
@@ -113,7 +120,7 @@ class RowExpressions:
                 value = self._plain(other)
             if value is None:
                 raise CannotRun(OmissionReason.VALUE, expression)
-            return f"CAST({literal(value)} AS {match[2]})" if match[2] else literal(value)
+            return literal(value) + (match["cast"] or "")
 
         return _REFERENCE.sub(known, expression)
 
