@@ -20,6 +20,8 @@ _DELTA_TYPES = {
     "character varying": "text",
     "jsonb": "jsonb",
 }
+#: The value has another type than the expression beside it.
+_OWN_TYPE = frozenset((PlaceUse.CONTAINS, PlaceUse.WITHIN, PlaceUse.OVERLAPS))
 #: Arguments that speak of another argument of the same call: how, and of which one.
 _SPEAKS_OF = {
     ("jsonb_set", 1): (PlaceUse.PATH, 0),
@@ -104,3 +106,9 @@ def type_as_written(node: Any) -> str | None:
     if isinstance(node, nodes.A_Expr) and node.kind == "AEXPR_OP" and operator_of(node) in ("+", "-"):
         return type_as_written(node.lexpr)
     return None
+
+
+def type_beside(value: Any, use: PlaceUse, origin: Origin | None, operator: str) -> str | None:
+    """The type of a value by what stands on the other side of its operator, else by its own casts."""
+    type_ = joined_type(origin) if operator == "||" else type_of_value(use, origin)
+    return type_ or (type_as_written(value) if use in _OWN_TYPE else None)
