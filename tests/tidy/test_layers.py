@@ -46,3 +46,15 @@ def test_the_report_computes_no_statistics() -> None:
         r"^\s*(?:from pgclinic\.stats|from pgclinic import stats|import pgclinic\.stats)", re.MULTILINE
     )
     assert [path.name for path in package.rglob("*.py") if pattern.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_names_and_constants_of_sql_are_quoted_in_one_place() -> None:
+    """Configuration files and the texts of records have quotes of their own kind."""
+    package = ROOT / "python" / "pgclinic"
+    doubled = ("""replace('"', '""')""", """replace("'", "''")""")
+    quoting = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if any(words in path.read_text(encoding="utf-8") for words in doubled)
+    }
+    assert quoting == {"sql/quoting.py", "settings/conf_file.py", "twin/composite_values.py"}
