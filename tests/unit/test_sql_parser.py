@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext, suppress
 from copy import deepcopy
 from pathlib import Path
 
 import pytest
 
+from pgclinic.errors import UsageError
+from pgclinic.sql.expression_constants import constants_of
+from pgclinic.sql.keyset_paging import keyset_page
 from pgclinic.sql.keywords import TAKEN_WORDS
 from pgclinic.sql.nodes import ColumnRef, ParamRef, SelectStmt, String, nodes_within
 from pgclinic.sql.parser import (
@@ -21,6 +25,9 @@ from pgclinic.sql.parser import (
     statements_of,
     words_of,
 )
+from pgclinic.sql.scope import KnownSchema
+from pgclinic.sql.sql_function import statements_of_body
+from pgclinic.sql.typed_statement import typed_statement
 
 ROOT = Path(__file__).parents[2]
 QUERIES = sorted((ROOT / "python" / "pgclinic" / "pg" / "queries").glob("*.sql"))
@@ -103,6 +110,28 @@ def test_what_is_no_sql_or_too_deep_is_refused(text: str) -> None:
     with pytest.raises(UnreadableError):
         statements_of(text)
     assert only_statement(text) is None
+
+
+@pytest.mark.parametrize(("levels", "is_read"), [(50, True), (1000, False)])
+def test_a_deep_statement_is_either_read_or_refused(levels: int, *, is_read: bool) -> None:
+    total = " + ".join(["a"] * levels)
+    text = f"select b from t where c = {total} order by b offset 5"
+    assert (keyset_page(text) is not None) is is_read
+    assert (constants_of(total, total) == {}) is is_read
+    assert bool(statements_of_body(text, "f", 0, ())) is is_read
+    with nullcontext() if is_read else pytest.raises(UsageError):
+        assert typed_statement(text, KnownSchema({})).verb == "select"
+
+
+@pytest.mark.parametrize("levels", range(180, 420, 20))
+def test_wherever_a_statement_turns_out_to_be_too_deep_it_is_refused(levels: int) -> None:
+    total = " + ".join(["a"] * levels)
+    text = f"select b from t where c = {total} order by b offset 5"
+    assert keyset_page(text) is None or levels < 400
+    assert constants_of(total, total) in ({}, None)
+    assert len(statements_of_body(text, "f", 0, ())) in (0, 1)
+    with suppress(UsageError):
+        assert typed_statement(text, KnownSchema({})).verb == "select"
 
 
 def test_several_statements_are_no_expression() -> None:

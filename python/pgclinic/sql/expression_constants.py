@@ -23,7 +23,10 @@ def constants_of(expression: str, pattern: str) -> dict[int, str] | None:
     if wanted is None or known is None:
         return None
     found: dict[int, str] = {}
-    return found if _is_same(wanted, known, found) else None
+    try:
+        return found if _is_same(wanted, known, found) else None
+    except RecursionError:
+        return None
 
 
 def constants_by_predicate(expression: str, predicate: str) -> tuple[str, ...]:
@@ -73,7 +76,8 @@ def _has_same_parts(wanted: Any, known: Any, found: dict[int, str]) -> bool:
         return bool(wanted == known)
     if type(wanted) is not type(known):
         return False
-    return all(_is_same(getattr(wanted, name), getattr(known, name), found) for name in {*wanted, *known} - _NO_MEANING)
+    names = [name for name in dict.fromkeys((*wanted, *known)) if name not in _NO_MEANING]
+    return all(_is_same(getattr(wanted, name), getattr(known, name), found) for name in names)
 
 
 def _number(node: Any) -> int | None:

@@ -46,7 +46,6 @@ def keyset_page(text: str, unique: Sequence[str] = ()) -> KeysetPage | None:
     node = _paged(text)
     if node is None:
         return None
-    node = deepcopy(node)
     present = {_key(one).column for one in node.sortClause}
     missing = [one for one in unique if one not in present]
     if missing and (len(node.fromClause) != 1 or not isinstance(node.fromClause[0], nodes.RangeVar)):
@@ -54,14 +53,18 @@ def keyset_page(text: str, unique: Sequence[str] = ()) -> KeysetPage | None:
     prefix = _prefix(node.sortClause[0].node) if missing else ()
     node.sortClause = (*node.sortClause, *(_sorted_by(prefix, one, node.sortClause[-1].sortby_dir) for one in missing))
     keys = tuple(_key(one) for one in node.sortClause)
+    try:
+        return _page(node, keys)
+    except (UnprintableError, RecursionError):
+        return None
+
+
+def _page(node: Any, keys: tuple[SortKey, ...]) -> KeysetPage:
     page = deepcopy(node)
     page.limitOffset = None
     first = max((int(one.number) for one in nodes_within(page) if isinstance(one, nodes.ParamRef)), default=0) + 1
     _go_behind(page, keys, first)
-    try:
-        statement, ordered, all_keys = (printed(one) for one in (page, node, _all_keys(node)))
-    except UnprintableError:
-        return None
+    statement, ordered, all_keys = (printed(one) for one in (page, node, _all_keys(node)))
     return KeysetPage(statement, keys, first, ordered, all_keys)
 
 

@@ -41,7 +41,7 @@ def statements_of_body(body: str, function: str, arguments: int, names: Sequence
     try:
         planned = [one for one in statements_of(_without_begin(body)) if isinstance(one, _PLANNED)]
         return tuple(_printed(one, function, arguments, names) for one in planned)
-    except (UnreadableError, UnprintableError):
+    except (UnreadableError, UnprintableError, RecursionError):
         return ()
 
 

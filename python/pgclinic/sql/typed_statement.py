@@ -13,7 +13,7 @@ from pgclinic.errors import UsageError
 from pgclinic.sql import nodes
 from pgclinic.sql.nodes import nodes_within
 from pgclinic.sql.parse_tree import function_name
-from pgclinic.sql.parser import UnprintableError, printed, statements_of
+from pgclinic.sql.parser import UnprintableError, UnreadableError, printed, statements_of
 from pgclinic.sql.scope import KnownSchema, Origin, Scope
 from pgclinic.sql.statement_comments import SHORTENED
 from pgclinic.sql.statement_places import ReturnedColumn, TypedStatement
@@ -33,10 +33,10 @@ def typed_statement(text: str, schema: KnownSchema) -> TypedStatement:
     if not isinstance(statement, _WITH_PLAN) or getattr(statement, "intoClause", None) is not None:
         raise UsageError("the statement has no plan")
     rewriting = Statements(schema, is_squashed=SHORTENED in text)
-    columns = rewriting.rewritten(statement, Scope())
     try:
+        columns = rewriting.rewritten(statement, Scope())
         return _typed(printed(statement), statement, rewriting, columns, schema)
-    except UnprintableError as error:
+    except (UnreadableError, UnprintableError, RecursionError) as error:
         raise UsageError(f"the statement cannot be printed: {error}") from error
 
 
