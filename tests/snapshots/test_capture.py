@@ -52,7 +52,7 @@ SNAPSHOT = Snapshot(
     settings=(SETTING,),
     horizon=(HELD,),
     gaps=(
-        Gap(what="counters.io", problem="PostgreSQL 16"),
+        Gap(what="counters.io", problem="PostgreSQL 16", since=16),
         Gap(what="sessions", problem="hidden", grant="grant pg_read_all_stats to reader"),
         Gap(what="counters.statements", problem="missing", grant="create extension pg_stat_statements"),
         Gap(what="statement_texts", problem="missing", grant="create extension pg_stat_statements"),

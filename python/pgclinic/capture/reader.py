@@ -65,7 +65,7 @@ class PartReader:
         """The rows of one part; none, and a gap of its name behind ``within``, where it cannot be read."""
         name = within + part.name
         if self._major < part.since:
-            self.gaps[name] = Gap(what=name, problem=f"PostgreSQL {part.since}")
+            self.gaps[name] = Gap(what=name, problem=f"PostgreSQL {part.since}", since=part.since)
             return ()
         major = self._statements_major if part.name in _OF_STATEMENTS else self._major
         try:

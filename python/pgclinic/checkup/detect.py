@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, Seen
@@ -12,6 +12,12 @@ from pgclinic.model.finding import CostKind, Finding, ShareBasis
 
 #: A server with ten thousand ill tables is told of the worst ones; the rest is counted.
 SEEN_MAX = 20
+#: What a detector may need besides parts of the snapshot, and what is said where it is not there.
+_NEEDED: dict[str, tuple[Callable[[Case], bool], str]] = {
+    "host": (lambda case: case.host is not None, "only on the machine of the server"),
+    "log": (lambda case: case.log is not None, "needs the server's log (--log FILE)"),
+    "observation": (lambda case: case.observed_s > 0, "needs an observation (--observe 5s)"),
+}
 
 
 def detect(case: Case, known: Iterable[Pathology]) -> tuple[tuple[Finding, ...], tuple[Unchecked, ...]]:
@@ -19,9 +25,9 @@ def detect(case: Case, known: Iterable[Pathology]) -> tuple[tuple[Finding, ...],
     findings: dict[str, Finding] = {}
     unchecked: list[Unchecked] = []
     for pathology in known:
-        reason = cannot_look(case, pathology)
-        if reason is not None:
-            unchecked.append(Unchecked(pathology=pathology.name, reason=reason))
+        missing = cannot_look(case, pathology)
+        if missing is not None:
+            unchecked.append(missing)
             continue
         try:
             seen = list(pathology.detect(case))
@@ -36,24 +42,25 @@ def detect(case: Case, known: Iterable[Pathology]) -> tuple[tuple[Finding, ...],
     return tuple(findings.values()), tuple(unchecked)
 
 
-def cannot_look(case: Case, pathology: Pathology) -> str | None:
+def cannot_look(case: Case, pathology: Pathology) -> Unchecked | None:
     """Why this pathology cannot be looked for here, or None."""
-    if case.major < pathology.since:
-        return f"PostgreSQL {pathology.since} and later"
-    if pathology.until is not None and case.major > pathology.until:
-        return f"PostgreSQL {pathology.until} and earlier"
-    return next((reason for part in pathology.needs if (reason := _missing(case, part)) is not None), None)
+    since, until = pathology.since, pathology.until
+    if case.major < since:
+        return Unchecked(pathology=pathology.name, reason=f"PostgreSQL {since} and later", since=since)
+    if until is not None and case.major > until:
+        return Unchecked(pathology=pathology.name, reason=f"PostgreSQL {until} and earlier", until=until)
+    missing = (_missing(case, pathology, part) for part in pathology.needs)
+    return next((one for one in missing if one is not None), None)
 
 
-def _missing(case: Case, part: str) -> str | None:
-    if part == "host":
-        return "only on the machine of the server" if case.host is None else None
-    if part == "log":
-        return "needs the server's log (--log FILE)" if case.log is None else None
-    if part == "observation":
-        return None if case.observed_s else "needs an observation (--observe 5s)"
+def _missing(case: Case, pathology: Pathology, part: str) -> Unchecked | None:
+    if part in _NEEDED:
+        is_there, reason = _NEEDED[part]
+        return None if is_there(case) else Unchecked(pathology=pathology.name, reason=reason)
     gap = next((gap for gap in case.snapshot.gaps if gap.what == part), None)
-    return f"{part}: {gap.problem}" if gap is not None else None
+    if gap is None:
+        return None
+    return Unchecked(pathology=pathology.name, reason=f"{part}: {gap.problem}", since=gap.since)
 
 
 def _time_share(case: Case, seen: Seen) -> tuple[float | None, ShareBasis | None]:

@@ -9,10 +9,16 @@ from pgclinic.model.twin import Gap
 
 
 class Unchecked(Record):
-    """A pathology that could not be looked for, and why: a part of the snapshot that is missing, or a failure."""
+    """A pathology that could not be looked for, and why: a part of the snapshot that is missing, or a failure.
+
+    ``since`` and ``until`` are the first and the last major version that has it, or what it is found by, where the
+    server is not of those.
+    """
 
     pathology: str
     reason: str
+    since: int | None = None
+    until: int | None = None
 
 
 class ShareOf(Record):

@@ -284,12 +284,16 @@ class Mask(Record):
 
 
 class Gap(Record):
-    """What could not be captured, of which tables (all, if none is named), and what would help, as a statement."""
+    """What could not be captured, of which tables (all, if none is named), and what would help, as a statement.
+
+    ``since`` is the major version that has it, where this server is older: nothing is missing then.
+    """
 
     what: str
     problem: str
     tables: tuple[str, ...] = ()
     grant: str | None = None
+    since: int | None = None
 
 
 class HorizonHold(Record):

@@ -335,7 +335,7 @@ def _looked_for(screen: _Screen, checkup: Checkup, *, full: bool) -> None:
         screen.row("", f"in {', '.join(areas)}")
     reasons = unchecked_reasons(checkup)
     screen.rows("skipped", [f"{', '.join(names)} ({reason})" for reason, names in reasons.items()])
-    gaps = [gap for gap in checkup.gaps if not gap.problem.startswith("PostgreSQL ")]
+    gaps = [gap for gap in checkup.gaps if gap.since is None]
     if gaps:
         screen.raw("not read", *gap_lines(gaps))
 

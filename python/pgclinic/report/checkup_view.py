@@ -160,16 +160,12 @@ def render_checkup(
             twin_heads=TWIN_HEADS,
             looked_for=pathologies_words(checkup.pathologies),
             unchecked=[(reason, ", ".join(names)) for reason, names in unchecked_reasons(checkup).items()],
-            gaps=[line.strip() for line in gap_lines([one for one in checkup.gaps if not _of_version(one.problem)])],
+            gaps=[line.strip() for line in gap_lines([gap for gap in checkup.gaps if gap.since is None])],
             commands=_commands(checkup, folder),
             css=assets(_STYLES),
             policy=content_policy(),
         )
     )
-
-
-def _of_version(problem: str) -> bool:
-    return problem.startswith("PostgreSQL ")
 
 
 def _about(checkup: Checkup) -> tuple[tuple[str, str], ...]:

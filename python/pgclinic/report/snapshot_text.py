@@ -38,7 +38,7 @@ def snapshot_text(snapshot: Snapshot) -> str:
         + (", a standby" if server.in_recovery else ""),
         *(f"  {label:<10} {words}" for label, words in snapshot_facts(snapshot)),
     ]
-    gaps = [gap for gap in snapshot.gaps if not gap.problem.startswith("PostgreSQL ")]
+    gaps = [gap for gap in snapshot.gaps if gap.since is None]
     if gaps:
         lines.append("not read")
         lines.extend(f"  {words}" for words in gap_lines(gaps))

@@ -245,8 +245,8 @@ def unchecked_reasons(checkup: Checkup) -> Mapping[str, tuple[str, ...]]:
 
 
 def _reason(one: Unchecked, problems: Mapping[str, str]) -> str:
-    version = one.reason.rpartition(": ")[2]
-    if version.startswith("PostgreSQL "):
-        ends = version.endswith((" later", " earlier"))
-        return f"exists on {version} only" if ends else f"exists on {version} and later only"
+    if one.since is not None:
+        return f"exists on PostgreSQL {one.since} and later only"
+    if one.until is not None:
+        return f"exists on PostgreSQL {one.until} and earlier only"
     return problems.get(one.reason, one.reason)
