@@ -5,6 +5,7 @@ PgclinicError
  |    +-- UnknownNameError    a name that is not known; carries the nearest known one
  |    +-- StudyFileError      a study file that cannot be used; names the key
  |    +-- SettingError        a setting that this server would refuse; names the setting
+ |    +-- ServerFullError     an existing server has no connection to spare
  +-- RunFailedError      the request was fine, the run was not (exit 2)
       +-- ServerStartError    a server refused to start; carries its own last words
       +-- ServerLostError     a server that was running is gone
@@ -65,6 +66,10 @@ class StudyFileError(UsageError):
 
 
 class SettingError(UsageError):
+    pass
+
+
+class ServerFullError(UsageError):
     pass
 
 

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from msgspec.structs import replace
 
+from pgclinic.capture.free_connection import once_free
 from pgclinic.capture.plans import check_role, read_plans
 from pgclinic.capture.server_log import read_server_log
 from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.cli.duration import in_words
 from pgclinic.cli.live import TerminalLine
 from pgclinic.cli.output import say
-from pgclinic.errors import PgclinicError, UsageError
-from pgclinic.model.host import HostState
 from pgclinic.model.log import LogSettings
 from pgclinic.model.server import Server
 from pgclinic.model.snapshot import Snapshot
-from pgclinic.observe.host import watch_host
-from pgclinic.observe.local_server import visible_postmaster
+from pgclinic.observe.host_watch import HostWatch
 from pgclinic.pg.reach import reach_dsn
 from pgclinic.pg.session import Access
 from pgclinic.store.checkup_folder import Examined
@@ -34,11 +28,6 @@ from pgclinic.store.checkup_folder import Examined
 _HOST_S = 0.5
 #: What takes less needs no progress.
 _QUIET_S = 2.0
-_FULL = ("too many clients", "connection slots are reserved", "too many connections")
-_TRIES, _AGAIN_S = 5, 0.2
-T = TypeVar("T")
-#: How long the machine may take longer than the server.
-_HOST_LATE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -55,12 +44,12 @@ def read_server(dsn: str, *, observe_s: float, log: Path | None, plans: bool = F
 
     Raises UsageError, RunFailedError.
     """
-    access = _once_free(lambda: reach_dsn(dsn))
+    access = once_free(lambda: reach_dsn(dsn))
     if plans:
-        _once_free(lambda: check_role(access))
-    host = _HostWatch(_postmaster(access), observe_s or _HOST_S)
+        once_free(lambda: check_role(access))
+    host = HostWatch(access, observe_s or _HOST_S)
     with _ReadingLine(observe_s) as progress:
-        snapshot = _once_free(
+        snapshot = once_free(
             lambda: take_snapshot(access, observe_s=observe_s, on_second=progress.second, on_part=progress.part)
         )
         if plans:
@@ -78,55 +67,13 @@ def read_server(dsn: str, *, observe_s: float, log: Path | None, plans: bool = F
 
 
 def _with_plans(access: Access, snapshot: Snapshot, progress: _ReadingLine) -> Snapshot:
-    found, gap = _once_free(lambda: read_plans(access, snapshot, progress.plan))
+    found, gap = once_free(lambda: read_plans(access, snapshot, progress.plan))
     return replace(snapshot, plans=found, gaps=(*snapshot.gaps, *((gap,) if gap is not None else ())))
-
-
-def _once_free(call: Callable[[], T]) -> T:
-    """Return what ``call`` gives. A session of ours may still be ending where the server has no connection to spare."""
-    for left in reversed(range(_TRIES)):
-        try:
-            return call()
-        except UsageError as error:
-            if not any(words in error.message for words in _FULL):
-                raise
-            if left == 0:
-                hint = "end idle sessions, or connect as a role for which connections are reserved"
-                raise UsageError(error.message, hint=hint) from error
-        time.sleep(_AGAIN_S)
-    raise AssertionError
-
-
-def _postmaster(access: Access) -> int | None:
-    """Return the process of the server, None where it cannot be seen from here."""
-    try:
-        return visible_postmaster(access)
-    except PgclinicError:
-        return None
 
 
 def place_words(server: Server) -> str:
     """Return db.example.org:5432, or /var/run/postgresql:5432 for a socket."""
     return f"{server.host}:{server.port}"
-
-
-class _HostWatch:
-    """The machine of the server, watched while the server is. None where the server is elsewhere."""
-
-    def __init__(self, postmaster: int | None, observe_s: float) -> None:
-        self._state: HostState | None = None
-        # A machine that cannot be read costs its findings and nothing else; one that hangs holds up no exit.
-        self._thread = threading.Thread(target=self._watch, args=(postmaster, observe_s), daemon=True)
-        self._thread.start()
-
-    def _watch(self, postmaster: int | None, observe_s: float) -> None:
-        if postmaster is not None:
-            with suppress(PgclinicError, OSError):
-                self._state = watch_host(postmaster, observe_s)
-
-    def state(self) -> HostState | None:
-        self._thread.join(_HOST_LATE_S)
-        return self._state
 
 
 class _ReadingLine(TerminalLine):

@@ -8,11 +8,12 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from pgclinic.errors import ServerLostError, UsageError
+from pgclinic.errors import ServerFullError, ServerLostError, UsageError
 from pgclinic.model.server import Server
 from pgclinic.pg.bounded import GRACE_S, BoundedConnection, open_bounded
 from pgclinic.pg.dsn import dsn_of
 
+_FULL = ("too many clients", "connection slots are reserved", "too many connections")
 Connection = psycopg.Connection[tuple[Any, ...]]
 APPLICATION_NAME = "pgclinic"
 CONNECT_TIMEOUT_S = 5
@@ -74,8 +75,19 @@ def _open(dsn: str, keywords: dict[str, Any], application_name: str, *, attached
     except psycopg.OperationalError as error:
         reason = str(error).strip().splitlines()[0]
         if attached:
-            raise UsageError(f"cannot connect: {reason}") from error
+            raise refusal(f"cannot connect: {reason}") from error
         raise ServerLostError(f"the server does not answer: {reason}") from error
+
+
+def refusal(message: str, *, hint: str | None = None) -> UsageError:
+    """The error for a connection that an existing server refused.
+
+    libpq hands on the words of the server alone, without its error code, so whether the server is full is read out of
+    them, here and nowhere else.
+    """
+    if not any(words in message for words in _FULL):
+        return UsageError(message, hint=hint)
+    return ServerFullError(message, hint="end idle sessions, or connect as a role for which connections are reserved")
 
 
 def _refuse_pooler(connection: Connection) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from pgclinic.errors import UsageError
 from pgclinic.model.server import Server
 from pgclinic.model.version import version_of_number
-from pgclinic.pg.connect import APPLICATION_NAME, Connection
+from pgclinic.pg.connect import APPLICATION_NAME, Connection, refusal
 from pgclinic.pg.dsn import parse_dsn
 from pgclinic.pg.libpq import Reached, connect_as_libpq, reached
 from pgclinic.pg.session import Access
@@ -40,7 +40,7 @@ def reach_dsn(dsn: str) -> Access:
         connection, _, access = reach(keywords, application_name=APPLICATION_NAME)
     except UsageError as error:
         hint = "set PGPASSWORD, or name a password file: passfile=FILE" if _NO_PASSWORD in error.message else error.hint
-        raise UsageError(f"cannot connect: {error.message}", hint=hint) from error
+        raise refusal(f"cannot connect: {error.message}", hint=hint) from error
     connection.close()
     return access
 
