@@ -3,8 +3,9 @@
 For statement s with the time t_s on the original and the ratio r_sk = b / a of the twin's time per call in block k, the
 server time of the original's workload changes by R_k = sum(t_s r_sk) / sum(t_s). The interval is that of log R_k over
 blocks. A statement that the twin does not reproduce is unchanged where the change cannot touch it. One that visits K
-times the rows or buffers of its original, up to ``ROUGH_MAX``, may be off by K in each arm, so its ratio is between
-r / K^2 and r K^2. Any other is anything between ``OUTSIDE_MIN`` and ``OUTSIDE_MAX`` times its time. Both widen the
+times the rows or buffers of its original, up to ``ROUGH_MAX``, may be off by k in each arm, so its ratio is between
+r / k^2 and r k^2. k is K over the tolerance, so that a statement which misses that by a little widens the interval by a
+little. Any other is anything between ``OUTSIDE_MIN`` and ``OUTSIDE_MAX`` times its time. Both widen the
 interval (docs/guides/twin.md).
 """
 
@@ -18,7 +19,7 @@ from enum import Enum
 
 from pgclinic.judge.evidence_beyond import log_evidence_beyond
 from pgclinic.judge.interval import interval_about
-from pgclinic.model.fidelity import Fidelity, StatementFidelity
+from pgclinic.model.fidelity import FACTOR, Fidelity, StatementFidelity
 from pgclinic.model.transport import Transport, TransportedStatement
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
@@ -180,7 +181,7 @@ class _Bound(Enum):
 class _Weighted:
     """``ratios`` are by block; None for a statement that the twin does not reproduce.
 
-    ``deviation`` is the factor by which the rows or buffers of its original differ, 1 where they are within tolerance.
+    ``deviation`` is how far the rows or buffers of its original lie beyond the tolerance, as a factor; 1 within it.
     """
 
     time_share: float
@@ -233,12 +234,12 @@ def _weigh(one: StatementFidelity, blocks: Sequence[BlockSeen], touched: frozens
 
 
 def _deviation(one: StatementFidelity) -> float | None:
-    """1 for a statement within tolerance, None for one that is another on the twin."""
+    """How far beyond the tolerance: 1 for a statement within it, None for one that is another on the twin."""
     if one.is_within:
         return 1.0
     if one.deviation is None or one.deviation > ROUGH_MAX or one.same_plan is False:
         return None
-    return one.deviation
+    return max(1.0, one.deviation / FACTOR)
 
 
 def _pair(fingerprints: Sequence[str], block: BlockSeen) -> tuple[PerCall, PerCall] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pgclinic.model.fidelity import (
+    FACTOR,
     Fidelity,
     Figure,
     FigureName,
@@ -34,7 +35,6 @@ DEMANDED = {
     FigureName.ROWS: 0.95,
     FigureName.COMMITS: 0.10,
 }
-FACTOR = 1.5
 _DISTINCT = 0.25
 _CORRELATION = 0.15
 _HEAP_PAGES = 0.10

@@ -360,7 +360,8 @@ def _transported(reason: Transported) -> str:
         which = count(reason.rough, "statement")
         words += (
             f" The twin's rows or buffers of {which} with {percent(reason.rough_share)} of the time are up to four "
-            "times, or down to a fourth of, the original's; the bounds allow for the square of that."
+            "times, or down to a fourth of, the original's; the bounds allow for the square of what is beyond 1.5 "
+            "times."
         )
     if not reason.outside:
         return words

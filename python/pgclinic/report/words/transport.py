@@ -42,6 +42,6 @@ def outside_words(seen: Transport) -> str | None:
     if seen.rough:
         parts.append(
             f"the twin's rows or buffers of {count(seen.rough, 'statement')} with {percent(seen.rough_share)} of the "
-            "time differ from the original's; the CI allows for the square of that factor"
+            "time differ from the original's; the CI allows for the square of what is beyond the tolerance"
         )
     return "; ".join(parts) or None
