@@ -120,6 +120,18 @@ def test_a_statement_out_of_tolerance_is_unchanged_where_the_change_cannot_touch
     assert carried(twin(statement("slow", 0.5), other), seen, touched=None).outside == 1
 
 
+def test_a_statement_that_was_tried_alone_and_did_not_change_is_unchanged() -> None:
+    report = replace(statement("report", 0.1), unchanged=True)
+    seen = carried(twin(statement("slow", 0.9), report), blocks(slow=0.1))
+    assert (seen.outside, seen.untouched_share) == (0, pytest.approx(0.1))
+    assert seen.ratio == pytest.approx(0.19, rel=0.02)
+    assert carried(twin(statement("slow", 0.9), replace(report, unchanged=False)), blocks(slow=0.1)).outside == 1
+    # What blocks have seen to change is not unchanged.
+    both = replace(statement("other", 0.5, is_within=False), unchanged=True)
+    assert carried(twin(statement("slow", 0.5), both), blocks(slow=0.1, other=1.0)).untouched_share == 0.5
+    assert carried(twin(statement("slow", 0.5), both), blocks(slow=0.1, other=0.5)).outside == 1
+
+
 def rough(share: float, factor: float, *, same_plan: bool | None = None) -> StatementFidelity:
     """A statement that visits ``factor`` times the buffers on the twin."""
     one = statement("rough", share, is_within=False)

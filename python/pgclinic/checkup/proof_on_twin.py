@@ -21,6 +21,7 @@ from pgclinic.load.script_argument import parse_script
 from pgclinic.model.activity import Activity, Work
 from pgclinic.model.compare import Comparison
 from pgclinic.model.dataset import TwinDataset
+from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.finding import Fact, Proof, Unit
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.reason import SignOpen, TwinUnlike
@@ -72,7 +73,7 @@ def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, lis
         {A: proving.server, B: proving.server},
         seed=request.seed,
         memory_bytes=machine.memory_bytes,
-        fidelity=proving.on.fidelity,
+        fidelity=with_unchanged(proving.on.fidelity, asked),
     )
     if not plan.study.questions:
         reason = "this machine has too little memory for blocks"
@@ -109,6 +110,18 @@ def by_plans(change: TwinChange, plans: PlanProof | None, proving: ProvingTwin) 
         reason=None if plans is not None else "it cannot be tried inside a transaction",
         plans=plans,
     )
+
+
+def with_unchanged(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
+    """With what the plans know: statements that run too seldom for a block were tried one by one.
+
+    Not for a setting, which may change the time of a statement and neither its plan nor its buffers.
+    """
+    if fidelity is None or asked.plans is None or asked.change.settings:
+        return fidelity
+    known = frozenset(asked.plans.unchanged)
+    statements = tuple(replace(one, unchanged=one.query_id in known) for one in fidelity.statements)
+    return replace(fidelity, statements=statements)
 
 
 def _study(dataset: TwinDataset, on: OnTwin, asked: Asked, trials: Trials, warm_up_s: float) -> Study:

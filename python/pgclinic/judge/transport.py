@@ -2,11 +2,11 @@
 
 For statement s with the time t_s on the original and the ratio r_sk = b / a of the twin's time per call in block k, the
 server time of the original's workload changes by R_k = sum(t_s r_sk) / sum(t_s). The interval is that of log R_k over
-blocks. A statement that the twin does not reproduce is unchanged where the change cannot touch it. One that visits K
-times the rows or buffers of its original, up to ``ROUGH_MAX``, may be off by k in each arm, so its ratio is between
-r / k^2 and r k^2. k is K over the tolerance, so that a statement which misses that by a little widens the interval by a
-little. Any other is anything between ``OUTSIDE_MIN`` and ``OUTSIDE_MAX`` times its time. Both widen the
-interval (docs/guides/twin.md).
+blocks. A statement that the twin does not reproduce is unchanged where the change cannot touch it, or where it was
+tried alone and had the same plan and buffers with the change as without. One that visits K times the rows or buffers
+of its original, up to ``ROUGH_MAX``, may be off by k in each arm, so its ratio is between r / k^2 and r k^2. k is K
+over the tolerance, so that a statement which misses that by a little widens the interval by a little. Any other is
+anything between ``OUTSIDE_MIN`` and ``OUTSIDE_MAX`` times its time. Both widen the interval (docs/guides/twin.md).
 """
 
 from __future__ import annotations
@@ -205,8 +205,9 @@ def _weigh(one: StatementFidelity, blocks: Sequence[BlockSeen], touched: frozens
     pairs = [_pair(one.fingerprints, block) for block in blocks]
     known = [pair for pair in pairs if pair is not None]
     if not known or len(known) < SEEN_MIN * len(blocks):
-        return _Weighted(one.time_share, None)
-    if not one.is_within and _has_same_buffers(known) and _is_untouched(one.text, touched):
+        # A report that runs once a minute is in few windows of a second.
+        return _Weighted(one.time_share, None, is_untouched=one.unchanged)
+    if not one.is_within and _has_same_buffers(known) and (one.unchanged or _is_untouched(one.text, touched)):
         return _Weighted(one.time_share, None, is_untouched=True)
     deviation = _deviation(one)
     if deviation is None:

@@ -70,7 +70,8 @@ class StatementFidelity(Record):
     """One statement. Shares are from 0 to 1 of the original's; rows, blocks and ms are per call.
 
     Plans are None where they were not compared. The twin's counts are None for a statement that was not seen to run.
-    ``fingerprints`` are those of the texts by which the twin's load sends it.
+    ``fingerprints`` are those of the texts by which the twin's load sends it. ``unchanged`` is whether it was tried on
+    the twin with the change that is compared and without it, and had the same plan and buffers.
     """
 
     query_id: int
@@ -89,6 +90,7 @@ class StatementFidelity(Record):
     twin_plan: str | None = None
     is_within: bool = False
     fingerprints: tuple[str, ...] = ()
+    unchanged: bool = False
 
     @property
     def deviation(self) -> float | None:
