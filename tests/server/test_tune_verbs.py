@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,6 +20,14 @@ QUICK = ("--script", "builtin:select-only", "-c", "2", "--measure", "1s", "--war
 def written(command: Command, name: str, text: str) -> str:
     (command.folder / name).write_text(text, encoding="utf-8")
     return name
+
+
+def with_shell(plan: str, marker: Path) -> str:
+    """The same plan, whose arms run a command of the shell, and whose study does not say so."""
+    changed = json.loads(plan)
+    for arm in changed["arms"].values():
+        arm["traffic"]["scripts"][0]["text"] += f"\n\\shell touch {marker}\n"
+    return json.dumps(changed)
 
 
 def test_the_bad_setting_of_a_file_is_named(command: Command) -> None:
@@ -62,6 +71,14 @@ def test_an_interrupted_assay_goes_on_with_its_trials(command: Command) -> None:
     assert process.returncode == 130
     assert "--resume" in err
     before = {one["spec"]["number"]: one["started_epoch_us"] for one in command.records()}
+    # A run folder may come from anybody.
+    plan = command.only_run() / "plan.json"
+    stored = plan.read_text(encoding="utf-8")
+    plan.write_text(with_shell(stored, command.folder / "ran"), encoding="utf-8")
+    refused = command.run("assay", "--resume", str(command.only_run()))
+    assert (refused.returncode, "--allow-shell" in refused.stderr) == (1, True), refused.stderr
+    assert not (command.folder / "ran").exists()
+    plan.write_text(stored, encoding="utf-8")
     done = command.run("assay", "--resume", str(command.only_run()), "--json", timeout=200)
     assert done.returncode in (0, 4), done.stderr
     after = {one["spec"]["number"]: one["started_epoch_us"] for one in command.records()}

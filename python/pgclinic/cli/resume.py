@@ -22,7 +22,7 @@ from pgclinic.cli.study_end import finish_study, say_strange
 from pgclinic.cli.this_command import addresses_of
 from pgclinic.errors import UsageError
 from pgclinic.experiment.extend import extended, spent, with_blocks, with_budget
-from pgclinic.experiment.prepare import prepare, refuse_shell_commands
+from pgclinic.experiment.prepare import prepare, refuse_stored_shell_commands
 from pgclinic.experiment.resume import with_machine
 from pgclinic.experiment.road import Experiment, resume
 from pgclinic.experiment.servers import choose_again
@@ -105,7 +105,7 @@ def _resumed(
     request: ResumeRequest, stored: StoredRun, plan: ExperimentPlan, info: RunInfo
 ) -> tuple[Experiment, Verdict]:
     """Run what is left to run, and return the experiment with its verdict; ``info`` is that of the stored run."""
-    refuse_shell_commands(plan.study, plan.profile, allowed=request.allow_shell)
+    refuse_stored_shell_commands(plan, allowed=request.allow_shell)
     before = extended(plan, stored.info).profile
     addresses = _addresses(request, plan, stored.info)
     info = resumed_now(info, pool=request.hosts.pool_machines)

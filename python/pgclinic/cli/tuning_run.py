@@ -24,7 +24,7 @@ from pgclinic.cli.resume import refuse_beside_resume, resumed_now
 from pgclinic.cli.this_command import command_began_s, left_of
 from pgclinic.errors import UsageError
 from pgclinic.experiment.on_twin import study_on_twin
-from pgclinic.experiment.prepare import prepare, refuse_shell_commands
+from pgclinic.experiment.prepare import prepare, refuse_shell_commands, refuse_stored_shell_commands
 from pgclinic.experiment.road import Experiment, resume, start
 from pgclinic.experiment.servers import ServerAsked, choose_again
 from pgclinic.fleet.here import Here
@@ -98,10 +98,11 @@ def resumed_experiment(
     """
     path = options.run.resume
     assert path is not None
-    refuse_beside_resume(options.run, beside, "settings, servers and workload")
+    refuse_beside_resume(options.run, (*beside, "--allow-shell"), "settings, servers and workload")
     stored = read_run(path)
     if stored.info.kind is not kind or stored.plan is None:
         raise UsageError(f"{path} is the run of pgclinic {stored.info.kind.value}")
+    refuse_stored_shell_commands(stored.plan, allowed=options.workload.allow_shell)
     info = resumed_now(stored.info, pool=False)
     if "--budget" in options.run.written:
         info = structs.replace(info, budget_s=parse_duration_s(options.budget, "--budget"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from pgclinic.errors import UsageError
 from pgclinic.lab.settings import check_settings
 from pgclinic.lab.sources import attach
 from pgclinic.load.engine import check_script, refuse_debug_engine, shell_commands
 from pgclinic.model.dataset import SqlDataset
+from pgclinic.model.load import Protocol, Script
 from pgclinic.model.plan import ArmSpec, ExperimentPlan
 from pgclinic.model.study import Profile, Study
 from pgclinic.model.traffic import ScriptTraffic
@@ -36,11 +37,22 @@ def refuse_shell_commands(study: Study, profile: Profile, *, allowed: bool) -> N
         if name not in profile.measure_s:
             continue
         workload = inherited_arm(study, profile, name).workload
-        for script, line in shell_commands(workload.scripts, workload.protocol):
-            raise UsageError(
-                f"script {script}, line {line} runs a command of the shell",
-                hint="read the script first; --allow-shell lets it run commands on this machine",
-            )
+        _refuse_shell(workload.scripts, workload.protocol)
+
+
+def refuse_stored_shell_commands(plan: ExperimentPlan, *, allowed: bool) -> None:
+    """The same for the run of a folder, by what its arms send: nobody knows whether that is what its study says."""
+    for arm in () if allowed else plan.arms.values():
+        if isinstance(arm.traffic, ScriptTraffic):
+            _refuse_shell(arm.traffic.scripts, arm.load.protocol)
+
+
+def _refuse_shell(scripts: Iterable[Script], protocol: Protocol) -> None:
+    for script, line in shell_commands(scripts, protocol):
+        raise UsageError(
+            f"script {script}, line {line} runs a command of the shell",
+            hint="read the script first; --allow-shell lets it run commands on this machine",
+        )
 
 
 def prepare(plan: ExperimentPlan, addresses: Mapping[str, str], on_stage: Callable[[str], None]) -> None:
