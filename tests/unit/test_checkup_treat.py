@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from fixtures.changed_snapshot import client
 from fixtures.checkups import DEAD_ROWS, FULL_PAGES, HEALTHY, HELD, SICK, SNAPSHOT, UNUSED
-from pgclinic.checkup.treat import chosen_treatment, find_finding, statements_of, undo_of
+from pgclinic.checkup.treat import chosen_treatment, find_finding, statements_of, undo_of, usual_treatment
 from pgclinic.checkup.treatment_steps import Step, rank_of, safe_steps
 from pgclinic.cli.main import run
 from pgclinic.errors import UnknownNameError, UsageError
-from pgclinic.model.finding import Applies, Treatment
+from pgclinic.model.finding import Applies, Proof, Treatment
+from pgclinic.model.plan_proof import PlanProof, PlanWord
 from pgclinic.model.snapshot import SettingState
 from pgclinic.report.treatment_text import checked_lines, treatment_conf, treatment_sql
 from pgclinic.store.checkup_folder import write_checkup
@@ -81,6 +82,29 @@ def test_treatments_are_chosen_by_number() -> None:
         chosen_treatment(HELD, 3)
     with pytest.raises(UsageError, match="no treatment that could be written"):
         chosen_treatment(replace(HELD, treatments=()), None)
+
+
+TREATMENTS = tuple(
+    Treatment(title=f"an index on {columns}", applies=Applies.STATEMENT, sql=(f"create index on t ({columns})",))
+    for columns in ("a", "a, b")
+)
+
+
+def proof(treatment: int, word: str, ratio: float) -> Proof:
+    by_plans = PlanProof(
+        word=PlanWord.CURED, ratio=ratio, statements=(), tried=1, tried_time_share=1.0, draws=1, unchanged=()
+    )
+    return Proof(treatment=treatment, word=word, plans=by_plans)
+
+
+def test_without_a_number_the_treatment_that_was_shown_to_save_most_is_given() -> None:
+    finding = replace(DEAD_ROWS, treatments=TREATMENTS, proofs=())
+    assert usual_treatment(finding) == 0
+    cured = (proof(0, "cured by plans", 0.9), proof(1, "cured by plans", 0.8))
+    assert usual_treatment(replace(finding, proofs=cured)) == 1
+    assert chosen_treatment(replace(finding, proofs=cured), None) is finding.treatments[1]
+    assert usual_treatment(replace(finding, proofs=(cured[0], replace(cured[1], word="slower")))) == 0
+    assert usual_treatment(replace(finding, treatments=())) is None
 
 
 def test_settings_are_statements_and_lists_of_names_stay_lists() -> None:

@@ -7,8 +7,12 @@ from collections import Counter
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Finding, Treatment
+from pgclinic.model.plan_proof import PlanWord
+from pgclinic.model.verdict_word import CompareWord
 from pgclinic.sql.quoting import identifier, literal
 
+#: Words of verdicts that say that a treatment helps.
+HELPS = frozenset((CompareWord.FASTER.value, PlanWord.CURED.value))
 #: Lists whose elements ALTER SYSTEM would take for one name if they were quoted together.
 _LISTS_OF_NAMES = frozenset(
     {
@@ -47,12 +51,26 @@ def _numbered(checkup: Checkup, number: int) -> Finding:
     raise UsageError(f"there is no finding {number}", hint=f"the checkup has {len(checkup.findings)}")
 
 
+def usual_treatment(finding: Finding) -> int | None:
+    """The number, from 0, of the treatment that is given where nobody names one; None where there is none.
+
+    Of those that were shown to help the one that saves most by plans; else the first that cures, else the first that
+    prevents.
+    """
+    helped = [proof for proof in finding.proofs if proof.word in HELPS and proof.treatment < len(finding.treatments)]
+    if helped:
+        return min((proof.plans.ratio if proof.plans is not None else 1.0, proof.treatment) for proof in helped)[1]
+    cures = (number for number, one in enumerate(finding.treatments) if not one.prevents)
+    return next(cures, 0 if finding.treatments else None)
+
+
 def chosen_treatment(finding: Finding, number: int | None) -> Treatment:
-    """The treatment of this number, from 1; without one the first that cures. Raises UsageError."""
-    if not finding.treatments:
+    """The treatment of this number, from 1; without one that of ``usual_treatment``. Raises UsageError."""
+    usual = usual_treatment(finding)
+    if usual is None:
         raise UsageError(f"{finding.pathology} has no treatment that could be written")
     if number is None:
-        return next((one for one in finding.treatments if not one.prevents), finding.treatments[0])
+        return finding.treatments[usual]
     if not 1 <= number <= len(finding.treatments):
         raise UsageError(
             f"{finding.pathology} has no treatment {number}", hint=f"choose 1 to {len(finding.treatments)}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from pgclinic.checkup.catalog import catalog
+from pgclinic.checkup.treat import usual_treatment
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Finding, Health, Severity
 from pgclinic.report.checkup_graph import all_explained, numbers
@@ -26,7 +27,6 @@ from pgclinic.report.words.checkup_lines import (
     risk_words,
     seen_line,
     short_proof,
-    shown_treatment,
     unexplained_lines,
 )
 from pgclinic.report.words.facts import evidence_words, time_words
@@ -226,7 +226,7 @@ def _brief(screen: _Screen, checkup: Checkup, one: Finding, alike: Sequence[Find
         screen.row("explains", ", ".join(shown + more))
     _alike(screen, alike, checkup, full=False)
     _first_treatment(screen, one)
-    number = shown_treatment(one)
+    number = usual_treatment(one)
     proofs = [proof for proof in one.proofs if proof.treatment == number]
     screen.rows("proof", [line for proof in proofs for line in proof_lines(one, proof)])
     _other_treatments(screen, one)
@@ -237,7 +237,7 @@ def _brief(screen: _Screen, checkup: Checkup, one: Finding, alike: Sequence[Find
 
 def _first_treatment(screen: _Screen, one: Finding) -> None:
     """The first that cures, as SQL with its lock and its risk."""
-    shown = shown_treatment(one)
+    shown = usual_treatment(one)
     if shown is None:
         return
     first = one.treatments[shown]
@@ -254,7 +254,7 @@ def _first_treatment(screen: _Screen, one: Finding) -> None:
 
 def _other_treatments(screen: _Screen, one: Finding) -> None:
     """Their titles, each with its proof in a line."""
-    shown = shown_treatment(one)
+    shown = usual_treatment(one)
     for number, each in enumerate(one.treatments):
         if number != shown:
             proofs = [

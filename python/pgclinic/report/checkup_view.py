@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgclinic.checkup.treat import usual_treatment
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.finding import Evidence, Finding, Health, Proof, Severity
 from pgclinic.model.plan_proof import PlanProof
@@ -27,7 +28,6 @@ from pgclinic.report.words.checkup_lines import (
     one_sentence,
     part_left,
     risk_words,
-    shown_treatment,
     side_figures,
 )
 from pgclinic.report.words.facts import evidence_name, fact_words, place_words, time_words
@@ -186,7 +186,7 @@ def _changes(changes: Changes | None) -> tuple[str, tuple[tuple[str, str], ...]]
 
 
 def _view(checkup: Checkup, one: Finding) -> FindingView:
-    numbered, shown = numbers(checkup), shown_treatment(one)
+    numbered, shown = numbers(checkup), usual_treatment(one)
     causes = [other for other in checkup.findings if other.key in one.explained_by]
     return FindingView(
         number=numbered[one.key],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pgclinic.checkup.treat import HELPS, usual_treatment
 from pgclinic.model.checkup import Checkup, Unexplained
 from pgclinic.model.finding import Finding, Proof, Severity, Treatment
 from pgclinic.report.no_answer import proof_reason
@@ -23,8 +24,7 @@ _PAIRS_SHOWN = 2
 _CHANGES_SHOWN, _LINE_SHOWN = 3, 84
 #: How facts of a proof name the two sides of one figure: by their beginning or by their end.
 _BEFORE_AFTER = (("blocks a call, as it is: ", "blocks a call, treated: "), (", sick", ", cured"))
-#: Words of verdicts that say that a treatment helps, or makes it worse.
-_HELPS = frozenset({"faster", "cured by plans"})
+#: Words of verdicts that say that a treatment makes it worse.
 _HARMS = frozenset({"slower", "worse by plans"})
 _SERVER_TIME = "server_time"
 #: A ratio below this is said to be this.
@@ -112,7 +112,7 @@ def side_figures(proof: Proof) -> Iterator[str]:
 
 def _speed_up(proof: Proof) -> float | None:
     """How many times as fast the treatment makes the server, or the workload by its buffers; None where it does not."""
-    if proof.word not in _HELPS:
+    if proof.word not in HELPS:
         return None
     if proof.ratio is None:
         return 1.0 / max(proof.plans.ratio, _LEAST) if proof.plans is not None else None
@@ -277,14 +277,8 @@ def _about(finding: Finding | None, proof: Proof) -> str:
     return f"{tried.title}, on " if tried is not None and tried is not shown else "on "
 
 
-def shown_treatment(finding: Finding) -> int | None:
-    """The number of the first treatment that cures, else of the first that prevents; None where there is none."""
-    cures = (number for number, one in enumerate(finding.treatments) if not one.prevents)
-    return next(cures, 0 if finding.treatments else None)
-
-
 def _treatment(finding: Finding, number: int | None) -> Treatment | None:
-    at = number if number is not None and number < len(finding.treatments) else shown_treatment(finding)
+    at = number if number is not None and number < len(finding.treatments) else usual_treatment(finding)
     return finding.treatments[at] if at is not None else None
 
 

@@ -13,6 +13,8 @@ from pgclinic.report.words.figures import count, percent, times
 _NAMED = 3
 #: Statements that read or write less of a difference than this are not told as worse.
 _WORSE = 0.05
+#: A statement with less of the time, and the same plan, folds away.
+_MINOR_SHARE = 0.01
 _WAL = 0.02
 #: From here on a ratio is said as one.
 _TIMES_MIN = 2.0
@@ -48,6 +50,11 @@ class StatementChange:
     @property
     def share(self) -> str:
         return percent(self.time_share)
+
+    @property
+    def is_minor(self) -> bool:
+        """Whether hardly anybody would miss it: little time, by the same plan."""
+        return self.time_share < _MINOR_SHARE and not self.nodes
 
 
 def statement_changes(seen: PlanProof) -> Iterator[StatementChange]:
