@@ -18,7 +18,7 @@ from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.live_settings import BUFFERS_SHARE, fitting, live_settings
 from pgclinic.checkup.proof_by_study import proof_of
 from pgclinic.checkup.proof_request import BLOCKS_MIN, MEASURE_S_MAX, ProofRequest, Trials, needed_s, trials_in
-from pgclinic.checkup.prove import in_order, sharing, with_plans
+from pgclinic.checkup.prove import NOTICE_WEIGHT, in_order, in_turns, sharing, with_plans
 from pgclinic.checkup.twin_change import TwinChange, twin_changes
 from pgclinic.model.doubt import CpuTaken, Doubt, DoubtKind
 from pgclinic.model.finding import Applies, Finding, Severity, TimeClaim, Treatment
@@ -198,6 +198,16 @@ def test_the_settings_of_the_live_server_fit_the_machine() -> None:
     assert kept["shared_buffers"] == f"{int(BUFFERS_SHARE * small) // 2**20}MB"
     assert smaller == ("shared_buffers = 2048MB in place of 64GB",)
     assert fitting(live, CASE, 2**50) == (live, ())
+
+
+def test_all_cures_together_have_their_turn_behind_the_single_ones_and_before_what_is_no_cure() -> None:
+    first, second, other = (replace(HELD, key=key) for key in ("a", "b", "c"))
+    assert in_turns((first, other, second), ("a", "b")) == [first, second, None, other]
+    assert in_turns((first, other), ()) == [first, other]
+    notice = replace(other, severity=Severity.NOTICE)
+    assert sharing(None, (notice,)) == 1.0 + NOTICE_WEIGHT
+    assert sharing(notice, (None,)) == 2.0
+    assert sharing(first, (None, notice)) == 2.0 + NOTICE_WEIGHT
 
 
 def test_notices_are_proven_by_what_the_others_leave() -> None:

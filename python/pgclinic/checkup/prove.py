@@ -8,7 +8,7 @@ those that save most first, then all cures together. Whatever the budget leaves 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
@@ -278,15 +278,22 @@ class _Prover:
 
     def _by_blocks(self, findings: Sequence[Finding]) -> None:
         """Those that save most first; what is over before its time leaves the rest of it to the next."""
-        waiting = sorted(
+        cure = self._checkup.cure
+        wanted = sorted(
             (one for one in findings if self._is_by_study(one) or self._wants_blocks(one)),
             key=lambda one: -self._saving(one),
         )
-        cure = self._checkup.cure
+        waiting = in_turns(wanted, {step.finding for step in cure.steps} if cure is not None else ())
         while waiting:
             one = waiting.pop(0)
+            share_of = sharing(one, waiting)
+            if one is None:
+                self._current = None
+                if cure is not None:
+                    with suppress(PgclinicError):
+                        self._cure_by_blocks(cure, share_of)
+                continue
             self._current = self._finding(one.key)
-            share_of = sharing(one, waiting) + (1.0 if cure is not None else 0.0)
             try:
                 self._prove_by_blocks(self._current, share_of)
             except PgclinicError as error:
@@ -294,9 +301,6 @@ class _Prover:
         self._current = None
         # Each word has an interval of its own, and all of them are looked at together.
         self._checkup = replace(self._checkup, findings=with_shared_level(self._checkup.findings))
-        if cure is not None:
-            with suppress(PgclinicError):
-                self._cure_by_blocks(cure)
 
     def _prove_by_blocks(self, finding: Finding, share_of: float) -> None:
         if self._is_by_study(finding):
@@ -321,8 +325,8 @@ class _Prover:
         self._keep(finding, (proof, *others))
         self._listener.on_proof(finding, proof)
 
-    def _cure_by_blocks(self, cure: Cure) -> None:
-        proving, share_s = self._checked(), self._share_s(1.0)
+    def _cure_by_blocks(self, cure: Cure, share_of: float) -> None:
+        proving, share_s = self._checked(), self._share_s(share_of)
         if proving is None or not self._has_time(share_s):
             self._checkup = replace(self._checkup, not_reached=(*self._checkup.not_reached, _ALL_CURES))
         else:
@@ -458,10 +462,25 @@ def in_order(findings: Iterable[Finding], known: Mapping[str, Pathology]) -> lis
     )
 
 
-def sharing(finding: Finding, waiting: Iterable[Finding]) -> float:
-    """Among how many what is left of the budget is shared. Beside what costs more a notice counts as half of one."""
-    is_notice = finding.severity is Severity.NOTICE
-    return 1.0 + sum(1.0 if is_notice or one.severity is not Severity.NOTICE else NOTICE_WEIGHT for one in waiting)
+def in_turns(findings: Sequence[Finding], cured: Collection[str]) -> list[Finding | None]:
+    """The same findings, and None for all cures together: behind the findings of these keys, before all others.
+
+    They are what the user will run, and other findings may have no gain at all.
+    """
+    first = [one for one in findings if one.key in cured]
+    return [*first, *([None] if cured else []), *(one for one in findings if one.key not in cured)]
+
+
+def sharing(finding: Finding | None, waiting: Iterable[Finding | None]) -> float:
+    """Among how many what is left of the budget is shared. Beside what costs more a notice counts as half of one.
+
+    None is all cures together, which never count as a notice.
+    """
+    return 1.0 + sum(1.0 if _is_notice(finding) or not _is_notice(one) else NOTICE_WEIGHT for one in waiting)
+
+
+def _is_notice(finding: Finding | None) -> bool:
+    return finding is not None and finding.severity is Severity.NOTICE
 
 
 def _none(reason: str) -> Proof:
