@@ -114,7 +114,7 @@ def test_arms_that_are_the_same_are_never_told_apart(items: Command) -> None:
     assert code == (0 if seen["word"] == "no difference" else 4)
     # Less what the command took before its first block.
     (planned_s,) = re.findall(r"blocks of \d+ s · up to (\d+) s", said)
-    assert 4 <= int(planned_s) <= 24
+    assert int(planned_s) <= 24
     assert (seen["causes"], seen["activity"]["a_sessions"]) == ([], 2)
 
 

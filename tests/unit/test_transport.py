@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from pgclinic.judge.reasons import transport_reason
 from pgclinic.judge.transport import OUTSIDE_MAX, BlockSeen, PerCall, touched_tables, transported
-from pgclinic.model.fidelity import FACTOR, Fidelity, OmittedStatement, StatementFidelity
+from pgclinic.model.fidelity import TOLERANCE, Fidelity, OmittedStatement, StatementFidelity
 from pgclinic.model.transport import Transport
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.words.reasons import sentence_of
@@ -141,7 +141,7 @@ def rough(share: float, factor: float, *, same_plan: bool | None = None) -> Stat
 def test_a_statement_that_misses_the_tolerance_by_a_little_widens_the_interval_by_a_little() -> None:
     within, beyond = (
         carried(twin(statement("slow", 0.5), one), blocks(slow=0.2, rough=1.0), touched=None)
-        for one in (replace(rough(0.5, FACTOR), is_within=True), rough(0.5, FACTOR * 1.02))
+        for one in (replace(rough(0.5, TOLERANCE), is_within=True), rough(0.5, TOLERANCE * 1.02))
     )
     assert within.high is not None and beyond.high is not None
     assert within.high < beyond.high < 1.05 * within.high
@@ -152,7 +152,7 @@ def test_a_statement_with_other_buffers_may_be_off_by_the_square_of_what_is_beyo
     assert (seen.outside, seen.rough, seen.rough_share) == (0, 1, 0.5)
     assert seen.ratio == pytest.approx(0.6, rel=0.02)
     assert seen.low is not None and seen.high is not None
-    beyond = 2.0 / FACTOR
+    beyond = 2.0 / TOLERANCE
     assert seen.low == pytest.approx(0.1 + 0.5 / beyond**2, rel=0.05)
     assert seen.high == pytest.approx(0.1 + 0.5 * beyond**2, rel=0.05)
     words = outside_words(seen)

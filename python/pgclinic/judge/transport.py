@@ -19,7 +19,7 @@ from enum import Enum
 
 from pgclinic.judge.evidence_beyond import log_evidence_beyond
 from pgclinic.judge.interval import interval_about
-from pgclinic.model.fidelity import FACTOR, Fidelity, StatementFidelity
+from pgclinic.model.fidelity import TOLERANCE, Fidelity, StatementFidelity
 from pgclinic.model.transport import Transport, TransportedStatement
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
@@ -240,7 +240,7 @@ def _deviation(one: StatementFidelity) -> float | None:
         return 1.0
     if one.deviation is None or one.deviation > ROUGH_MAX or one.same_plan is False:
         return None
-    return max(1.0, one.deviation / FACTOR)
+    return max(1.0, one.deviation / TOLERANCE)
 
 
 def _pair(fingerprints: Sequence[str], block: BlockSeen) -> tuple[PerCall, PerCall] | None:

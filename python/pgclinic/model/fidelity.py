@@ -8,8 +8,8 @@ from enum import Enum
 from pgclinic.model.record import Record
 from pgclinic.model.twin_refusal import RefusedObject
 
-#: Rows and blocks per call that differ by less are within tolerance.
-FACTOR = 1.5
+#: Rows and blocks per call that differ by a smaller factor are alike.
+TOLERANCE = 1.5
 #: Half a row or block more or less is no difference.
 _SMOOTHING = 0.5
 

@@ -13,6 +13,7 @@ from typing import Any
 from pgclinic.model.twin import ObjectKind
 from pgclinic.model.twin_refusal import Refusal
 from pgclinic.sql import nodes
+from pgclinic.sql.nodes import command_words
 from pgclinic.sql.parser import only_statement
 
 #: A trusted language can do nothing that SQL cannot.
@@ -58,7 +59,6 @@ SAFE_EXTENSIONS = frozenset(
         "vector",
     )
 )
-_WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+")
 _ALTERED = {
     ObjectKind.KEY: {"AT_AddConstraint"},
     ObjectKind.CHECK: {"AT_AddConstraint"},
@@ -115,9 +115,8 @@ def refused(kind: ObjectKind, statement: str) -> StatementRefused | None:
     node = only_statement(statement)
     if node is None:
         return StatementRefused(Refusal.UNREADABLE)
-    words = " ".join(_WORDS_OF_NAME.findall(type(node).__name__.removesuffix("Stmt"))).upper()
     if not isinstance(node, _WRITTEN[kind]) or not _is_as_written(kind, node, statement):
-        return StatementRefused(Refusal.STATEMENT, words)
+        return StatementRefused(Refusal.STATEMENT, command_words(node))
     if isinstance(node, nodes.CreateExtensionStmt) and node.extname not in SAFE_EXTENSIONS:
         return StatementRefused(Refusal.EXTENSION, str(node.extname))
     if isinstance(node, nodes.CreateFunctionStmt) and (language := _language(node)) not in _LANGUAGES:

@@ -6,10 +6,13 @@ or an empty tuple, as its type says; values of enumerations are the words of the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+_WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+")
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -327,6 +330,11 @@ def write_any(value: Any, message: Any) -> None:
         branch = getattr(message, _branches()[type(value).__name__])
         branch.SetInParent()
         write(value, branch)
+
+
+def command_words(statement: Node) -> str:
+    """CREATE EXTENSION, ALTER TABLE: the kind of a statement in words, without anything that stands in it."""
+    return " ".join(_WORDS_OF_NAME.findall(type(statement).__name__.removesuffix("Stmt"))).upper()
 
 
 def nodes_within(node: Any) -> list[Any]:

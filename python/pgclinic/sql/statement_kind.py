@@ -10,11 +10,10 @@ from typing import Any
 from pgclinic.model.record import Record
 from pgclinic.sql import nodes
 from pgclinic.sql.fingerprint import normalised
-from pgclinic.sql.nodes import nodes_within
+from pgclinic.sql.nodes import command_words, nodes_within
 from pgclinic.sql.parser import UnreadableError, normalized, only_statement
 from pgclinic.sql.statement_comments import without_comments
 
-_WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+")
 _SYSTEM_SCHEMAS = frozenset(("pg_catalog", "information_schema"))
 #: The triggers of foreign keys write their operators so; nobody else does.
 _FOREIGN_KEY_CHECK = re.compile(r"\bONLY\b.*\bOPERATOR\(pg_catalog\.=\)", re.DOTALL)
@@ -84,8 +83,7 @@ def known_statement(text: str) -> KnownStatement:
     kind = _KIND_OF_NODE.get(type(node), StatementKind.UTILITY)
     if kind is StatementKind.UTILITY:
         # Passwords, connection strings and literals stand in these as they were typed.
-        words = _WORDS_OF_NAME.findall(type(node).__name__.removesuffix("Stmt"))
-        return KnownStatement(kind=kind, text=" ".join(words).upper())
+        return KnownStatement(kind=kind, text=command_words(node))
     if _reads_catalogs_alone(node):
         kind = StatementKind.OWN
     return KnownStatement(kind=kind, text=_without_constants(text))

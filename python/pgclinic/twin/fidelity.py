@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pgclinic.model.fidelity import (
-    FACTOR,
+    TOLERANCE,
     Fidelity,
     Figure,
     FigureName,
@@ -277,7 +277,7 @@ def _sum(statements: Sequence[TwinStatement]) -> TwinStatement:
 
 
 def _within_factor(one: float, other: float | None) -> bool:
-    return other is not None and factor_between(one, other) <= FACTOR
+    return other is not None and factor_between(one, other) <= TOLERANCE
 
 
 def _plan_figures(statements: Sequence[StatementFidelity]) -> Iterator[Figure]:

@@ -9,15 +9,14 @@ from itertools import accumulate
 
 from pgclinic.model.twin import Twin, TwinColumn, TwinForeignKey, TwinTable
 from pgclinic.pg.session import Session
-from pgclinic.sql.place_types import UNITS
 from pgclinic.sql.quoting import literal, quoted
 from pgclinic.sql.statement_places import Place, PlaceUse, Source
 from pgclinic.twin.choice import Choice
-from pgclinic.twin.found_types import found_types
 from pgclinic.twin.fresh_keys import conditions_of_new_rows, keys_of_parents, room_for, wants_new_rows
 from pgclinic.twin.parameters import CannotRun, Domains, OmissionReason, RunnableStatement, table_named
-from pgclinic.twin.plain_values import Values, array_of, pattern_of, plain_value, step_of
+from pgclinic.twin.plain_values import Values, array_of, pattern_of
 from pgclinic.twin.row_expressions import RowExpressions, is_by_itself
+from pgclinic.twin.rowless_values import RowlessValues
 from pgclinic.twin.usual_values import OF_PARTS, UsualValues
 
 #: From tables with more rows a random part is read, in blocks from those that are larger still.
@@ -71,9 +70,8 @@ class ValueSource:
         self._groups_of_rows: dict[tuple[object, ...], dict[_Row, list[_Row]]] = {}
         self._domains = Domains(twin)
         self.usual = UsualValues(session, twin, self._random, lambda source: self._table(source, _ANY))
-        self._types: dict[int, dict[int, str]] = {}
-        self._bounds: dict[tuple[str, str, str], str | None] = {}
         self._columns = {(table.name, column.name): column for table in twin.tables for column in table.columns}
+        self._rowless = RowlessValues(session, self._columns)
         session.rows("select pg_catalog.setseed(%(seed)s)", {"seed": _SEED})
 
     def draw(self, statement: RunnableStatement, choice: Choice, count: int) -> list[Values]:
@@ -91,7 +89,7 @@ class ValueSource:
         for place in typed.places:
             for values in made:
                 if place.number not in values:
-                    values[place.number] = self._by_itself(statement, place, choice)
+                    values[place.number] = self._rowless.value(statement, place, choice)
         self._change_states(statement, made)
         return made
 
@@ -217,7 +215,7 @@ class ValueSource:
             places,
             statement.typed.places,
             choice,
-            plain=lambda place: self._by_itself(statement, place, choice),
+            plain=lambda place: self._rowless.value(statement, place, choice),
             column=self._column_of,
         )
 
@@ -534,55 +532,6 @@ class ValueSource:
             )
             self._sorted[key] = [str(row[0]) for row in rows]
         return self._sorted[key]
-
-    def _by_itself(self, statement: RunnableStatement, place: Place, choice: Choice) -> str | None:
-        """The value of a place that no row says anything of."""
-        match place.use:
-            case PlaceUse.LIMIT:
-                return str(choice.limit)
-            case PlaceUse.OFFSET:
-                return "0"
-            case PlaceUse.UNIT:
-                return UNITS[str(place.function), place.argument]
-            case PlaceUse.DELTA:
-                return step_of(place)
-            case PlaceUse.OTHER | PlaceUse.BOUND:
-                type_ = place.type or self._found_types(statement).get(place.number)
-                bound = self._bound(place)
-                value = bound if bound is not None else plain_value(place, type_)
-                return value if value is not None else self._of_type(str(type_))
-        raise CannotRun(OmissionReason.VALUE, place.expression or place.use.value)
-
-    def _found_types(self, statement: RunnableStatement) -> dict[int, str]:
-        key = statement.counted.query_id
-        if key not in self._types:
-            self._types[key] = found_types(self._session, statement.typed)
-        return self._types[key]
-
-    def _bound(self, place: Place) -> str | None:
-        """What GREATEST or LEAST has beside a column: a bound that all its values keep, as checks of them do."""
-        if place.use is not PlaceUse.BOUND or place.table is None or place.column is None:
-            return None
-        key = (place.table, place.column, str(place.function))
-        if key not in self._bounds:
-            one = "min" if place.function == "greatest" else "max"
-            (found,) = self._session.row(f"select {one}({quoted(place.column)})::text from {place.table}")
-            self._bounds[key] = found
-        return self._bounds[key]
-
-    def _of_type(self, type_: str) -> str:
-        """A value of a type that the application has made, or that is rare: one that some column has."""
-        for (table, name), column in self._columns.items():
-            if type_ not in (column.type, column.base_type):
-                continue
-            if column.labels:
-                return column.labels[0]
-            found = self._session.rows(
-                f"select {quoted(name)}::text from {table} where {quoted(name)} is not null limit 1"
-            )
-            if found:
-                return str(found[0][0])
-        raise CannotRun(OmissionReason.VALUE, type_)
 
 
 #: For rows of which only the columns are asked.
