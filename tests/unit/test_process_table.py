@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from fixtures.command import wait_for
 from pgclinic.errors import ServerLostError
 from pgclinic.model.processes import ProcessKind, ProcessSample, ProcessUse
 from pgclinic.observe import process_table
@@ -58,6 +60,14 @@ class Parent:
         assert self._process.stdin is not None and self._process.stdout is not None
         print(word, file=self._process.stdin, flush=True)
         assert self._process.stdout.readline() == "done\n"
+        if word == "stay":
+            # A child says that its work is done before it sleeps: until then its figures grow.
+            wait_for(lambda: all(state_of(pid) == "S" for pid in children_of(self.pid)))
+
+
+def state_of(pid: int) -> str:
+    """One letter: R for running, S for asleep; behind the name of the program, which may hold anything."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 @contextmanager
