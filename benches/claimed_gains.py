@@ -71,10 +71,10 @@ def _claimed(finding: Finding) -> float:
 
 def _best(proofs: Sequence[Proof]) -> Proof | None:
     """The treatment that was tried furthest: by blocks, else the one that saves most by plans."""
-    measured = [one for one in proofs if _by_blocks(one) is not None]
+    measured = [proof for proof in proofs if _by_blocks(proof) is not None]
     if measured:
         return measured[0]
-    planned = [one for one in proofs if one.plans is not None]
+    planned = [proof for proof in proofs if proof.plans is not None]
     return min(planned, key=lambda one: one.plans.ratio if one.plans is not None else 1.0, default=None)
 
 
@@ -96,7 +96,9 @@ def _by_plans(finding: Finding, proof: Proof) -> float | None:
     plans = proof.plans
     if plans is None:
         return None
-    tried = {one.query_id for one in plans.statements if one.buffers is not None} | set(plans.unchanged)
+    tried = {statement.query_id for statement in plans.statements if statement.buffers is not None} | set(
+        plans.unchanged
+    )
     claimed = finding.claim.by_statement if finding.claim is not None else {}
     if any(part and query_id not in tried for query_id, part in claimed.items()):
         return None
@@ -115,19 +117,19 @@ def gains_table(gains: Iterable[Gain]) -> str:
         "| patient | finding | treatment | claimed | by plans | by blocks | factor |",
         "|---|---|---|---|---|---|---|",
     ]
-    for one in gains:
-        factor = f"{one.factor:.2f}" if one.factor is not None else "no gain" if one.measured is not None else "-"
+    for gain in gains:
+        factor = f"{gain.factor:.2f}" if gain.factor is not None else "no gain" if gain.measured is not None else "-"
         cells = (
-            *(one.patient, f"{one.pathology} ({one.confidence}): {one.subject}", one.treatment),
-            *(_percent(share) for share in (one.claimed, one.by_plans, one.by_blocks)),
-            factor if one.agrees or one.measured is None else f"**{factor}**",
+            *(gain.patient, f"{gain.pathology} ({gain.confidence}): {gain.subject}", gain.treatment),
+            *(_percent(share) for share in (gain.claimed, gain.by_plans, gain.by_blocks)),
+            factor if gain.agrees or gain.measured is None else f"**{factor}**",
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def gains_goal(gains: Sequence[Gain]) -> str:
-    measured = [one for one in gains if one.measured is not None]
+    measured = [gain for gain in gains if gain.measured is not None]
     agree = sum(one.agrees for one in measured)
     return (
         f"claimed and measured gain agree within a factor of {AGREES:g}: {agree} of {len(measured)} findings that are "

@@ -99,8 +99,8 @@ def seen_of(
     if finding is None:
         return unseen
     events = [one for one in consultation.proofs if one.finding == finding.key]
-    cured = next((one for one in events if _is_cured(one)), None)
-    decided = next((one for one in events if one.proof.run is not None), None)
+    cured = next((event for event in events if _is_cured(event)), None)
+    decided = next((event for event in events if event.proof.run is not None), None)
     proof = decided.proof if decided is not None else None
     return msgspec.structs.replace(
         unseen,

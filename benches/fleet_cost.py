@@ -66,7 +66,7 @@ def main() -> None:
         seen: dict[str, list[tuple[float, float]]] = {name: [] for name in fleets}
         for number in range(options.blocks + 1):
             trials = planned_trials(plan, 1)
-            block = BlockSpec(number=1, trials=tuple(replace(one, block=1) for one in trials))
+            block = BlockSpec(number=1, trials=tuple(replace(trial, block=1) for trial in trials))
             for name in sorted(fleets, reverse=bool(number % 2)):
                 both = elapsed_of(fleets[name], block)
                 # The first block starts Ray's worker process.

@@ -146,7 +146,7 @@ def _server_time(blocks: Sequence[Block], *, fixed: int) -> tuple[Interval | Non
     ratios, share = same_calls([(_per_call(block.a), _per_call(block.b)) for block in blocks])
     if not ratios:
         return None, 0.0
-    seen = block_mean([math.log(one) for one in ratios], [block.b_later for block in blocks])
+    seen = block_mean([math.log(ratio) for ratio in ratios], [block.b_later for block in blocks])
     return interval_about(seen, fixed=len(ratios) == fixed), share
 
 
@@ -156,10 +156,10 @@ def _per_call(trial: TrialRecord) -> dict[str, Calls]:
         trial.samples, trial.load, trial.events, major=int((trial.server_version or "0").split(".")[0])
     )
     found: dict[str, Calls] = {}
-    for one in seen.statements if seen.counted_by_server else ():
-        if one.of_load and one.fingerprint is not None and one.calls > 0 and one.total_ms > 0:
-            known = found.get(one.fingerprint, Calls(0.0, 0.0))
-            found[one.fingerprint] = Calls(known.calls + one.calls, known.ms + one.total_ms)
+    for statement in seen.statements if seen.counted_by_server else ():
+        if statement.of_load and statement.fingerprint is not None and statement.calls > 0 and statement.total_ms > 0:
+            known = found.get(statement.fingerprint, Calls(0.0, 0.0))
+            found[statement.fingerprint] = Calls(known.calls + statement.calls, known.ms + statement.total_ms)
     return found
 
 

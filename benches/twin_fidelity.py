@@ -68,7 +68,7 @@ def main() -> None:
         making, whole = rows / took["making rows"], rows / sum(took.values())
         print(f"  built: {rows:,} rows, {making:,.0f} rows/s while making rows, {whole:,.0f} with all steps\n")
         kept = {"rows": rows, "elapsed_s": took, "left_out": [msgspec.to_builtins(one) for one in built.left_out]}
-        result[name] = {"figures": [msgspec.to_builtins(one) for one in fidelity.figures], "build": kept}
+        result[name] = {"figures": [msgspec.to_builtins(figure) for figure in fidelity.figures], "build": kept}
         options.out.write_text(json.dumps(result, indent=1))
 
 

@@ -65,7 +65,7 @@ def pgclinic(folder: Path, *words: str) -> str:
 def on_twin(twin: Path, treatment: Treatment, size: Size, folder: Path) -> CompareOutput:
     words = ["compare", "--twin", str(twin), "--set", "autovacuum=off", "-c", str(size.clients)]
     if treatment.statements:
-        (folder / "treatment.sql").write_text("".join(f"{one};\n" for one in treatment.statements))
+        (folder / "treatment.sql").write_text("".join(f"{statement};\n" for statement in treatment.statements))
         words += ["--b", "schema:treatment.sql"]
     for name, value in treatment.settings.items():
         words += ["--b", f"set:{name}={value}"]
@@ -143,7 +143,7 @@ def report(rows: Iterable[Row]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    known = sorted({one.name for treatments in TREATMENTS.values() for one in treatments})
+    known = sorted({treatment.name for treatments in TREATMENTS.values() for treatment in treatments})
     parser.add_argument("--applications", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--treatments", nargs="+", choices=known, default=known, metavar="NAME", help=", ".join(known))
     parser.add_argument("--blocks", type=int, default=5)

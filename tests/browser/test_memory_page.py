@@ -8,7 +8,7 @@ import pytest
 
 from fixtures.chromium import needs_chromium
 from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource
-from pgclinic.observe.log_tail import LogFormat, messages
+from pgclinic.observe.log_tail import LogDestination, messages
 from pgclinic.report.memory_page import render_memory
 from pgclinic.samples.memory_dump import last_dump
 
@@ -21,7 +21,7 @@ pytestmark = needs_chromium()
 
 
 def recorded() -> MemoryContext:
-    lines = messages((FIXTURES / "18.txt").read_bytes(), LogFormat.STDERR, pid=19453, prefix="%m [%p] ")
+    lines = messages((FIXTURES / "18.txt").read_bytes(), LogDestination.STDERR, pid=19453, prefix="%m [%p] ")
     found = last_dump(lines)
     assert found is not None
     return found[0]

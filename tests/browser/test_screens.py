@@ -89,7 +89,7 @@ def rendered(name: str) -> str:
     if name == "invalid":
         trials, seconds = blocks_of(study, (2.43,) * 5, doubts=(starved(0.9),)), ()
     if name == "pages":
-        trials = tuple(replace(one, counters={**one.counters, "probe_pages": 7.0}) for one in trials)
+        trials = tuple(replace(trial, counters={**trial.counters, "probe_pages": 7.0}) for trial in trials)
     if name == "watched":
         trials = watched(trials)
     return render_report(run_info(), study, trials, seconds, judge(study, trials), "runs/one")
@@ -211,7 +211,7 @@ def test_the_claimed_region_is_seen_inside_the_margin(
 def test_no_picture_is_empty(browser: "sync_api.Browser", made: Made, name: str, size: tuple[int, int]) -> None:
     seen = seen_at(browser, made(name), size)
     seen.page.evaluate("document.querySelectorAll('details').forEach(one => (one.open = true))")
-    assert [one for one in seen.complaints if "willReadFrequently" not in one] == []
+    assert [complaint for complaint in seen.complaints if "willReadFrequently" not in complaint] == []
     assert seen.page.evaluate(EMPTY) == []
     assert seen.requests == []
     seen.page.context.close()

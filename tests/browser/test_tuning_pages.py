@@ -20,7 +20,7 @@ pytestmark = needs_chromium()
 BARS: dict[str, tuple[Assay | Search | Bisect, tuple[str, ...]]] = {
     "assay": (ASSAY, ("random_page_cost", "shared_buffers")),
     "search": (SEARCH, ("random_page_cost", "commit_delay, commit_siblings", "confirmed")),
-    "bisect": (BISECT, tuple(one.version for one in BISECT.releases if one.failure is None)),
+    "bisect": (BISECT, tuple(release.version for release in BISECT.releases if release.failure is None)),
 }
 
 

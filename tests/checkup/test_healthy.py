@@ -58,7 +58,7 @@ def pgbench(major: str) -> Iterator[tuple[Access, LoadSpec]]:
             client.execute("vacuum analyze")
             client.execute("select pg_stat_statements_reset()")
         # tpcb-like updates ten branches in turn: on a busy machine its clients rightly wait for each other's rows.
-        text = next(one for one in builtin_scripts() if one.name == "simple-update").text
+        text = next(script for script in builtin_scripts() if script.name == "simple-update").text
         scripts = (Script(name="simple-update", text=text),)
         yield (
             access,
@@ -125,9 +125,9 @@ def loaded(spec: LoadSpec) -> Iterator[None]:
 
 def costly(found: Checkup) -> dict[str, list[str]]:
     return {
-        one.key: [f"{evidence.name} {evidence.facts}" for evidence in one.evidence]
-        for one in found.findings
-        if one.severity is not Severity.NOTICE
+        finding.key: [f"{evidence.name} {evidence.facts}" for evidence in finding.evidence]
+        for finding in found.findings
+        if finding.severity is not Severity.NOTICE
     }
 
 

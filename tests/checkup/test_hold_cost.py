@@ -35,7 +35,7 @@ def test_lookups_under_a_hold_are_measured_and_their_future_is_told() -> None:
         assert (cost.kind, cost.value) == (CostKind.BUFFERS_PER_LOOKUP, forecast.buffers)
         (hurt,) = hurt_tables(case)
         assert hurt.name == "public.counters"
-        facts = {one.name: one for one in hurt.facts}
+        facts = {fact.name: fact for fact in hurt.facts}
         assert facts["a lookup visits"].unit is Unit.BUFFERS
         assert facts["a lookup visits when the hold has ended"].value == 2.0
         assert facts["VACUUM then makes reusable"].unit is Unit.BYTES

@@ -10,7 +10,7 @@ import pytest
 from fixtures.patient import Patient, patient
 from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.checkup.case import Case
-from pgclinic.checkup.index_candidates import IndexCandidate, index_candidates
+from pgclinic.checkup.pathologies.schema.index_candidates import IndexCandidate, index_candidates
 
 SCHEMA = (
     "create table orders (id bigint primary key, customer bigint not null, state text not null, placed timestamptz, "
@@ -46,7 +46,7 @@ SCANS = 10
 def ill() -> Iterator[Patient]:
     with patient("18", {"autovacuum": "off"}) as made:
         made.sql(*SCHEMA)
-        made.sql("select pg_stat_statements_reset()", *(one for one in STATEMENTS for _ in range(SCANS)))
+        made.sql("select pg_stat_statements_reset()", *(statement for statement in STATEMENTS for _ in range(SCANS)))
         made.until("select seq_scan > 50 from pg_stat_user_tables where relname = 'orders'")
         yield made
 
@@ -58,9 +58,9 @@ def case_of(ill: Patient) -> Case:
 def candidates_of(case: Case, statement: str) -> list[IndexCandidate]:
     """Those for one of the statements above, which the server keeps with parameters."""
     words = re.split("[=>]", statement, maxsplit=1)[0].strip()
-    ids = {one.query_id for one in case.snapshot.statement_texts if one.text.startswith(words)}
+    ids = {text.query_id for text in case.snapshot.statement_texts if text.text.startswith(words)}
     assert ids, words
-    return [one for one in index_candidates(case) if set(one.query_ids) & ids]
+    return [candidate for candidate in index_candidates(case) if set(candidate.query_ids) & ids]
 
 
 def test_each_statement_that_scans_has_its_index(ill: Patient) -> None:
@@ -72,7 +72,7 @@ def test_each_statement_that_scans_has_its_index(ill: Patient) -> None:
 
 
 def test_a_candidate_can_be_created_and_taken_back_and_is_none_when_it_is_there(ill: Patient) -> None:
-    found = next(one for one in index_candidates(case_of(ill)) if one.keys == ("customer",))
+    found = next(candidate for candidate in index_candidates(case_of(ill)) if candidate.keys == ("customer",))
     treatment = found.treatment()
     assert treatment.sql == ("create index concurrently orders_customer_idx on public.orders (customer)",)
     ill.sql(*treatment.sql)
@@ -104,5 +104,7 @@ def test_columns_of_a_table_without_statistics_are_those_of_the_statement(ill: P
     ill.sql(*["select b from fresh where a = 7"] * 500)
     ill.until("select seq_scan >= 20 from pg_stat_user_tables where relname = 'fresh'")
     case = case_of(ill)
-    assert not [one for one in case.snapshot.columns if one.table == "fresh"]
-    assert [one.keys for one in index_candidates(case) if one.table.name == "public.fresh"] == [("a",)]
+    assert not [column for column in case.snapshot.columns if column.table == "fresh"]
+    assert [candidate.keys for candidate in index_candidates(case) if candidate.table.name == "public.fresh"] == [
+        ("a",)
+    ]

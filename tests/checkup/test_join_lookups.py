@@ -62,14 +62,17 @@ def sick() -> Iterator[Patient]:
         yield made
 
 
-def case_of(sick: Patient, statement: str, *before: str) -> Case:
+def case_of(sick: Patient, statement: str, *before: str, table: str = "lines") -> Case:
     sick.sql("select pg_stat_statements_reset()", "select pg_stat_reset()", *before, *[statement] * CALLS)
-    sick.until(f"select seq_scan + idx_scan >= {CALLS} from pg_stat_user_tables where relname = 'lines'")
+    scans = f"select seq_scan + coalesce(idx_scan, 0) >= {CALLS} from pg_stat_user_tables where relname = '{table}'"
+    sick.until(scans)
     return Case(take_snapshot(sick.access))
 
 
 def found(case: Case) -> list[Finding]:
-    return [one for one in examine(case, server="patient").findings if one.pathology == "random-page-cost-high"]
+    return [
+        finding for finding in examine(case, server="patient").findings if finding.pathology == "random-page-cost-high"
+    ]
 
 
 def wanted(finding: Finding) -> dict[str, object]:
@@ -101,9 +104,9 @@ def test_a_join_of_many_rows_is_not(sick: Patient, statement: str) -> None:
     assert found(case_of(sick, statement)) == []
 
 
-def logged(sick: Patient, folder: Path, statement: str) -> Case:
+def logged(sick: Patient, folder: Path, statement: str, table: str = "lines") -> Case:
     since = log_size(sick)
-    case = case_of(sick, statement, *EXPLAINED)
+    case = case_of(sick, statement, *EXPLAINED, table=table)
     return Case(case.snapshot, log=log_since(sick, since, folder))
 
 
@@ -115,6 +118,34 @@ def test_rows_that_a_plan_counted_decide(sick: Patient, tmp_path: Path) -> None:
     of_day_0 = OF_A_DAY.replace("7", "0")
     assert is_scan(sick, of_day_0)
     assert found(logged(sick, tmp_path, of_day_0)) == []
+
+
+#: Of a fact of a plan: the text names no table, or one of which the filter finds few rows.
+BEHIND_A_VIEW = "select sum(amount) from lines_of_days where day = 7"
+OF_A_PARTITION = "select max(amount) from readings where meter = 77"
+
+
+def test_what_a_text_does_not_show_is_found_by_its_plan(tmp_path: Path) -> None:
+    with patient("18", {"random_page_cost": "40", "autovacuum": "off"}) as dear:
+        dear.sql(
+            *SCHEMA[:-1],
+            "create view lines_of_days as select b.day, l.amount from batches b join lines l on l.batch_id = b.id",
+            "create table readings (meter int, year int, amount int, pad text) partition by list (year)",
+            "create table readings_2025 partition of readings for values in (2025)",
+            "insert into readings select n % 2000, 2025, n, repeat('x', 60) from generate_series(1, 20000) n",
+            "create index on readings (meter)",
+            "vacuum analyze",
+        )
+        for statement, table, rows in (
+            (BEHIND_A_VIEW, "lines", pytest.approx(600, rel=0.3)),
+            (OF_A_PARTITION, "readings_2025", pytest.approx(10)),
+        ):
+            assert "Seq Scan" in str(dear.rows(f"explain {statement}"))
+            assert found(case_of(dear, statement, table=table)) == []
+            (finding,) = found(logged(dear, tmp_path, statement, table))
+            assert wanted(finding) == {f"rows of public.{table} wanted, in the log": rows}
+            assert finding.tables == (f"public.{table}",)
+            assert finding.time_share is not None and finding.time_share > 0.3
 
 
 def test_a_plan_that_looked_up_is_believed(sick: Patient, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.capture.twin import capture_twin
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.examine import examine
-from pgclinic.checkup.proof_request import ProofListener, ProofRequest
-from pgclinic.checkup.prove import prove
+from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest
+from pgclinic.checkup.prove.prove import prove
 from pgclinic.lab.template import templates
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.plan_proof import PlanWord
@@ -38,7 +38,9 @@ def prove_by_plans(sick: Patient, folder: Path, *, uses_kept_twin: bool = True) 
     stages: list[str] = []
     case = Case(take_snapshot(sick.access))
     checkup = examine(case, server="patient")
-    checkup = replace(checkup, findings=tuple(one for one in checkup.findings if one.pathology == "missing-index"))
+    checkup = replace(
+        checkup, findings=tuple(finding for finding in checkup.findings if finding.pathology == "missing-index")
+    )
     assert len(checkup.findings) == 1
     request = ProofRequest(folder=folder, budget_s=1.0, observe_s=1.0, uses_kept_twin=uses_kept_twin)
     return prove(checkup, case, sick.access, request, ProofListener(on_stage=stages.append)), stages
@@ -75,7 +77,7 @@ def shop() -> Twin:
 
 
 def with_table(twin: Twin, changed: TwinTable) -> Twin:
-    return replace(twin, tables=tuple(changed if one.name == changed.name else one for one in twin.tables))
+    return replace(twin, tables=tuple(changed if table.name == changed.name else table for table in twin.tables))
 
 
 def grown(twin: Twin, factor: float) -> Twin:
@@ -104,7 +106,9 @@ def test_a_database_is_another_with_other_rows_settings_objects_or_statistics(sh
 
 
 def test_a_workload_is_of_now_for_an_hour_and_has_the_statements_asked_for(shop: Twin) -> None:
-    (lookup,) = [one for one in shop.workload.statements if one.text.startswith("select note from orders")]
+    (lookup,) = [
+        statement for statement in shop.workload.statements if statement.text.startswith("select note from orders")
+    ]
     observed = replace(shop, workload=replace(shop.workload, is_difference=True))
     assert has_workload_of_now(observed, {lookup.query_id})
     assert not has_workload_of_now(observed, {lookup.query_id, -1})

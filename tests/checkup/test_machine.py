@@ -1,7 +1,8 @@
 """Illnesses of the machine: real servers, on a machine whose figures are made, as tests cannot make it ill.
 
 Each case has the real machine's record with the figures of a healthy one, of which an illness changes a few. How the
-figures are read is tested on the machine itself, and on files as kernels write them (tests/unit/test_host_files.py).
+figures are read is tested on the machine itself, and
+on files as kernels write them (tests/unit/observe/test_host_files.py).
 """
 
 from __future__ import annotations
@@ -194,11 +195,11 @@ def test_the_machine_of_a_server_is_read() -> None:
         assert 0 < host.memory_available_bytes < host.memory_bytes
         assert host.cpu_idle_share is not None
         assert 0.0 <= host.cpu_idle_share <= 1.0
-        kinds = {one.pid: one.kind for one in host.processes}
+        kinds = {process.pid: process.kind for process in host.processes}
         assert kinds[idle.backend_pid] == "client backend"
         assert {"postmaster", "checkpointer", "walwriter"} <= set(kinds.values())
         assert host.server_page_table_bytes
-        data = next(one for one in host.filesystems if "data" in one.holds)
+        data = next(filesystem for filesystem in host.filesystems if "data" in filesystem.holds)
         usage = shutil.disk_usage(here.data)
         assert data.bytes == usage.total
         assert data.kind
@@ -213,7 +214,7 @@ def test_without_time_there_are_no_shares() -> None:
     assert host is not None
     assert host.cpu_idle_share is None
     assert host.swapped_pages_per_s is None
-    assert all(one.cpu_share is None for one in host.processes)
+    assert all(process.cpu_share is None for process in host.processes)
 
 
 def test_a_server_that_is_gone_has_no_machine() -> None:

@@ -42,14 +42,14 @@ def sick(request: pytest.FixtureRequest) -> Iterator[Patient]:
 
 
 def snapshot_of(sick: Patient, *statements: str) -> Snapshot:
-    sick.sql("select pg_stat_statements_reset()", *(one for one in statements for _ in range(CALLS)))
+    sick.sql("select pg_stat_statements_reset()", *(statement for statement in statements for _ in range(CALLS)))
     sick.until(f"select sum(seq_scan + idx_scan) >= {CALLS} from pg_stat_user_tables")
     return take_snapshot(sick.access)
 
 
 def missing(snapshot: Snapshot) -> list[Finding]:
     checkup = examine(Case(snapshot), server="patient")
-    return [one for one in checkup.findings if one.pathology == "missing-index"]
+    return [finding for finding in checkup.findings if finding.pathology == "missing-index"]
 
 
 @pytest.mark.parametrize("call", ["select last_note(7)", "select count(*) from notes(7)", "select first_note(7)"])
@@ -61,7 +61,9 @@ def test_a_scan_inside_a_function_is_found_and_takes_the_time_of_its_caller(sick
     assert found.subject == "public.visits (guest)"
     assert (found.time_share or 0.0) > 0.5
     # The bodies of those that nobody calls stay where they are, and so do constants.
-    assert {one.name for one in snapshot.sql_functions} == {call.split("(7)", maxsplit=1)[0].rsplit(maxsplit=1)[-1]}
+    assert {function.name for function in snapshot.sql_functions} == {
+        call.split("(7)", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
+    }
     assert "private" not in str(snapshot.sql_functions)
 
 
@@ -84,4 +86,4 @@ def test_a_body_whose_table_somebody_locks_is_left_out_and_waits_for_nobody(sick
     other = sick.session("begin", "lock table visits in access exclusive mode")
     locked = take_snapshot(sick.access)
     other.close()
-    assert {one.name for one in locked.sql_functions} == {"last_note"}
+    assert {function.name for function in locked.sql_functions} == {"last_note"}

@@ -51,10 +51,12 @@ def sick() -> Iterator[Patient]:
 
 
 def missing(sick: Patient, *statements: str) -> list[Finding]:
-    sick.sql("select pg_stat_statements_reset()", *(one for one in statements for _ in range(25)))
+    sick.sql("select pg_stat_statements_reset()", *(statement for statement in statements for _ in range(25)))
     sick.until("select sum(seq_scan) >= 25 from pg_stat_user_tables")
     checkup = examine(Case(take_snapshot(sick.access)), server="patient")
-    return [one for one in checkup.findings if one.pathology == "missing-index" and "item" in one.subject]
+    return [
+        finding for finding in checkup.findings if finding.pathology == "missing-index" and "item" in finding.subject
+    ]
 
 
 def test_all_statements_that_miss_it_are_named_with_their_whole_time(sick: Patient) -> None:

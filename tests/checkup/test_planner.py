@@ -248,10 +248,10 @@ ROLE_SETTINGS = (
 def test_settings_of_a_role_are_found_and_reset() -> None:
     with patient("18", {}) as sick:
         sick.sql("create role reporting", *(statement for statement, _, _ in ROLE_SETTINGS))
-        findings = {(one.pathology, one.subject): one for one in sick.checkup().findings}
+        findings = {(finding.pathology, finding.subject): finding for finding in sick.checkup().findings}
         for _, pathology, subject in ROLE_SETTINGS:
             sick.give(findings[pathology, subject].treatments[0])
-        left = {(one.pathology, one.subject) for one in sick.checkup().findings}
+        left = {(finding.pathology, finding.subject) for finding in sick.checkup().findings}
         assert not left & {(pathology, subject) for _, pathology, subject in ROLE_SETTINGS}
 
 
@@ -262,7 +262,9 @@ def test_compiling_that_takes_longer_than_it_saves_is_found() -> None:
         taken = take_snapshot(sick.access)
 
     def compiled(share: float) -> list[Seen]:
-        statements = tuple(replace(one, jit_ms=share * one.total_ms) for one in taken.counters.statements)
+        statements = tuple(
+            replace(statement, jit_ms=share * statement.total_ms) for statement in taken.counters.statements
+        )
         counters = replace(taken.counters, statements=statements)
         return list(catalog()["jit-overeager"].detect(Case(replace(taken, counters=counters))))
 

@@ -46,11 +46,13 @@ def sick(request: pytest.FixtureRequest) -> Iterator[Patient]:
 
 
 def asked(sick: Patient, *statements: str, explained: tuple[str, ...] = ()) -> None:
-    sick.sql("select pg_stat_statements_reset()", *explained, *(one for one in statements for _ in range(CALLS)))
+    sick.sql(
+        "select pg_stat_statements_reset()", *explained, *(statement for statement in statements for _ in range(CALLS))
+    )
 
 
 def missing_index(case: Case) -> list[Finding]:
-    return [one for one in examine(case, server="patient").findings if one.pathology == "missing-index"]
+    return [finding for finding in examine(case, server="patient").findings if finding.pathology == "missing-index"]
 
 
 @pytest.mark.parametrize(("form", "statement"), [("text", OF_AN_ORDER), ("json", OF_A_CUSTOMER)])
@@ -61,7 +63,7 @@ def test_the_log_shows_what_a_view_hides(sick: Patient, tmp_path: Path, form: st
     assert missing_index(Case(snapshot)) == []
     log = log_since(sick, since, tmp_path)
     conditions = [node.condition for plan in log.plans for node in plan.nodes if node.condition is not None]
-    assert conditions and not any(constant in one for one in conditions for constant in ("77", "42"))
+    assert conditions and not any(constant in condition for condition in conditions for constant in ("77", "42"))
     (found,) = missing_index(Case(snapshot, log=log))
     assert found.subject == "public.item (order_id)"
     assert found.confidence is Confidence.CERTAIN
@@ -108,5 +110,5 @@ def test_a_role_without_rights_asks_for_plans_and_a_superuser_is_refused(sick: P
     ran = command.run("checkup", f"{place} user=watcher", "--plans", "--observe", "0", "--json", timeout=60)
     assert ran.returncode == 0, ran.stderr
     findings = json.loads(ran.stdout)["checkup"]["findings"]
-    (found,) = [one for one in findings if one["pathology"] == "missing-index"]
+    (found,) = [finding for finding in findings if finding["pathology"] == "missing-index"]
     assert found["subject"] == "public.item (order_id)"

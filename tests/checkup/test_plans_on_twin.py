@@ -10,8 +10,8 @@ from fixtures.patient import patient
 from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.examine import examine
-from pgclinic.checkup.proof_request import ProofListener, ProofRequest
-from pgclinic.checkup.prove import prove
+from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest
+from pgclinic.checkup.prove.prove import prove
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Confidence, Finding
 from pgclinic.model.plan_proof import PlanWord
@@ -27,7 +27,7 @@ SCHEMA = (
 
 
 def missing(checkup: Checkup) -> list[Finding]:
-    return [one for one in checkup.findings if one.pathology == "missing-index"]
+    return [finding for finding in checkup.findings if finding.pathology == "missing-index"]
 
 
 def test_an_index_that_a_view_hides_is_found_by_plans_on_the_twin_and_proven(tmp_path: Path) -> None:

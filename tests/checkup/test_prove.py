@@ -22,8 +22,8 @@ from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.examine import examine
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
-from pgclinic.checkup.proof_request import ProofListener, ProofRequest, Trials
-from pgclinic.checkup.prove import prove
+from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest, Trials
+from pgclinic.checkup.prove.prove import prove
 from pgclinic.checkup.role_settings import role_setting_of
 from pgclinic.load.engine import Stopper, run_load
 from pgclinic.model.checkup import Checkup
@@ -110,8 +110,8 @@ def load(sick: Patient, *scripts: str) -> Iterator[Stopper]:
 def found(case: Case, name: str) -> Checkup:
     """A checkup with the findings of one pathology, as they were detected."""
     checkup = examine(case, server="patient")
-    these = tuple(one for one in checkup.findings if one.pathology == name)
-    assert these, [one.key for one in checkup.findings]
+    these = tuple(finding for finding in checkup.findings if finding.pathology == name)
+    assert these, [finding.key for finding in checkup.findings]
     return replace(checkup, findings=these)
 
 
@@ -154,7 +154,9 @@ def assert_faster(proof: Proof, least: float) -> None:
         return
     assert proof.blocks == "inconclusive" or (proof.reason or "").startswith(NO_VERDICT), proof
     trials = read_run(Path(proof.run)).trials
-    as_it_is, treated = (median(one.load.tps for one in trials if one.spec.arm == arm and one.load) for arm in "ab")
+    as_it_is, treated = (
+        median(trial.load.tps for trial in trials if trial.spec.arm == arm and trial.load) for arm in "ab"
+    )
     assert treated > least * as_it_is
 
 
@@ -172,7 +174,7 @@ def test_an_index_is_proven_and_one_that_no_plan_uses_is_not(tmp_path: Path) -> 
             checkup, proofs = proven(sick, running, tmp_path, "missing-index", more=(useless,))
     assert checkup.fidelity is not None
     treatments = checkup.findings[0].treatments
-    by_index = {treatments[one.treatment].sql[0].partition(" on ")[2]: one for one in proofs}
+    by_index = {treatments[proof.treatment].sql[0].partition(" on ")[2]: proof for proof in proofs}
     refused, index = by_index["public.orders (note)"], by_index["public.orders (customer)"]
     # Updates that are not HOT write it as well.
     assert refused.word in ("no change of plans", "no gain by plans")
@@ -183,7 +185,7 @@ def test_an_index_is_proven_and_one_that_no_plan_uses_is_not(tmp_path: Path) -> 
     assert index.plans is not None
     assert index.plans.word is PlanWord.CURED
     assert index.plans.ratio < 0.5
-    (changed,) = [one for one in index.plans.statements if one.text.startswith("select sum(v)")]
+    (changed,) = [statement for statement in index.plans.statements if statement.text.startswith("select sum(v)")]
     assert changed.has_other_plan
     assert changed.buffers is not None
     assert changed.buffers_after is not None
@@ -290,11 +292,11 @@ def test_a_study_beside_other_processes_says_so(tmp_path: Path) -> None:
     try:
         done = prove(checkup_of(case, known, {"held": (ends,)}), case, None, request, known=known)
     finally:
-        for one in others:
-            one.kill()
-            one.wait()
+        for other in others:
+            other.kill()
+            other.wait()
     (proof,) = done.findings[0].proofs
-    taken = [one for one in proof.doubts if isinstance(one.facts, CpuTaken)]
+    taken = [doubt for doubt in proof.doubts if isinstance(doubt.facts, CpuTaken)]
     assert taken, proof
     read = msgspec.json.decode(msgspec.json.encode(done), type=Checkup)
     assert read.findings[0].proofs[0].doubts == proof.doubts
@@ -312,7 +314,7 @@ def test_what_cannot_be_proven_says_why(tmp_path: Path) -> None:
     index = Treatment(title="index", applies=Applies.STATEMENT, sql=("create index on t (x)",))
     checkup = checkup_of(case, known, {"words": (words, ends), "offline": (index,), "late": (ends,)})
     done = prove(checkup, case, None, ProofRequest(folder=tmp_path, budget_s=5.0), known=known)
-    reasons = {one.pathology: one.proofs[0].reason or "" for one in done.findings}
+    reasons = {finding.pathology: finding.proofs[0].reason or "" for finding in done.findings}
     assert reasons["words"] == "none of its treatments is one that a twin can judge"
     assert reasons["offline"] == "a twin needs the live server, and this checkup is of a stored snapshot"
     assert reasons["late"] == "the budget of 5 s ended before its blocks of trials"
@@ -338,5 +340,5 @@ def test_an_interrupted_proof_loses_nothing_that_had_ended(tmp_path: Path) -> No
             ProofListener(on_stage=stop, on_checkup=kept.append),
             known=known,
         )
-    reasons = {one.pathology: [proof.reason for proof in one.proofs] for one in kept[-1].findings}
+    reasons = {finding.pathology: [proof.reason for proof in finding.proofs] for finding in kept[-1].findings}
     assert reasons == {"first": ["none of its treatments is one that a twin can judge"], "second": ["interrupted"]}

@@ -15,8 +15,8 @@ from fixtures.patient import Patient, patient
 from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.examine import examine
-from pgclinic.checkup.proof_request import ProofRequest
-from pgclinic.checkup.prove import prove
+from pgclinic.checkup.prove.proof_request import ProofRequest
+from pgclinic.checkup.prove.prove import prove
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Finding
 from pgclinic.model.rewrite import OpenBecause, RewriteCheck, RewriteWord
@@ -44,7 +44,7 @@ BY_NO_KEY = "select name from visits order by credit limit 10 offset 4000"
 @contextmanager
 def paged(major: str, *statements: str) -> Iterator[Patient]:
     with patient(major, {"autovacuum": "off"}) as made:
-        made.sql(*SCHEMA, *(one for one in statements for _ in range(CALLS)))
+        made.sql(*SCHEMA, *(statement for statement in statements for _ in range(CALLS)))
         yield made
 
 
@@ -60,7 +60,7 @@ def proven(server: Patient, folder: Path) -> Checkup:
 
 
 def paging(checkup: Checkup) -> dict[str, Finding]:
-    return {one.evidence[0].name: one for one in checkup.findings if one.pathology == "offset-paging"}
+    return {finding.evidence[0].name: finding for finding in checkup.findings if finding.pathology == "offset-paging"}
 
 
 def only(found: dict[str, Finding], words: str) -> Finding:
@@ -158,6 +158,6 @@ def test_the_command_prints_no_statement_that_it_has_not_checked(command: Comman
         ran = command.run("checkup", place, "--observe", "0", "--prove", "--budget", "2s", "--json", timeout=120)
         assert ran.returncode == 0, ran.stderr
     findings = json.loads(ran.stdout)["checkup"]["findings"]
-    (found,) = [one for one in findings if one["pathology"] == "offset-paging"]
+    (found,) = [finding for finding in findings if finding["pathology"] == "offset-paging"]
     assert new in found["treatments"][0]["rewrite"]["statement"]
     assert found["treatments"][0]["rewrite"]["check"]["word"] == "same rows"

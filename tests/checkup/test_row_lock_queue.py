@@ -43,17 +43,17 @@ def observed(server: Patient, update: str) -> Snapshot:
 
 def at_a_moment_without_a_queue(snapshot: Snapshot) -> Snapshot:
     """Who waits is known of the moment of the snapshot; the samples of the observation stay."""
-    sessions = tuple(replace(one, blocked_by=()) for one in snapshot.sessions)
+    sessions = tuple(replace(session, blocked_by=()) for session in snapshot.sessions)
     return replace(snapshot, sessions=sessions, locks=())
 
 
 def named(checkup: Checkup) -> Mapping[str, Finding]:
-    return {one.pathology: one for one in checkup.findings}
+    return {finding.pathology: finding for finding in checkup.findings}
 
 
 def check_links(checkup: Checkup) -> None:
     """No finding leads to itself, and none accounts for more time than there is."""
-    causes = {one.key: one.explained_by for one in checkup.findings}
+    causes = {finding.key: finding.explained_by for finding in checkup.findings}
     for key, direct in causes.items():
         seen, waiting = set[str](), list(direct)
         while waiting:
@@ -62,7 +62,7 @@ def check_links(checkup: Checkup) -> None:
             if one not in seen:
                 seen.add(one)
                 waiting.extend(causes[one])
-    assert all(0 <= (one.time_share or 0) <= 1 for one in checkup.findings)
+    assert all(0 <= (finding.time_share or 0) <= 1 for finding in checkup.findings)
     assert checkup.explained_share is not None
     assert checkup.explained_share <= 1
 
@@ -93,6 +93,8 @@ def test_writers_of_rows_of_their_own_are_no_queue() -> None:
     check_links(checkup)
     assert "row-lock-queue" not in found
     dominates = [
-        one for one in checkup.findings if one.pathology == "statement-dominates" and "counter" in str(one.tables)
+        finding
+        for finding in checkup.findings
+        if finding.pathology == "statement-dominates" and "counter" in str(finding.tables)
     ]
-    assert all(one.explained_by == () for one in dominates)
+    assert all(dominate.explained_by == () for dominate in dominates)

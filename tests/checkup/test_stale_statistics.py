@@ -69,7 +69,7 @@ def examined(server: Patient, folder: Path, *statements: str, with_log: bool = F
 
 
 def stale(checkup: Checkup) -> list[Finding]:
-    return [one for one in checkup.findings if one.pathology == "stale-statistics"]
+    return [finding for finding in checkup.findings if finding.pathology == "stale-statistics"]
 
 
 def values(finding: Finding) -> dict[str, object]:
@@ -86,7 +86,7 @@ def test_a_loop_over_as_many_rows_as_are_new(major: str, tmp_path: Path) -> None
         assert found.confidence is Confidence.POSSIBLE
         assert values(found)["of these came or went"] == NEW
         assert values(found)["rows that its plan did not expect"] == pytest.approx(NEW, rel=0.01)
-        (loop,) = [one for one in checkup.findings if one.pathology == "table-scanned-in-a-loop"]
+        (loop,) = [finding for finding in checkup.findings if finding.pathology == "table-scanned-in-a-loop"]
         assert loop.explained_by == (found.key,)
         earlier = found.treatments[1]
         assert f"autovacuum_analyze_threshold = {NEW // 2}" in earlier.sql[0]
@@ -104,7 +104,7 @@ def test_a_plan_that_did_not_expect_the_rows_of_today(tmp_path: Path) -> None:
         (found,) = stale(checkup)
         assert found.confidence is Confidence.LIKELY
         assert values(found)["rows that its plan did not expect"] == pytest.approx(NEW, rel=0.05)
-        (wrong,) = [one for one in checkup.findings if one.pathology == "row-estimate-wrong"]
+        (wrong,) = [finding for finding in checkup.findings if finding.pathology == "row-estimate-wrong"]
         assert wrong.explained_by == (found.key,)
         assert wrong.treatments[0].sql == ("analyze public.entries",)
         sick.give(found.treatments[0])
@@ -117,7 +117,7 @@ def test_fewer_new_rows_than_the_plan_missed_are_not_the_reason(tmp_path: Path) 
         near.sql("insert into entries select n, 'old', date '2024-01-01', 7, 7 from generate_series(1, 300) n")
         near.until("select n_mod_since_analyze = 300 from pg_stat_user_tables where relname = 'entries'")
         checkup = examined(near, tmp_path, OF_BOTH, with_log=True)
-        assert [one.subject for one in checkup.findings if one.pathology == "row-estimate-wrong"]
+        assert [finding.subject for finding in checkup.findings if finding.pathology == "row-estimate-wrong"]
         assert not stale(checkup)
 
 
@@ -137,5 +137,5 @@ def test_a_loop_over_far_more_rows_than_are_new(tmp_path: Path) -> None:
         add(near, "new", 110)
         # The planner knows these rows, and is kept from putting the inner table away.
         checkup = examined(near, tmp_path, "set enable_material = off", OF_NEW)
-        assert [one for one in checkup.findings if one.pathology == "table-scanned-in-a-loop"]
+        assert [finding for finding in checkup.findings if finding.pathology == "table-scanned-in-a-loop"]
         assert not stale(checkup)

@@ -36,7 +36,7 @@ def overflow(server: Patient, savepoints: int = 100) -> None:
 def found(server: Patient) -> list[Finding]:
     checkup = server.checkup(OBSERVE_S)
     assert not [one for one in checkup.unchecked if one.pathology == "subtransaction-overflow"]
-    return [one for one in checkup.findings if one.pathology == "subtransaction-overflow"]
+    return [finding for finding in checkup.findings if finding.pathology == "subtransaction-overflow"]
 
 
 def test_few_readers_of_new_rows_are_a_notice() -> None:

@@ -377,7 +377,7 @@ def test_a_short_timeout_is_a_warning_where_its_checkpoints_make_images() -> Non
     (counted,) = taken.counters.checkpoints
     by_time = replace(counted, timed=counted.requested, requested=0)
     changed = replace(taken, counters=replace(taken.counters, checkpoints=(by_time,)))
-    found = {one.pathology: one.severity for one in examine(Case(changed), server="patient").findings}
+    found = {finding.pathology: finding.severity for finding in examine(Case(changed), server="patient").findings}
     assert found["checkpoint-timeout-short"] is Severity.WARNING
     assert "checkpoints-by-command" not in found
 
@@ -393,7 +393,7 @@ def test_slow_flushes_of_checkpoints_are_found() -> None:
         slow = replace(counted, sync_ms=each_ms * (counted.done or 0))
         changed = replace(taken, counters=replace(taken.counters, checkpoints=(slow,)))
         findings = examine(Case(changed), server="patient").findings
-        found[each_ms] = [one for one in findings if one.pathology == "checkpoint-flush-slow"]
+        found[each_ms] = [finding for finding in findings if finding.pathology == "checkpoint-flush-slow"]
     assert found[300.0] == []
     (one,) = found[3_000.0]
     assert one.treatments[0].settings == {"checkpoint_flush_after": "256kB"}
@@ -408,7 +408,7 @@ def test_an_archive_that_fails_is_critical_where_the_disk_is_soon_full() -> None
         sick.host = host(
             8 * GB, filesystems=[filesystem("data", free_bytes=900 * GB), filesystem("WAL", free_bytes=GB)]
         )
-        found = {one.pathology: one for one in sick.checkup().findings}["archiving-fails"]
+        found = {finding.pathology: finding for finding in sick.checkup().findings}["archiving-fails"]
     assert found.severity is Severity.CRITICAL
     assert found.cost is not None
     assert found.cost.kind is CostKind.DAYS_LEFT

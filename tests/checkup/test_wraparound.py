@@ -42,7 +42,7 @@ def as_it_is(patient: Patient) -> None:
 
 def freeze_all_databases(sick: Patient, found: Finding) -> None:
     """The finding's own statement in every database; to the one that takes no connections they are allowed first."""
-    statement = next(one.sql for one in found.treatments if not one.prevents)
+    statement = next(treatment.sql for treatment in found.treatments if not treatment.prevents)
     sick.sql("alter database template0 allow_connections true")
     for (name,) in sick.rows("select datname from pg_database"):
         assert isinstance(name, str)

@@ -90,11 +90,11 @@ def test_a_block_gives_a_record_for_each_trial_in_its_order(fleet: Fleet) -> Non
     made = fleet.run(block, BlockListener(on_event=on_event, on_trial=records.append))
     # No server yields to other programs because of where it runs.
     assert niceness == {os.getpriority(os.PRIO_PROCESS, 0)}
-    assert [one.spec for one in made.trials] == list(block.trials)
+    assert [trial.spec for trial in made.trials] == list(block.trials)
     assert tuple(records) == made.trials
-    assert {one.outcome for one in records} == {TrialOutcome.DONE}, [one.failure for one in records]
-    assert all(one.load is not None and one.load.transactions for one in records)
-    assert all(one.machine is not None for one in records)
+    assert {record.outcome for record in records} == {TrialOutcome.DONE}, [record.failure for record in records]
+    assert all(record.load is not None and record.load.transactions for record in records)
+    assert all(record.machine is not None for record in records)
     assert (made.host is None) is isinstance(fleet, Here)
     assert {event.trial for event in events if isinstance(event, StageReached)} == {1, 2}
     assert {event.second.trial for event in events if isinstance(event, SecondMeasured)} == {1, 2}
@@ -105,9 +105,9 @@ def test_a_block_gives_a_record_for_each_trial_in_its_order(fleet: Fleet) -> Non
 def test_a_trial_that_goes_wrong_is_a_failed_record(fleet: Fleet) -> None:
     block = block_of(1, "set:huge_pages=on")
     made = fleet.run(block, BlockListener())
-    outcomes = {one.spec.arm: one.outcome for one in made.trials}
+    outcomes = {trial.spec.arm: trial.outcome for trial in made.trials}
     assert outcomes == {"a": TrialOutcome.DONE, "b": TrialOutcome.FAILED}
-    assert next(one.failure for one in made.trials if one.spec.arm == "b")
+    assert next(trial.failure for trial in made.trials if trial.spec.arm == "b")
 
 
 @pytest.mark.drawn(0.2)
@@ -144,7 +144,7 @@ def test_a_block_whose_host_is_lost_runs_on_the_other(cluster: Cluster, hosts: l
     made = fleet.run(block_of(1, measure_s=4.0), BlockListener(on_event=on_event, on_trial=records.append))
     thief.join()
     assert [type(event) for event in events].count(BlockRepeated) == 1
-    assert {one.outcome for one in made.trials} == {TrialOutcome.DONE}
+    assert {trial.outcome for trial in made.trials} == {TrialOutcome.DONE}
     assert tuple(records) == made.trials, "nothing of the lost host is handed over"
     wait_for(lambda: not running(), 30)
 
@@ -173,12 +173,12 @@ def test_blocks_run_beside_each_other_and_make_one_verdict(tmp_path: Path) -> No
     folder = RunFolder.create(tmp_path, "run", run_info(), plan)
     verdict = road.run(road.Experiment(plan, run_info(), folder, fleet), Listener())
     stored = read_run(folder.path)
-    assert sorted((one.spec.block, one.spec.position) for one in stored.trials) == [
+    assert sorted((trial.spec.block, trial.spec.position) for trial in stored.trials) == [
         (block, position) for block in (1, 2, 3, 4) for position in (1, 2)
     ]
-    assert len({one.spec.number for one in stored.trials}) == 8
+    assert len({trial.spec.number for trial in stored.trials}) == 8
     assert verdict.trials_done == 8
-    assert {one.host for one in stored.trials} != {None}
+    assert {trial.host for trial in stored.trials} != {None}
 
 
 @pytest.mark.drawn(0.2)

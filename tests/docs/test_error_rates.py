@@ -84,7 +84,7 @@ def rows_of(table: str) -> list[tuple[str, str, str]]:
 
 def test_the_table_of_an_assay_is_that_of_the_kept_counts() -> None:
     bench = loaded("assay_error_rates")
-    kept = [bench.Counted(**one) for one in json.loads(bench.KEPT.read_text())]
+    kept = [bench.Counted(**load) for load in json.loads(bench.KEPT.read_text())]
     page = bench.PAGE.read_text()
     assert f"<!-- assay -->\n{bench.table(kept)}\n<!-- end -->" in page
     assert [(one.deviation, one.heavy) for one in kept] == list(bench.NOISES)

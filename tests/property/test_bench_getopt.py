@@ -39,7 +39,7 @@ def test_it_reads_what_gnu_getopt_reads(words: list[str]) -> None:
     assert expected is not None
     shorts = {"-a": "alpha", "-b": "beta", "-g": "gamma"}
     pairs = [(shorts.get(name, name.removeprefix("--")), value) for name, value in expected[0]]
-    assert [(one.name, one.value or "") for one in given_options] == pairs
+    assert [(option.name, option.value or "") for option in given_options] == pairs
     assert list(rest) == expected[1]
 
 

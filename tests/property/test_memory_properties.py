@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgclinic.model.memory import MemoryContext, changes
-from pgclinic.observe.log_tail import LogFormat, messages
+from pgclinic.observe.log_tail import LogDestination, messages
 from pgclinic.report.icicle import icicle
-from pgclinic.samples.memory_dump import ContextLine, context_line, context_tree, grand_total, last_dump
+from pgclinic.samples.memory_dump import DumpedContext, context_line, context_tree, grand_total, last_dump
 
 NAMES = st.sampled_from(["TopMemoryContext", "index info", "CacheMemoryContext", "a: b"])
 
@@ -22,7 +22,7 @@ def context(name: str, used: int, free: int, more: int = 0) -> MemoryContext:
 
 
 CONTEXTS = st.builds(context, NAMES, st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.sampled_from([0, 0, 0, 5]))
-LINES = st.lists(st.builds(ContextLine, level=st.integers(0, 9), context=CONTEXTS), max_size=60)
+LINES = st.lists(st.builds(DumpedContext, level=st.integers(0, 9), context=CONTEXTS), max_size=60)
 TREES = LINES.filter(bool).map(context_tree)
 
 
@@ -34,13 +34,15 @@ def test_any_message_is_read_without_complaint(texts: list[str]) -> None:
     last_dump(texts)
 
 
-@given(st.binary(), st.sampled_from(LogFormat), st.text(), st.integers(1, 1 << 22))
-def test_any_bytes_are_read_without_complaint(content: bytes, log_format: LogFormat, prefix: str, pid: int) -> None:
+@given(st.binary(), st.sampled_from(LogDestination), st.text(), st.integers(1, 1 << 22))
+def test_any_bytes_are_read_without_complaint(
+    content: bytes, log_format: LogDestination, prefix: str, pid: int
+) -> None:
     assert last_dump(messages(content, log_format, pid=pid, prefix=prefix)) is None
 
 
 @given(LINES)
-def test_every_line_becomes_one_context(lines: list[ContextLine]) -> None:
+def test_every_line_becomes_one_context(lines: list[DumpedContext]) -> None:
     root = context_tree(lines)
     if root is None:
         assert lines == []
@@ -72,7 +74,7 @@ def test_in_the_picture_children_stay_inside_their_parents(root: MemoryContext) 
 
 
 def test_a_deep_tree_is_no_trouble() -> None:
-    lines = [ContextLine(level=level, context=context("deep", 1, 0)) for level in range(3000)]
+    lines = [DumpedContext(level=level, context=context("deep", 1, 0)) for level in range(3000)]
     root = context_tree(lines)
     assert root is not None
     assert root.sum().total_bytes == 3000

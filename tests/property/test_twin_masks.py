@@ -82,7 +82,7 @@ def test_numbers_keep_their_order_and_sign(numbers: set[Decimal], seed: int) -> 
 
 @given(st.sets(st.integers(-1000, 1000), min_size=2, max_size=50), st.sets(st.integers(-1000, 1000), max_size=3), SEEDS)
 def test_numbers_stay_on_their_side_of_the_schema_s_constants(numbers: set[int], bounds: set[int], seed: int) -> None:
-    moved = move_numbers([str(one) for one in numbers], [str(one) for one in bounds], Random(seed))
+    moved = move_numbers([str(number) for number in numbers], [str(one) for one in bounds], Random(seed))
     for old, new in moved.items():
         for bound in bounds:
             assert (int(old) < bound, int(old) > bound) == (int(new) < bound, int(new) > bound)
@@ -104,7 +104,7 @@ def test_dates_keep_their_order(days: set[date], seed: int) -> None:
 
 @given(st.sets(st.datetimes(), min_size=1, max_size=20), SEEDS, st.booleans())
 def test_moved_times_are_printed_as_they_were(moments: set, seed: int, zone: bool) -> None:  # type: ignore[type-arg]
-    texts = [f"{one.isoformat(' ')}{'+00' if zone else ''}" for one in moments]
+    texts = [f"{moment.isoformat(' ')}{'+00' if zone else ''}" for moment in moments]
     for old, new in move_times(texts, (), Random(seed)).items():
         assert new.endswith("+00") == zone
         assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?(\+00)?", new), (old, new)
@@ -112,8 +112,8 @@ def test_moved_times_are_printed_as_they_were(moments: set, seed: int, zone: boo
 
 @given(st.sets(st.ip_addresses(v=4), min_size=2, max_size=20), SEEDS)
 def test_addresses_stay_addresses(addresses: set, seed: int) -> None:  # type: ignore[type-arg]
-    moved = move_addresses([str(one) for one in addresses], Random(seed))
-    assert set(moved) == {str(one) for one in addresses}
+    moved = move_addresses([str(address) for address in addresses], Random(seed))
+    assert set(moved) == {str(address) for address in addresses}
     assert len(set(moved.values())) == len(addresses)
 
 

@@ -18,7 +18,7 @@ from pgclinic.capture.twin import capture_twin
 from pgclinic.experiment.twin_check import CheckRequest, check_twin
 from pgclinic.load.engine import run_load
 from pgclinic.model.fidelity import FigureName
-from pgclinic.model.load import LoadResult, StatementKind
+from pgclinic.model.load import CommandKind, LoadResult
 from pgclinic.report.capture_text import masked_text
 from pgclinic.twin.file import write_twin
 from pgclinic.twin.mask import mask_twin
@@ -50,7 +50,11 @@ def test_every_statement_of_every_script_runs(application: Application, major: s
 def _lines(result: LoadResult, *, executions: int = 0) -> set[int]:
     """Of the statements of its only script that ran so often."""
     (script,) = result.scripts
-    return {one.line for one in script.statements if one.kind is StatementKind.SQL and one.executions >= executions}
+    return {
+        statement.line
+        for statement in script.statements
+        if statement.kind is CommandKind.SQL and statement.executions >= executions
+    }
 
 
 ROWS = """
@@ -80,7 +84,7 @@ def test_the_clinic_has_a_twin_that_runs(tmp_path: Path) -> None:
     assert twin.gaps == ()
     write_twin(path, twin, masked_text=masked_text(twin))
     checked = check_twin(path, binaries_for("18"), CheckRequest(seconds=6.0, clients=CLIENTS))
-    figures = {one.name: one for one in checked.fidelity.figures}
+    figures = {figure.name: figure for figure in checked.fidelity.figures}
     assert figures[FigureName.CALLS].share >= 0.8, checked.fidelity.omitted
     assert figures[FigureName.ERRORS].is_reached
     assert figures[FigureName.COLUMNS].is_reached, figures[FigureName.COLUMNS].outside

@@ -89,8 +89,11 @@ def test_two_queries_on_the_users_tables_are_compared_and_resumed(running: Runni
     assert resumed.returncode in (0, 4), resumed.stderr
     records = items.records()
     assert len(records) == 8
-    assert {(one["outcome"], one["load"]["failed"]) for one in records} == {("done", 0)}
-    assert {(one["spec"]["arm"], one["settings"]["work_mem"]) for one in records} == {("a", "64kB"), ("b", "9MB")}
+    assert {(record["outcome"], record["load"]["failed"]) for record in records} == {("done", 0)}
+    assert {(record["spec"]["arm"], record["settings"]["work_mem"]) for record in records} == {
+        ("a", "64kB"),
+        ("b", "9MB"),
+    }
     assert json.loads((run / "run.json").read_text())["wanted"]["existing"] is True
     assert state(running) == before
 
@@ -213,7 +216,7 @@ def test_a_study_of_the_users_tables_runs_on_them(running: RunningServer, items:
     (items.folder / "own.toml").write_text(OWN_STUDY)
     done = items.run("study", "run", "own.toml", "--dsn", address(running), "--existing", "--json")
     assert done.returncode in (0, 3, 4), done.stderr
-    assert {(one["outcome"], one["load"]["failed"]) for one in items.records()} == {("done", 0)}
+    assert {(record["outcome"], record["load"]["failed"]) for record in items.records()} == {("done", 0)}
     assert state(running) == before
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from fixtures.lab_home import PACKAGE_ROOT, binaries_for, cli
 from pgclinic.lab.instance import RunningServer, start_server
-from pgclinic.model.activity import Work
+from pgclinic.model.activity import WorkKind
 from pgclinic.model.bench import BenchObserved, BenchResult
 from pgclinic.model.doubt import DoubtKind
 from pgclinic.model.run import RunInfo, RunKind
@@ -105,8 +105,8 @@ def test_counters_doubts_and_activity_are_in_the_json(server: RunningServer, bus
     # Four looks a second, unless the machine has no time for them.
     assert activity.samples >= 4
     assert sum(activity.waits.values()) == pytest.approx(1.0)
-    assert activity.work[Work.CPU] == observed.counters[Counter.SERVER_CPU_US_PER_TRANSACTION.value]
-    assert [one.text for one in activity.statements] == [BUSY.strip().removesuffix(";")]
+    assert activity.work[WorkKind.CPU] == observed.counters[Counter.SERVER_CPU_US_PER_TRANSACTION.value]
+    assert [statement.text for statement in activity.statements] == [BUSY.strip().removesuffix(";")]
     assert observed.cpu is not None and observed.cpu.server_s and observed.cpu.observer_s > 0
     assert DoubtKind.SERVER_NOT_VISIBLE not in {doubt.kind for doubt in observed.doubts}
     assert result_of(server, "-n", "-f", str(busy), "-t", "5").observed is None
@@ -240,7 +240,7 @@ def test_a_server_of_the_lab_shows_its_log_and_its_settings(tmp_path: Path) -> N
     assert observed.events.problem is None
     activity = msgspec.json.decode(done.stdout, type=BenchResult).observed
     assert activity is not None and activity.activity is not None
-    assert activity.activity.work[Work.WAL] > 0
+    assert activity.activity.work[WorkKind.WAL] > 0
 
 
 def test_a_server_that_crashes_is_a_doubt_beside_pgbenchs_exit_code(busy: Path) -> None:

@@ -70,8 +70,12 @@ def test_every_object_is_made_again_as_it_was(server: RunningServer) -> None:
     for table in twin.tables:
         other = table_of(again, table.name)
         assert {
-            (one.name, one.type, one.default, one.not_null, one.generated, one.identity) for one in table.columns
-        } == {(one.name, one.type, one.default, one.not_null, one.generated, one.identity) for one in other.columns}
+            (column.name, column.type, column.default, column.not_null, column.generated, column.identity)
+            for column in table.columns
+        } == {
+            (column.name, column.type, column.default, column.not_null, column.generated, column.identity)
+            for column in other.columns
+        }
         assert (table.keys, table.checks, table.fillfactor) == (other.keys, other.checks, other.fillfactor)
 
 

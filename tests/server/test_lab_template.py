@@ -11,7 +11,7 @@ import pytest
 from fixtures.lab_home import python
 from pgclinic.errors import DiskFullError, SettingError
 from pgclinic.lab import clone
-from pgclinic.lab.binaries import Binaries, Progress
+from pgclinic.lab.binaries import Binaries, FetchProgress
 from pgclinic.lab.cluster import empty_cluster
 from pgclinic.lab.instance import start_server
 from pgclinic.lab.orphan_cleanup import clean_up_orphans
@@ -49,7 +49,7 @@ def rows_in(binaries: Binaries, template: Path) -> int:
 
 
 def test_a_fill_runs_once_and_every_copy_is_fresh(every_binaries: Binaries, fresh_home: Path) -> None:
-    fill, seen = Fill(), list[Progress]()
+    fill, seen = Fill(), list[FetchProgress]()
     first = filled_template(every_binaries, "rows 1000", fill, seen.append)
     assert filled_template(every_binaries, "rows 1000", fill) == first
     assert fill.calls == 1
@@ -57,7 +57,7 @@ def test_a_fill_runs_once_and_every_copy_is_fresh(every_binaries: Binaries, fres
     assert rows_in(every_binaries, first) == 1000
     assert rows_in(every_binaries, first) == 1000, "what one arm deletes, the next one has again"
     assert not (first / "data" / "postmaster.pid").exists()
-    assert [(one.key, one.version) for one in templates()] == [("rows 1000", every_binaries.version)]
+    assert [(template.key, template.version) for template in templates()] == [("rows 1000", every_binaries.version)]
     assert list((fresh_home / "instances").iterdir()) == []
 
 
@@ -115,7 +115,7 @@ def test_a_killed_fill_is_noticed_and_done_again(binaries: Binaries, fresh_home:
         assert time.monotonic() < limit
         time.sleep(0.02)
     (fresh_home / "templates" / ".new-half").mkdir()
-    assert {(one.kind, one.reason) for one in clean_up_orphans()} == {
+    assert {(orphan.kind, orphan.reason) for orphan in clean_up_orphans()} == {
         ("server", "its command was killed"),
         ("template", "half-built"),
     }

@@ -112,10 +112,12 @@ def test_statements_are_counted_by_id_and_named(every_server: RunningServer) -> 
                 client.execute(f"select n as mine from busy where id = {number}")
 
     samples = sampled(every_server, work)
-    (mine,) = [one for one in top_statements(samples, limit=50) if one.text and "mine" in one.text]
+    (mine,) = [
+        statement for statement in top_statements(samples, limit=50) if statement.text and "mine" in statement.text
+    ]
     assert mine.calls == 30
     assert mine.rows == 29  # there is no id 0
-    assert not any("pg_stat_progress" in (one.text or "") for one in top_statements(samples, limit=50))
+    assert not any("pg_stat_progress" in (statement.text or "") for statement in top_statements(samples, limit=50))
 
 
 def test_what_a_server_does_not_have_is_said_and_the_rest_is_there(every_server: RunningServer) -> None:

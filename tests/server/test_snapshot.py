@@ -113,7 +113,7 @@ def test_a_snapshot_has_everything(every_binaries: Binaries) -> None:
     assert (sequence.last_value, sequence.column, sequence.column_type) == (1000, "id", "integer")
     assert [trigger.name for trigger in taken.triggers] == ["stamped"]
     assert [(one.name, one.columns) for one in taken.extended_statistics] == [("pairs", ("name", "city"))]
-    cities = next(one for one in taken.columns if (one.table, one.column) == ("customer", "city"))
+    cities = next(column for column in taken.columns if (column.table, column.column) == ("customer", "city"))
     assert cities.distinct_values == 7
     settings = {setting.name: setting for setting in taken.settings}
     assert settings["wal_level"].value == "logical"
@@ -123,10 +123,12 @@ def test_a_snapshot_has_everything(every_binaries: Binaries) -> None:
     assert (counters.inserted, counters.updated) == (1000, 10)
     assert taken.counters.databases
     assert taken.counters.checkpoints
-    assert any("insert into customer" in one.text for one in taken.statement_texts)
-    assert {one.query_id for one in taken.counters.statements} <= {one.query_id for one in taken.statement_texts}
+    assert any("insert into customer" in text.text for text in taken.statement_texts)
+    assert {statement.query_id for statement in taken.counters.statements} <= {
+        text.query_id for text in taken.statement_texts
+    }
     assert taken.samples.of("activity")
-    assert {"pg_stat_statements", "plpgsql"} == {one.name for one in taken.extensions}
+    assert {"pg_stat_statements", "plpgsql"} == {extension.name for extension in taken.extensions}
 
 
 def test_no_secret_and_no_constant_of_a_statement_is_in_a_snapshot(every_binaries: Binaries) -> None:
@@ -192,8 +194,8 @@ def test_nothing_waits_for_a_lock_and_what_is_locked_is_named(every_binaries: Bi
     tables = {table.qualified: table for table in taken.tables}
     assert tables["public.customer"].bytes is None
     assert tables['public.odd "name'].bytes
-    waiters = [one for one in taken.sessions if one.wait_event_type == "Lock"]
-    assert [one.query for one in waiters] == ["alter table customer add column later int"]
+    waiters = [session for session in taken.sessions if session.wait_event_type == "Lock"]
+    assert [waiter.query for waiter in waiters] == ["alter table customer add column later int"]
     assert len(waiters[0].blocked_by) == 1
     assert any(not lock.granted and lock.relation == "customer" for lock in taken.locks) or any(
         not lock.granted and lock.relation == "public.customer" for lock in taken.locks

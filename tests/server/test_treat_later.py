@@ -85,8 +85,10 @@ def test_another_session_with_the_same_pid_lives(server: Patient) -> None:
     """A pid cannot be asked for, so the session of the snapshot gets that of another one."""
     seen, other = (server.session("begin", "select pg_current_xact_id()", name=name) for name in ("report", "other"))
     snapshot = snapshot_of(server)
-    sessions = [one for one in snapshot.sessions if one.pid != other.backend_pid]
-    reused = tuple(replace(one, pid=other.backend_pid) if one.pid == seen.backend_pid else one for one in sessions)
+    sessions = [session for session in snapshot.sessions if session.pid != other.backend_pid]
+    reused = tuple(
+        replace(session, pid=other.backend_pid) if session.pid == seen.backend_pid else session for session in sessions
+    )
     text = file_of(replace(snapshot, sessions=reused), end(other.backend_pid))
     assert psql(server, text).returncode == 0
     assert there(server, other.backend_pid)
@@ -108,7 +110,7 @@ def test_a_query_that_has_ended_is_not_cancelled(server: Patient) -> None:
         "select exists (select from pg_stat_activity where query like 'select pg_sleep%' and pid <> pg_backend_pid())"
     )
     snapshot = snapshot_of(server)
-    (long,) = [one for one in snapshot.sessions if one.application == "long"]
+    (long,) = [session for session in snapshot.sessions if session.application == "long"]
     stale = replace(long, query_start_epoch_s=(long.query_start_epoch_s or 0.0) - 1.0)
     cancel = cancel_query(long.pid, title="cancel", risk="r")
     assert psql(server, file_of(replace(snapshot, sessions=(stale,)), cancel)).returncode == 0
@@ -149,7 +151,7 @@ def index_on_orders(snapshot: Snapshot) -> Treatment:
 
 
 def orders(snapshot: Snapshot) -> Table:
-    (found,) = [one for one in Case(snapshot).all_tables.values() if one.name == "public.orders"]
+    (found,) = [table for table in Case(snapshot).all_tables.values() if table.name == "public.orders"]
     return found
 
 
@@ -177,7 +179,8 @@ def test_all_ends_where_a_forgotten_transaction_is_in_the_way_of_an_index(server
     aged = replace(
         snapshot,
         sessions=tuple(
-            replace(one, transaction_s=7200.0) if one.pid == forgotten.backend_pid else one for one in snapshot.sessions
+            replace(session, transaction_s=7200.0) if session.pid == forgotten.backend_pid else session
+            for session in snapshot.sessions
         ),
     )
     missing = finding("missing-index", index_on_orders(snapshot))

@@ -76,7 +76,7 @@ def test_rows_agree_with_the_statistics_and_plans_find_theirs(version: str, prot
     record = run_trial(replace(spec, custom_metrics=metrics), TrialListener())
     assert record.load is not None, record.failure
     seen = statements_seen(record.samples, record.load, record.events, major=int(version))
-    own = {one.text.split()[0]: one for one in seen.statements if one.of_load}
+    own = {statement.text.split()[0]: statement for statement in seen.statements if statement.of_load}
     assert set(own) == {"UPDATE", "SELECT"}
     for word, counter in (("UPDATE", "updates"), ("SELECT", "selects")):
         row = own[word]
@@ -99,5 +99,5 @@ def test_without_ids_nothing_can_be_linked_by_them() -> None:
     assert Counter.FINGERPRINT_AGREEMENT not in record.counters
     seen = statements_seen(record.samples, record.load, record.events, major=18)
     assert not seen.counted_by_server
-    assert {one.text.split()[0] for one in seen.statements} == {"UPDATE", "SELECT"}
+    assert {statement.text.split()[0] for statement in seen.statements} == {"UPDATE", "SELECT"}
     assert seen.plans_by_fingerprint > 20

@@ -8,12 +8,12 @@ from fixtures.drawn import drawn_majors
 from fixtures.lab_home import MAJORS, binaries_for
 from pgclinic.lab.cluster import settings_catalog
 from pgclinic.lab.config_check import rejected_settings
-from pgclinic.model.tuning import Aim, AttemptOutcome, Level, Risk
+from pgclinic.model.tuning import Aim, AttemptOutcome, Risk, SettingLevel
 from pgclinic.tune.levels import allowed, levels_of
-from pgclinic.tune.prior import Machine, prior
+from pgclinic.tune.prior import HostSize, prior
 from pgclinic.tune.start_check import starter, usable_levels
 
-MACHINE = Machine(memory_bytes=8 * 2**30, cores=2)
+MACHINE = HostSize(memory_bytes=8 * 2**30, cores=2)
 
 
 @pytest.mark.parametrize("major", MAJORS)
@@ -21,16 +21,16 @@ MACHINE = Machine(memory_bytes=8 * 2**30, cores=2)
 def test_every_version_has_values_of_the_prior_and_others(major: str, aim: Aim) -> None:
     catalog = settings_catalog(binaries_for(major))
     levels = levels_of(catalog, prior(), aim, base={}, machine=MACHINE)
-    assert [one.weight for one in levels] == sorted((one.weight for one in levels), reverse=True)
-    assert sum(one.weight > 0 for one in levels) >= 15
-    assert sum(one.weight == 0 for one in levels) >= 40
+    assert [level.weight for level in levels] == sorted((level.weight for level in levels), reverse=True)
+    assert sum(level.weight > 0 for level in levels) >= 15
+    assert sum(level.weight == 0 for level in levels) >= 40
     may, may_not = allowed(levels, ())
     names, left_out = {one.setting for one in may}, {one.setting for one in may_not}
     assert not names & {"fsync", "full_page_writes", "synchronous_commit", "statement_timeout", "log_min_messages"}
     assert {"fsync", "statement_timeout"} <= left_out
     assert {"fsync", "full_page_writes"} <= {one.setting for one in allowed(levels, (Risk.DURABILITY,))[0]}
     assert "random_page_cost" in names
-    assert all(one.setting not in ("port", "listen_addresses", "data_directory") for one in levels)
+    assert all(level.setting not in ("port", "listen_addresses", "data_directory") for level in levels)
 
 
 def test_the_names_of_the_prior_exist() -> None:
@@ -62,7 +62,7 @@ def test_what_the_prior_advises_starts(major: str) -> None:
 def test_an_extreme_that_does_not_start_is_moved_until_it_does() -> None:
     """A pool of eight terabytes is a valid value of no machine."""
     binaries = binaries_for("18")
-    level = Level(setting="shared_buffers", value="1073741823")
+    level = SettingLevel(setting="shared_buffers", value="1073741823")
     (tried,) = usable_levels([level], starter(binaries, {}), settings_catalog(binaries))
     assert tried.outcome is AttemptOutcome.DONE
     assert tried.asked == "1073741823"
@@ -73,12 +73,12 @@ def test_an_extreme_that_does_not_start_is_moved_until_it_does() -> None:
 def test_rejected_and_refused_are_kept_apart() -> None:
     binaries = binaries_for("18")
     levels = [
-        Level(setting="work_mem", value="1MB"),
-        Level(setting="default_tablespace", value="x"),
-        Level(setting="wal_level", value="minimal"),
-        Level(setting="work_mem", value="not a number"),
+        SettingLevel(setting="work_mem", value="1MB"),
+        SettingLevel(setting="default_tablespace", value="x"),
+        SettingLevel(setting="wal_level", value="minimal"),
+        SettingLevel(setting="work_mem", value="not a number"),
     ]
-    outcomes = [one.outcome for one in usable_levels(levels, starter(binaries, {}), settings_catalog(binaries))]
+    outcomes = [level.outcome for level in usable_levels(levels, starter(binaries, {}), settings_catalog(binaries))]
     assert outcomes == [
         AttemptOutcome.DONE,
         AttemptOutcome.DONE,

@@ -70,7 +70,7 @@ def test_an_interrupted_assay_goes_on_with_its_trials(command: Command) -> None:
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "--resume" in err
-    before = {one["spec"]["number"]: one["started_epoch_us"] for one in command.records()}
+    before = {record["spec"]["number"]: record["started_epoch_us"] for record in command.records()}
     # A run folder may come from anybody.
     plan = command.only_run() / "plan.json"
     stored = plan.read_text(encoding="utf-8")
@@ -81,7 +81,7 @@ def test_an_interrupted_assay_goes_on_with_its_trials(command: Command) -> None:
     plan.write_text(stored, encoding="utf-8")
     done = command.run("assay", "--resume", str(command.only_run()), "--json", timeout=200)
     assert done.returncode in (0, 4), done.stderr
-    after = {one["spec"]["number"]: one["started_epoch_us"] for one in command.records()}
+    after = {record["spec"]["number"]: record["started_epoch_us"] for record in command.records()}
     assert before.items() <= after.items()
     assert json.loads(done.stdout)["trials"] >= len(before)
 
@@ -136,10 +136,10 @@ def test_a_number_with_which_transactions_fail_is_moved_until_they_work(command:
     done = command.run("search", "--worst", *words, timeout=240)
     assert done.returncode in (0, 4), done.stderr
     steps = msgspec.json.decode(done.stdout, type=SearchOutput).steps
-    failed = [one for one in steps if one.outcome is AttemptOutcome.CLIENTS_FAILED]
+    failed = [step for step in steps if step.outcome is AttemptOutcome.CLIENTS_FAILED]
     assert failed[0].added == {"max_locks_per_transaction": "10"}, steps
     assert all("out of shared memory (53200)" in (one.reason or "") for one in failed)
-    worked = [int(value) for one in steps if one.outcome is AttemptOutcome.DONE for value in one.added.values()]
+    worked = [int(value) for step in steps if step.outcome is AttemptOutcome.DONE for value in step.added.values()]
     assert any(10 < value < 64 for value in worked), steps
     assert not any(one.accepted for one in failed)
 

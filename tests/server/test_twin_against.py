@@ -78,7 +78,7 @@ def test_plans_are_those_of_the_originals_settings(original: Access, tmp_path: P
     assert ran.returncode in (0, 3), ran.stderr
     statements = json.loads(ran.stdout)["statements"]
     # By the planner's own defaults both would be read and joined otherwise than on the twin, which has these settings.
-    assert [(one["same_plan"], one["plan"]) for one in statements] == [(True, None)] * len(STATEMENTS)
+    assert [(statement["same_plan"], statement["plan"]) for statement in statements] == [(True, None)] * len(STATEMENTS)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_a_twin_of_any_bytes_is_captured_and_built(access: Access, tmp_path: Pat
             'public."caf\\xe8"',
             'public."th\u00e9"',
         }
-        assert any('from "caf\\xe9" where "na\\xefve" = $1' in one.text for one in twin.workload.statements)
+        assert any('from "caf\\xe9" where "na\\xefve" = $1' in statement.text for statement in twin.workload.statements)
         assert "Zo\\xeb 9" in next(one.statement for one in twin.objects if "WHERE" in one.statement)
         with start_server(binaries_for(str(access.major)), settings={}) as empty:
             built = build_twin(Access(empty.server), twin)
@@ -78,4 +78,4 @@ def test_a_twin_of_any_bytes_is_captured_and_built(access: Access, tmp_path: Pat
 def test_a_snapshot_of_any_bytes_has_its_statements(access: Access) -> None:
     taken = take_snapshot(access)
     assert not {gap.what for gap in taken.gaps} & {"counters.statements", "statement_texts", "tables", "columns"}
-    assert any("count(*)" in one.text for one in taken.statement_texts)
+    assert any("count(*)" in text.text for text in taken.statement_texts)

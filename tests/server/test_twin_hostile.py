@@ -14,7 +14,7 @@ from fixtures.lab_home import binaries_for
 from pgclinic.capture.statements import create_role
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.model.twin import ObjectKind, SchemaObject, Twin, TwinColumn, TwinStatement, TwinTable, TwinWorkload
-from pgclinic.model.twin_refusal import Refusal
+from pgclinic.model.twin_refusal import ObjectRefusal
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.twin.author import AUTHOR
 from pgclinic.twin.build import build_twin
@@ -194,19 +194,19 @@ def test_nothing_leaves_the_database(major: str, there: Path) -> None:
             name: refused.pop(name)
             for name in ("role do", "top", "two", "psql", "c", "python", "extension dblink", "event", "load", "system")
         } == {
-            "role do": Refusal.STATEMENT,
-            "top": Refusal.STATEMENT,
-            "two": Refusal.UNREADABLE,
-            "psql": Refusal.UNREADABLE,
-            "c": Refusal.LANGUAGE,
-            "python": Refusal.LANGUAGE,
-            "extension dblink": Refusal.EXTENSION,
-            "event": Refusal.STATEMENT,
-            "load": Refusal.STATEMENT,
-            "system": Refusal.STATEMENT,
+            "role do": ObjectRefusal.STATEMENT,
+            "top": ObjectRefusal.STATEMENT,
+            "two": ObjectRefusal.UNREADABLE,
+            "psql": ObjectRefusal.UNREADABLE,
+            "c": ObjectRefusal.LANGUAGE,
+            "python": ObjectRefusal.LANGUAGE,
+            "extension dblink": ObjectRefusal.EXTENSION,
+            "event": ObjectRefusal.STATEMENT,
+            "load": ObjectRefusal.STATEMENT,
+            "system": ObjectRefusal.STATEMENT,
         }
         assert {"comment", "authorization", "reset", "extension file_fdw", "extension adminpack"} <= set(refused)
-        assert Refusal.NAME in refused.values()
+        assert ObjectRefusal.NAME in refused.values()
         assert built.rows == {"public.t": 100}, built
         with session_of(running, "postgres") as session:
             set_for = session.rows("select r.rolname from pg_db_role_setting s join pg_roles r on r.oid = s.setrole")
@@ -266,7 +266,7 @@ def test_bench_and_compare_stay_in_the_database(file: Path, command: Command) ->
     quick = ("--measure", "1s", "--warm-up", "0", "--blocks", "4", "-c", "1", "--no-calibrate", "--json")
     ran = command.run("compare", "--twin", str(file), "--b", "set:work_mem=8MB", *quick, timeout=400)
     assert ran.returncode in (0, 3, 4), ran.stderr
-    assert all(one["load"]["transactions"] > 0 for one in command.records())
+    assert all(record["load"]["transactions"] > 0 for record in command.records())
     arm = json.loads((command.only_run() / "plan.json").read_text())["arms"]["a"]
     # What the comparison sets itself, to see the statements, is there too.
     assert arm["settings"].keys() <= {"work_mem", "shared_preload_libraries", "pg_stat_statements.track"}

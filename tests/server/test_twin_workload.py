@@ -85,7 +85,11 @@ def rerun(access: Access, mix: TwinMix, *, clients: int, seconds: float) -> tupl
 
 
 def by_text(workload: TwinWorkload) -> dict[str, TwinStatement]:
-    return {fingerprint(one.text): one for one in workload.statements if StatementKind(one.kind).has_plan}
+    return {
+        fingerprint(statement.text): statement
+        for statement in workload.statements
+        if StatementKind(statement.kind).has_plan
+    }
 
 
 def within(one: float, other: float, factor: float) -> bool:
@@ -123,7 +127,7 @@ def test_pgbench_is_captured_and_runs_again(major: str) -> None:
         with session(access) as client:
             mix = twin_mix(client, twin_of(client, workload), deck_size=200)
         assert not mix.omissions
-        shapes = sorted(len(one.steps) for one in mix.grouping.transactions)
+        shapes = sorted(len(transaction.steps) for transaction in mix.grouping.transactions)
         assert shapes == [1, 5]
         # Sessions report their commits once a second, and the counters were read for six.
         assert mix.grouping.commit_error is not None and mix.grouping.commit_error < 0.4
@@ -138,7 +142,7 @@ def test_pgbench_is_captured_and_runs_again(major: str) -> None:
 
 def per_statement(workload: TwinWorkload) -> float:
     """COMMITs per statement."""
-    commits = sum(one.calls for one in workload.statements if one.kind == "commit")
+    commits = sum(statement.calls for statement in workload.statements if statement.kind == "commit")
     return commits / sum(one.calls for one in by_text(workload).values())
 
 

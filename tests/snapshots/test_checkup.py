@@ -89,7 +89,7 @@ def test_statements_that_are_written_anew(name: str, finding: Finding, snapshots
     checkup = replace(SICK, health=Health.SICK, findings=(finding,), gaps=(), unchecked=())
     parts = [without_areas(checkup_text(checkup, full=full)) for full in (False, True)]
     parts.append(checkup_markdown(checkup))
-    parts += [treatment_sql(checkup, finding, one) for one in finding.treatments]
+    parts += [treatment_sql(checkup, finding, treatment) for treatment in finding.treatments]
     page = render_checkup(checkup, SNAPSHOT)
     rewrite = finding.treatments[0].rewrite if finding.treatments else None
     assert ("(credit, id) &lt; ($2, $3)" in page) is (rewrite is not None and rewrite.statement is not None)

@@ -22,14 +22,14 @@ from pgclinic.report.export_bencher import bencher_json
 from pgclinic.report.export_junit import junit_xml
 from pgclinic.report.export_markdown import markdown
 from pgclinic.report.export_otava import otava_csv
-from pgclinic.report.terminal import Places
+from pgclinic.report.terminal import RunPaths
 from pgclinic.study.compare import PROFILE
 
 FASTER = (1.22, 1.24, 1.23, 1.21, 1.25)
 SLOWER = (0.72, 0.75, 0.71, 0.74, 0.73)
 SAME = (1.0, 1.001, 0.999, 1.002, 0.998)
 OPEN = (0.5, 1.6, 0.9, 1.3, 0.7)
-PLACES = Places(folder="runs/one", report="runs/one/report.html")
+PLACES = RunPaths(folder="runs/one", report="runs/one/report.html")
 STARTED = "2026-11-21T11:46:16+00:00"
 STARVED = starved(0.6)
 

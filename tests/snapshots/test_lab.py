@@ -17,7 +17,7 @@ from pgclinic.lab.registry import Instance
 from pgclinic.model.log import LogCounts
 from pgclinic.model.memory import MemorySnapshot, MemorySource, ProcessMemory
 from pgclinic.model.server import Server
-from pgclinic.observe.log_tail import LogFormat, messages
+from pgclinic.observe.log_tail import LogDestination, messages
 from pgclinic.report.log_events import counts_line, event_line
 from pgclinic.report.memory_text import changes_text, heading, sample_text, snapshot_text
 from pgclinic.samples.memory_dump import last_dump
@@ -74,7 +74,7 @@ def _log_events() -> str:
 def _memory_of_a_backend() -> MemorySnapshot:
     """A dump that a server of version 18 wrote."""
     text = (Path(__file__).parents[1] / "fixtures" / "memory" / "18.txt").read_bytes()
-    found = last_dump(messages(text, LogFormat.STDERR, pid=19453, prefix="%m [%p] "))
+    found = last_dump(messages(text, LogDestination.STDERR, pid=19453, prefix="%m [%p] "))
     assert found is not None
     return MemorySnapshot(
         pid=19453,

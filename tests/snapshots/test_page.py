@@ -24,7 +24,7 @@ from pgclinic.model.memory import MemorySnapshot, MemorySource, ProcessMemory
 from pgclinic.model.pages import MapFacts, Missing
 from pgclinic.model.run import RunKind
 from pgclinic.model.trial import TrialRecord
-from pgclinic.observe.log_tail import LogFormat, messages
+from pgclinic.observe.log_tail import LogDestination, messages
 from pgclinic.report.memory_page import render_memory
 from pgclinic.report.page import render_report
 from pgclinic.samples.memory_dump import last_dump
@@ -98,7 +98,7 @@ def _ladder(*, broken: bool = False) -> str:
 
 def _memory() -> str:
     text = (Path(__file__).parents[1] / "fixtures" / "memory" / "18.txt").read_bytes()
-    found = last_dump(messages(text, LogFormat.STDERR, pid=19453, prefix="%m [%p] "))
+    found = last_dump(messages(text, LogDestination.STDERR, pid=19453, prefix="%m [%p] "))
     assert found is not None
     first = MemorySnapshot(
         pid=19453,

@@ -19,12 +19,12 @@ from pgclinic.model.study import Direction, Expected
 from pgclinic.model.trial import Probe, TrialRecord
 from pgclinic.report.calibration_text import calibration_text
 from pgclinic.report.progress import live_line, trial_line
-from pgclinic.report.terminal import Places, verdict_text
+from pgclinic.report.terminal import RunPaths, verdict_text
 from pgclinic.report.verdict_table import verdict_table
 from pgclinic.study.read import shipped_studies
 
 STUDY = global_counters()
-PLACES = Places(folder="runs/one", report="runs/one/report.html")
+PLACES = RunPaths(folder="runs/one", report="runs/one/report.html")
 EXPECTED = replace(
     STUDY,
     claims=(

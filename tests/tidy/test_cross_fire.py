@@ -14,7 +14,7 @@ BY_SNAPSHOT = {"jit-overeager": "test_planner.py", "checkpoint-flush-slow": "tes
 
 
 def test_every_pathology_makes_a_server_ill() -> None:
-    assert {one.pathology for one in all_illnesses()} == set(catalog()) - set(BY_SNAPSHOT)
+    assert {illness.pathology for illness in all_illnesses()} == set(catalog()) - set(BY_SNAPSHOT)
     for name, file in BY_SNAPSHOT.items():
         assert f'"{name}"' in (FOLDER / file).read_text(encoding="utf-8")
 

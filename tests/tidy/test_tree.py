@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import pkgutil
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.tree import PACKAGE_FILES, ROOT, tracked
+from pgclinic.checkup import pathologies
 
 FUNCTION_LINES = 70
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
@@ -43,6 +46,15 @@ def test_a_long_file_is_named_as_advice_alone(tmp_path: Path) -> None:
     words = [line.split(";")[0] for line in done.stdout.splitlines()]
     assert words == ["advice: long.py has 601 lines", "advice: long.rs has 700 lines"]
     assert "tools/long-files" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_no_class_name_stands_twice() -> None:
+    places: dict[str, list[str]] = {}
+    for path in PACKAGE_FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -102,9 +114,38 @@ def test_no_python_file_is_dead() -> None:
     for path in PACKAGE_FILES:
         imported |= imports_of(path) - {module_name(path)}
     # A pathology is registered by lying in its folder: the catalog imports all of them.
-    read_by_folder = "pgclinic.checkup.pathologies."
-    dead = sorted(name for name in modules if name not in imported | entries and not name.startswith(read_by_folder))
-    assert not dead
+    registered = {name for name, path in modules.items() if _is_pathology(name, path)}
+    assert len(registered) > 150
+    assert sorted(modules.keys() - imported - entries - registered) == []
+
+
+def _is_pathology(name: str, path: Path) -> bool:
+    return name.startswith("pgclinic.checkup.pathologies.") and "\nPATHOLOGY = " in path.read_text(encoding="utf-8")
+
+
+def test_a_pathology_lies_in_the_folder_of_its_area() -> None:
+    for module in pkgutil.walk_packages(pathologies.__path__, f"{pathologies.__name__}."):
+        pathology = getattr(importlib.import_module(module.name), "PATHOLOGY", None)
+        if pathology is not None:
+            folder, name = module.name.split(".")[-2:]
+            assert (folder, name) == (pathology.area.name.lower(), pathology.name.replace("-", "_"))
+
+
+UNIT_TESTS = [path for path in PYTHON_FILES if path.is_relative_to(ROOT / "tests" / "unit")]
+
+
+@pytest.mark.parametrize("path", UNIT_TESTS, ids=lambda path: path.name)
+def test_a_unit_test_lies_where_its_code_lies(path: Path) -> None:
+    """It is in the folder of the package that it, or a fixture that it asks for, imports."""
+    folder = path.relative_to(ROOT / "tests" / "unit").parts[0]
+    names = [name.split(".")[-1] for name in imports_of(path)]
+    beside = {"benches": ROOT / "benches", "fixtures": ROOT / "tests" / "fixtures"}
+    if folder in beside:
+        assert any((beside[folder] / f"{name}.py").is_file() for name in names)
+    else:
+        asked = [beside["fixtures"] / f"{name}.py" for name in names]
+        texts = [file.read_text(encoding="utf-8") for file in (path, *asked) if file.is_file()]
+        assert any(f"pgclinic.{folder}" in text for text in texts)
 
 
 def module_name(path: Path) -> str:

@@ -59,7 +59,7 @@ _PROTOCOLS = tuple(protocol.value for protocol in Protocol)
 
 
 @dataclass
-class Reading:
+class PartialCommandLine:
     """A command line, half read. ``names`` are all options given; ``values`` the last value of each."""
 
     environment: Mapping[str, str]
@@ -91,7 +91,7 @@ def read_command_line(words: Sequence[str], environment: Mapping[str, str] = os.
     if words and words[0] in ("--version", "-V"):
         return CommandLine(Show(f"pgclinic bench {__version__}"))
     given, rest = read_words(words, ALL_OPTIONS)
-    reading = Reading(environment)
+    reading = PartialCommandLine(environment)
     if SEED_VARIABLE in environment:
         reading.seed = parse_seed(environment[SEED_VARIABLE], f"{SEED_VARIABLE} of the environment")
     for one in given:
@@ -130,7 +130,7 @@ _AMOUNTS = {
 }
 
 
-def _take(given: Given, reading: Reading) -> None:
+def _take(given: Given, reading: PartialCommandLine) -> None:
     """Take one option in, checked as far as it can be checked alone."""
     name, value = given.name, given.value or ""
     reading.names.add(name)
@@ -151,7 +151,7 @@ def _take(given: Given, reading: Reading) -> None:
         reading.values[name] = value
 
 
-def _take_builtin(given: Given, value: str, reading: Reading) -> None:
+def _take_builtin(given: Given, value: str, reading: PartialCommandLine) -> None:
     if value == "list":
         reading.shown = Show(list_text(), to_stderr=True)
         return
@@ -159,29 +159,29 @@ def _take_builtin(given: Given, value: str, reading: Reading) -> None:
     _add_builtin(find_builtin(name), weight, reading)
 
 
-def _take_shorthand(given: Given, value: str, reading: Reading) -> None:
+def _take_shorthand(given: Given, value: str, reading: PartialCommandLine) -> None:
     """-N and -S, which here may carry a weight."""
     name = "simple-update" if given.name == "skip-some-updates" else "select-only"
     _add_builtin(find_builtin(name), split_weight(value)[1] if value else 1, reading)
 
 
-def _take_file(given: Given, value: str, reading: Reading) -> None:
+def _take_file(given: Given, value: str, reading: PartialCommandLine) -> None:
     name, weight = split_weight(value)
     _add_script(ChosenScript(Script(name=name, text=read_script(name, reading.environment), weight=weight)), reading)
 
 
-def _add_builtin(builtin: BuiltinScript, weight: int, reading: Reading) -> None:
+def _add_builtin(builtin: BuiltinScript, weight: int, reading: PartialCommandLine) -> None:
     script = Script(name=builtin.description, text=builtin.text, weight=weight)
     _add_script(ChosenScript(script, builtin=builtin.name), reading)
 
 
-def _add_script(chosen: ChosenScript, reading: Reading) -> None:
+def _add_script(chosen: ChosenScript, reading: PartialCommandLine) -> None:
     if len(reading.scripts) >= SCRIPTS_MAX:
         raise UsageError(f"at most {SCRIPTS_MAX} SQL scripts are allowed")
     reading.scripts.append(chosen)
 
 
-def _take_variable(given: Given, value: str, reading: Reading) -> None:
+def _take_variable(given: Given, value: str, reading: PartialCommandLine) -> None:
     name, _, text = value.partition("=")
     if not name or not text:
         raise UsageError(f'invalid variable definition: "{value}"', hint="write -D name=value")
@@ -191,13 +191,13 @@ def _take_variable(given: Given, value: str, reading: Reading) -> None:
     reading.variables[name] = text
 
 
-def _take_protocol(given: Given, value: str, reading: Reading) -> None:
+def _take_protocol(given: Given, value: str, reading: PartialCommandLine) -> None:
     if value not in _PROTOCOLS:
         raise UsageError(f'invalid query mode (-M): "{value}"', hint="known: " + ", ".join(_PROTOCOLS))
     reading.values["protocol"] = value
 
 
-def _take_steps(given: Given, value: str, reading: Reading) -> None:
+def _take_steps(given: Given, value: str, reading: PartialCommandLine) -> None:
     if not value:
         raise UsageError("no initialization steps specified")
     for step in value:
@@ -206,43 +206,43 @@ def _take_steps(given: Given, value: str, reading: Reading) -> None:
     reading.values["init-steps"] = value
 
 
-def _take_seed(given: Given, value: str, reading: Reading) -> None:
+def _take_seed(given: Given, value: str, reading: PartialCommandLine) -> None:
     reading.seed = parse_seed(value, f"--{given.name}")
 
 
-def _take_partition_method(given: Given, value: str, reading: Reading) -> None:
+def _take_partition_method(given: Given, value: str, reading: PartialCommandLine) -> None:
     if value.lower() not in ("range", "hash"):
         raise UsageError(f'invalid partition method, expecting "range" or "hash", got: "{value}"')
     reading.values["partition-method"] = value.lower()
 
 
-def _take_tries(given: Given, value: str, reading: Reading) -> None:
+def _take_tries(given: Given, value: str, reading: PartialCommandLine) -> None:
     tries = leading_integer(value)
     if tries < 0:
         raise UsageError(f'invalid number of maximum tries: "{value}"')
     reading.numbers["max-tries"] = tries
 
 
-def _take_show_script(given: Given, value: str, reading: Reading) -> None:
+def _take_show_script(given: Given, value: str, reading: PartialCommandLine) -> None:
     reading.shown = Show(script_text(find_builtin(value)), to_stderr=True)
 
 
-def _take_seconds(given: Given, value: str, reading: Reading) -> None:
+def _take_seconds(given: Given, value: str, reading: PartialCommandLine) -> None:
     path = Path(value)
     if path.suffix not in (".jsonl", ".parquet"):
         raise UnknownNameError("form of --seconds", path.suffix or value, (".jsonl", ".parquet"))
     reading.seconds.append(path)
 
 
-def _take_setting(given: Given, value: str, reading: Reading) -> None:
+def _take_setting(given: Given, value: str, reading: PartialCommandLine) -> None:
     reading.settings.append(value)
 
 
-def _take_condition(given: Given, value: str, reading: Reading) -> None:
+def _take_condition(given: Given, value: str, reading: PartialCommandLine) -> None:
     reading.fail_if.append(value)
 
 
-_TAKERS: dict[str, Callable[[Given, str, Reading], None]] = {
+_TAKERS: dict[str, Callable[[Given, str, PartialCommandLine], None]] = {
     "builtin": _take_builtin,
     "skip-some-updates": _take_shorthand,
     "select-only": _take_shorthand,
@@ -261,7 +261,7 @@ _TAKERS: dict[str, Callable[[Given, str, Reading], None]] = {
 }
 
 
-def _address(reading: Reading, rest: tuple[str, ...]) -> Address:
+def _address(reading: PartialCommandLine, rest: tuple[str, ...]) -> Address:
     dbname, words = reading.values.get("dbname"), list(rest)
     if dbname is None and words:
         dbname = words.pop(0)
@@ -271,7 +271,7 @@ def _address(reading: Reading, rest: tuple[str, ...]) -> Address:
     return Address(dbname=dbname, host=values.get("host"), port=values.get("port"), user=values.get("username"))
 
 
-def _init_request(reading: Reading, address: Address) -> InitRequest:
+def _init_request(reading: PartialCommandLine, address: Address) -> InitRequest:
     steps = reading.values.get("init-steps", "dtgvp")
     if "no-vacuum" in reading.names:
         steps = steps.replace("v", " ")
@@ -291,7 +291,7 @@ def _init_request(reading: Reading, address: Address) -> InitRequest:
     return InitRequest(address=address, tables=tables, quiet="quiet" in reading.names, debug="debug" in reading.names)
 
 
-def _bench_request(reading: Reading, address: Address) -> BenchRequest:
+def _bench_request(reading: PartialCommandLine, address: Address) -> BenchRequest:
     tpcc = tpcc_wanted(reading.names, reading.values, reading.numbers)
     twin = twin_wanted(reading.values.get("twin"), reading.values.get("twin-scale"))
     if not reading.scripts and tpcc is None and twin is None:
@@ -356,7 +356,7 @@ def _bench_request(reading: Reading, address: Address) -> BenchRequest:
     )
 
 
-def _end(reading: Reading) -> tuple[int | None, int | None]:
+def _end(reading: PartialCommandLine) -> tuple[int | None, int | None]:
     """Seconds or transactions, whichever ends the run."""
     duration_s = reading.numbers.get("time")
     if duration_s is None and "until-stable" in reading.names:
@@ -368,7 +368,7 @@ def _end(reading: Reading) -> tuple[int | None, int | None]:
     return duration_s, (None if duration_s is not None else reading.numbers.get("transactions", 10))
 
 
-def _log(reading: Reading) -> LogSpec | None:
+def _log(reading: PartialCommandLine) -> LogSpec | None:
     if "log" not in reading.names:
         return None
     return LogSpec(

@@ -21,7 +21,7 @@ from pgclinic.model.trial import ServerSpec, TrialRecord, TrialSpec
 from pgclinic.observe.settings import changed_settings
 from pgclinic.pg.dsn import dsn_of
 from pgclinic.trial.done_record import Clock, done_record
-from pgclinic.trial.observed_load import Hooks, Measured, Wishes, observed_load
+from pgclinic.trial.observed_load import Hooks, MeasuredLoad, Wishes, observed_load
 from pgclinic.trial.seconds import LiveSeconds
 
 #: The only arm of a bench.
@@ -29,11 +29,11 @@ ARM = "bench"
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedBench:
     """One load that was observed. ``settings`` are those of the server that are not its defaults."""
 
     spec: TrialSpec
-    measured: Measured
+    measured: MeasuredLoad
     seconds: tuple[Second, ...]
     started: Clock
     settings: dict[str, str]
@@ -68,7 +68,7 @@ class Observer:
         stopper: Stopper,
         on_progress: Callable[[LoadProgress], None],
         on_event: Callable[[LoadEvent], None],
-    ) -> Observed:
+    ) -> ObservedBench:
         """Raises what observed_load raises."""
         access = self.connection.access
         spec = trial_spec(self.request, self.connection, load)
@@ -82,7 +82,7 @@ class Observer:
 
         hooks = Hooks(on_progress=follow, on_sample=live.sample, on_event=on_event, stopper=stopper)
         measured = observed_load(access, load, Wishes(waits_often=True), hooks)
-        return Observed(spec, measured, tuple(seconds), started, settings, access.server.version)
+        return ObservedBench(spec, measured, tuple(seconds), started, settings, access.server.version)
 
 
 def trial_spec(request: BenchRequest, connection: ServerConnection, load: LoadSpec) -> TrialSpec:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from pgclinic.bench.find_rate import RATE_MIN_TPS, TRIALS_LIKELY, TRIALS_MAX, RateSearch
-from pgclinic.bench.observed import Observed, Observer
+from pgclinic.bench.observed import ObservedBench, Observer
 from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.stability import describe_stability, is_stable
 from pgclinic.errors import RunFailedError
@@ -68,7 +68,7 @@ class Ran:
     load: LoadResult
     rate_search: RateSearchResult | None = None
     stability: Stability | None = None
-    observed: Observed | None = None
+    observed: ObservedBench | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Loads:
 
     def run(
         self, spec: LoadSpec, *, observe: bool, on_progress: Callable[[LoadProgress], None] | None = None
-    ) -> LoadResult | Observed:
+    ) -> LoadResult | ObservedBench:
         follow, on_event = on_progress or self.listener.on_progress, self.listener.on_event
         if self.observer is not None and observe:
             return self.observer.run(spec, self.stopper, follow, on_event)
@@ -101,15 +101,15 @@ def run_bench(request: BenchRequest, spec: LoadSpec, loads: Loads) -> Ran:
 
 
 def _ran(
-    one: LoadResult | Observed, rate_search: RateSearchResult | None = None, stability: Stability | None = None
+    one: LoadResult | ObservedBench, rate_search: RateSearchResult | None = None, stability: Stability | None = None
 ) -> Ran:
-    if isinstance(one, Observed):
+    if isinstance(one, ObservedBench):
         return Ran(load=one.load, rate_search=rate_search, stability=stability, observed=one)
     return Ran(load=one, rate_search=rate_search, stability=stability)
 
 
-def _load_of(one: LoadResult | Observed) -> LoadResult:
-    return one.load if isinstance(one, Observed) else one
+def _load_of(one: LoadResult | ObservedBench) -> LoadResult:
+    return one.load if isinstance(one, ObservedBench) else one
 
 
 def _until_stable(spec: LoadSpec, loads: Loads) -> Ran:
@@ -139,7 +139,7 @@ def _find_rate(target: Threshold, spec: LoadSpec, loads: Loads) -> Ran:
         ceiling_tps=load.tps * CEILING,
         lowest_tps=max(RATE_MIN_TPS, EVENTS_MIN / spec.measure_s),
     )
-    found: LoadResult | Observed | None = None
+    found: LoadResult | ObservedBench | None = None
     while load.stopped != "interrupted":
         rate_tps = search.next_rate()
         if rate_tps is None:
@@ -159,7 +159,7 @@ def _find_rate(target: Threshold, spec: LoadSpec, loads: Loads) -> Ran:
     return _ran(found or last, search.result())
 
 
-def _trial(spec: LoadSpec, loads: Loads, *, observe: bool) -> LoadResult | Observed:
+def _trial(spec: LoadSpec, loads: Loads, *, observe: bool) -> LoadResult | ObservedBench:
     one = loads.run(spec, observe=observe)
     load = _load_of(one)
     if load.clients_lost:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pgclinic.capture.reading import Definitions, Reading, Record
+from pgclinic.capture.reading import Definitions, ReadingSession, Record
 from pgclinic.pg.query_files import query
 
 COMPRESSION_SINCE = 14
@@ -62,18 +62,18 @@ class Texts:
 LOCKED = "locked"
 
 
-def read_settings(reading: Reading) -> dict[str, str]:
+def read_settings(reading: ReadingSession) -> dict[str, str]:
     """Settings of the server and the database that decide what a load does. Before any setting of the session's own."""
     return {row["name"]: row["current_setting"] for row in reading.records(query("twin_settings", reading.major))}
 
 
-def read_table_names(reading: Reading) -> list[str]:
+def read_table_names(reading: ReadingSession) -> list[str]:
     """Tables with their schemas, quoted."""
     rows = reading.records(query("twin_relations", reading.major))
     return [row["name"] for row in rows if row["kind"] in ("r", "p")]
 
 
-def read_catalog(reading: Reading, settings: dict[str, str]) -> Catalog:
+def read_catalog(reading: ReadingSession, settings: dict[str, str]) -> Catalog:
     """The catalog as of now; in a snapshot of one moment if the caller opened one. Raises QueryError."""
     major = reading.major
     columns: dict[int, list[Record]] = {}
@@ -106,7 +106,7 @@ def read_catalog(reading: Reading, settings: dict[str, str]) -> Catalog:
 class _Printer:
     """Prints objects of one catalog and remembers those that could not be printed."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ReadingSession) -> None:
         self._reading = reading
         self.missing: dict[ObjectId, str] = {}
 
@@ -117,7 +117,7 @@ class _Printer:
         return found
 
 
-def read_sizes(reading: Reading) -> dict[int, int]:
+def read_sizes(reading: ReadingSession) -> dict[int, int]:
     """Pages of the files of all relations that nobody has locked, by oid: before a snapshot.
 
     A snapshot keeps the dead versions of rows that are updated all the time, and small tables grow by them.
@@ -132,7 +132,7 @@ def read_sizes(reading: Reading) -> dict[int, int]:
     return {row[0]: row[1] for row in rows if row[1] is not None}
 
 
-def read_texts(reading: Reading, catalog: Catalog, sizes_before: Mapping[int, int]) -> Texts:
+def read_texts(reading: ReadingSession, catalog: Catalog, sizes_before: Mapping[int, int]) -> Texts:
     """The texts of all objects of ``catalog`` whose tables can be read now; sizes are ``sizes_before`` where known.
 
     Raises QueryError.

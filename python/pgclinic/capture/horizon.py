@@ -48,7 +48,7 @@ class HoldTracker:
 
     def sample(self, at_s: float, seen: Iterable[HorizonHolding]) -> HorizonPoint:
         """Take what was seen ``at_s`` seconds after the start, and give the oldest of it."""
-        here = {one.key: one for one in seen if one.is_here}
+        here = {holding.key: holding for holding in seen if holding.is_here}
         for key in [key for key in self._open if key not in here]:
             self._end(key)
         for key, one in here.items():
@@ -68,7 +68,11 @@ class HoldTracker:
 
     def holds(self) -> tuple[HorizonHold, ...]:
         """All holds so far in the order in which they began, those that last among them."""
-        lasting = [_hold(one, lasts=True) for one in self._open.values() if one.seen_s - one.began_s >= self.every_s]
+        lasting = [
+            _hold(opened, lasts=True)
+            for opened in self._open.values()
+            if opened.seen_s - opened.began_s >= self.every_s
+        ]
         return tuple(sorted([*self._done, *lasting], key=lambda hold: hold.began_s))
 
     def series(self) -> tuple[HorizonPoint, ...]:

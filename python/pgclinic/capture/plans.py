@@ -66,7 +66,7 @@ def read_plans(
 
 def _use_names(session: Session, access: Access, snapshot: Snapshot) -> None:
     """As the planner is set there, and with the names that sessions of this role find. Raises ServerLostError."""
-    path = next((one.reset_value for one in snapshot.settings if one.name == "search_path"), None)
+    path = next((setting.reset_value for setting in snapshot.settings if setting.name == "search_path"), None)
     try:
         session.rows(query("session_as_configured", access.major))
         session.rows(

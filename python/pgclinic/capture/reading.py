@@ -26,7 +26,7 @@ _LOOK_EVERY_S = 0.1
 Record = dict[str, Any]
 
 
-class Reading:
+class ReadingSession:
     """A read-only session on ``access``. Close it, or use it in a ``with``. Raises UsageError: cannot connect."""
 
     def __init__(self, access: Access) -> None:
@@ -123,7 +123,7 @@ class Reading:
     def close(self) -> None:
         self._session.close()
 
-    def __enter__(self) -> Reading:
+    def __enter__(self) -> ReadingSession:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -33,7 +33,7 @@ def selected(twin: Twin, patterns: Sequence[str]) -> Twin:
         return twin
     kept = _with_families(twin.tables, tables_named([table.name for table in twin.tables], patterns))
     objects = _objects(twin.objects, kept)
-    names = {one.name for one in objects}
+    names = {schema_object.name for schema_object in objects}
     return msgspec.structs.replace(
         twin,
         objects=objects,
@@ -43,9 +43,9 @@ def selected(twin: Twin, patterns: Sequence[str]) -> Twin:
             if table.name in kept
         ),
         sequences=tuple(
-            one
-            for one in twin.sequences
-            if one.name in names or (one.owned_by is not None and one.owned_by.rsplit(".", 1)[0] in kept)
+            sequence
+            for sequence in twin.sequences
+            if sequence.name in names or (sequence.owned_by is not None and sequence.owned_by.rsplit(".", 1)[0] in kept)
         ),
         gaps=tuple(
             msgspec.structs.replace(gap, tables=tuple(name for name in gap.tables if name in kept))
@@ -91,16 +91,20 @@ def _with_families(tables: Sequence[TwinTable], kept: set[str]) -> set[str]:
 
 
 def _objects(objects: Sequence[SchemaObject], kept: set[str]) -> tuple[SchemaObject, ...]:
-    by_name = {one.name: one for one in objects}
+    by_name = {schema_object.name: schema_object for schema_object in objects}
     lost: set[str] = set()
-    for one in objects:
-        is_lost = one.table is not None and one.table not in kept
-        if is_lost or any(need in lost for need in one.needs):
-            lost.add(one.name)
+    for schema_object in objects:
+        is_lost = schema_object.table is not None and schema_object.table not in kept
+        if is_lost or any(need in lost for need in schema_object.needs):
+            lost.add(schema_object.name)
     roots = [
-        one.name
-        for one in objects
-        if one.name not in lost and (one.table in kept or (one.kind is ObjectKind.VIEW and _reads(one, by_name, kept)))
+        schema_object.name
+        for schema_object in objects
+        if schema_object.name not in lost
+        and (
+            schema_object.table in kept
+            or (schema_object.kind is ObjectKind.VIEW and _reads(schema_object, by_name, kept))
+        )
     ]
     wanted = _closure(roots, by_name) - lost
     # A trigger's function and whatever else is loose goes with what needs it.

@@ -67,12 +67,14 @@ def read_server_log(path: Path, settings: LogSettings, *, bytes_max: int = READ_
     parts = _parts(path, name, bytes_max)
     start = LogPosition(
         files=tuple(
-            LogFilePosition(name=one.path.name, inode=one.inode, offset=one.size if one.start is None else one.start)
-            for one in parts
+            LogFilePosition(
+                name=part.path.name, inode=part.inode, offset=part.size if part.start is None else part.start
+            )
+            for part in parts
         )
     )
     reader = LogReader(path, settings, format_name=name)
-    collector, log = EventCollector(), _Counted()
+    collector, log = EventCollector(), _EventCounts()
     bytes_read = unparsed = 0
     for block in reader.blocks(start, ended=True):
         bytes_read += block.bytes_read
@@ -82,7 +84,7 @@ def read_server_log(path: Path, settings: LogSettings, *, bytes_max: int = READ_
     return replace(
         log.summary(path),
         bytes_read=bytes_read,
-        bytes_all=sum(one.size for one in parts),
+        bytes_all=sum(part.size for part in parts),
         entries=counts.entries,
         not_understood=counts.not_understood + unparsed,
         seconds=_seconds(parts, log_format(name, settings)),
@@ -114,7 +116,7 @@ def _parts(path: Path, name: FormatName, bytes_max: int) -> list[_Part]:
     """The files of the log, the newest first, each from where its newest bytes fit into what the others left."""
     try:
         files = [one for one in path.iterdir() if _is_log(one, name)] if path.is_dir() else [path]
-        found = [(one, one.stat()) for one in files if one.is_file()]
+        found = [(file, file.stat()) for file in files if file.is_file()]
     except OSError as error:
         raise UsageError(f"cannot read the log {path}: {error.strerror}") from error
     readable = [(one, status) for one, status in found if os.access(one, os.R_OK)]
@@ -151,7 +153,7 @@ def _line_start(path: Path, offset: int) -> int:
 
 def _seconds(parts: Sequence[_Part], form: LogFormat) -> float:
     """From the first entry that was read to the last, also of those that are no event."""
-    read = [one for one in parts if one.start is not None and one.size > one.start]
+    read = [part for part in parts if part.start is not None and part.size > part.start]
     if not read:
         return 0.0
     oldest, newest = read[-1], read[0]
@@ -169,7 +171,7 @@ def _moments(path: Path, offset: int, form: LogFormat) -> list[int]:
     except OSError:
         return []
     entries = (form.entry(data[start:end]) for start, end in form.spans(data))
-    return [one.origin.at_us for one in entries if one is not None and one.origin.at_us is not None]
+    return [entry.origin.at_us for entry in entries if entry is not None and entry.origin.at_us is not None]
 
 
 @dataclass
@@ -194,7 +196,7 @@ def _nodes(plan: PlanLogged) -> tuple[PlanNode, ...]:
     return nodes_of_text(plan.plan) if plan.plan_format == "text" else ()
 
 
-class _Counted:
+class _EventCounts:
     """Events, counted as they come."""
 
     def __init__(self) -> None:

@@ -38,9 +38,9 @@ def sql_functions(
     except QueryError as error:
         reader.gaps[PART] = Gap(what=PART, problem=error.message.splitlines()[0])
         return ()
-    text_of = {one.query_id: one.text for one in texts}
+    text_of = {text.query_id: text.text for text in texts}
     most = sorted(counted, key=lambda one: -one.total_ms)[:STATEMENTS_MAX]
-    return called(rows, (text_of.get(one.query_id, "") for one in most))
+    return called(rows, (text_of.get(counters.query_id, "") for counters in most))
 
 
 def called(rows: Sequence[FunctionRow], texts: Iterable[str]) -> tuple[SqlFunction, ...]:
@@ -53,8 +53,8 @@ def called(rows: Sequence[FunctionRow], texts: Iterable[str]) -> tuple[SqlFuncti
         for call in functions_called(waiting.pop()):
             if call in known and call not in found:
                 found[call] = [_function(row) for row in known[call]]
-                waiting += [text for one in found[call] for text in one.statements]
-    return tuple(one for call in known for one in found.get(call, ()))
+                waiting += [text for function in found[call] for text in function.statements]
+    return tuple(function for call in known for function in found.get(call, ()))
 
 
 def _function(row: FunctionRow) -> SqlFunction:

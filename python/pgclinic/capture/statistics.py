@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgclinic.capture.catalog import Catalog
-from pgclinic.capture.reading import Reading, Record
+from pgclinic.capture.reading import ReadingSession, Record
 from pgclinic.model.twin import ColumnStatistics, Gap, JointStatistics
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import QueryError
@@ -25,7 +25,7 @@ class Statistics:
     gaps: tuple[Gap, ...]
 
 
-def read_statistics(reading: Reading, catalog: Catalog) -> Statistics:
+def read_statistics(reading: ReadingSession, catalog: Catalog) -> Statistics:
     """All statistics that this role may read; what it may not is a gap, with the GRANT that would help."""
     from_catalog = bool(catalog.server["statistics"])
     major = reading.major
@@ -58,7 +58,7 @@ def column_statistics(row: Record) -> ColumnStatistics:
     )
 
 
-def _column_gaps(reading: Reading, catalog: Catalog, from_catalog: bool) -> list[Gap]:
+def _column_gaps(reading: ReadingSession, catalog: Catalog, from_catalog: bool) -> list[Gap]:
     """Tables whose statistics are hidden from this role, and tables that have none."""
     tables = [row for row in catalog.relations.values() if row["kind"] in ("r", "p")]
     role = catalog.server["role"]
@@ -84,7 +84,7 @@ def never_analyzed(row: Record) -> bool:
     return row["rows"] < 0 or (row["rows"] == 0 and row["pages"] == 0 and not row["is_analyzed"])
 
 
-def _read_joint(reading: Reading, catalog: Catalog) -> tuple[dict[int, tuple[JointStatistics, ...]], Gap | None]:
+def _read_joint(reading: ReadingSession, catalog: Catalog) -> tuple[dict[int, tuple[JointStatistics, ...]], Gap | None]:
     parts = {row["name"]: row["relation"] for row in catalog.parts if row["kind"] == "statistics"}
     known = {name: oid for name, oid in parts.items() if oid in catalog.relations}
     if not known:

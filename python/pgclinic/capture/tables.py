@@ -70,11 +70,11 @@ def _table(
         row_security=row["row_security"],
         keys=tuple(_keys(constraints, indexes, names)),
         foreign_keys=tuple(_foreign_keys(catalog, oid, by_table["constraints"])),
-        indexes=tuple(_index(one, texts, names, statistics) for one in indexes if one["is_valid"] or inherited),
+        indexes=tuple(_index(index, texts, names, statistics) for index in indexes if index["is_valid"] or inherited),
         checks=tuple(
             text
-            for one in constraints
-            if one["kind"] == "c" and (text := texts.constraints.get(one["oid"])) is not None
+            for constraint in constraints
+            if constraint["kind"] == "c" and (text := texts.constraints.get(constraint["oid"])) is not None
         ),
         joint=statistics.joint.get(oid, ()),
     )
@@ -116,17 +116,17 @@ def base_type(catalog: Catalog, oid: int) -> Record:
 def _keys(constraints: Iterable[Record], indexes: Iterable[Record], names: dict[int, str]) -> Iterable[TwinKey]:
     """Primary keys and unique constraints by their names, then unique indexes without expression and predicate."""
     of_constraints = set()
-    for one in constraints:
-        if one["kind"] in ("p", "u") and all(number in names for number in one["columns"]):
-            of_constraints.add(one["index_oid"])
-            columns = tuple(names[number] for number in one["columns"])
-            yield TwinKey(name=one["name"], columns=columns, is_primary=one["kind"] == "p")
-    for one in indexes:
-        if not one["is_unique"] or one["oid"] in of_constraints or one["has_predicate"] or not one["is_valid"]:
+    for constraint in constraints:
+        if constraint["kind"] in ("p", "u") and all(number in names for number in constraint["columns"]):
+            of_constraints.add(constraint["index_oid"])
+            columns = tuple(names[number] for number in constraint["columns"])
+            yield TwinKey(name=constraint["name"], columns=columns, is_primary=constraint["kind"] == "p")
+    for index in indexes:
+        if not index["is_unique"] or index["oid"] in of_constraints or index["has_predicate"] or not index["is_valid"]:
             continue
-        numbers = one["columns"][: one["keys"]]
+        numbers = index["columns"][: index["keys"]]
         if all(number in names for number in numbers):
-            yield TwinKey(name=one["name"], columns=tuple(names[number] for number in numbers))
+            yield TwinKey(name=index["name"], columns=tuple(names[number] for number in numbers))
 
 
 def _foreign_keys(

@@ -17,7 +17,7 @@ from pgclinic.capture.catalog import (
 )
 from pgclinic.capture.horizon import HoldTracker
 from pgclinic.capture.reader import PartReader
-from pgclinic.capture.reading import Reading
+from pgclinic.capture.reading import ReadingSession
 from pgclinic.capture.schema import schema_gaps, schema_objects
 from pgclinic.capture.selection import selected, tables_named
 from pgclinic.capture.statistics import Statistics, read_statistics
@@ -46,7 +46,7 @@ def capture_twin(access: Access, *, tables: Sequence[str] = (), observe_s: float
     if access.major < OLDEST_MAJOR:
         raise UsageError(f"a twin needs PostgreSQL {OLDEST_MAJOR} or newer, this server has {access.server.version}")
     began_s = time.monotonic()
-    with Reading(access) as reading:
+    with ReadingSession(access) as reading:
         if tables:
             tables_named(read_table_names(reading), tables)
         settings = read_settings(reading)
@@ -86,7 +86,7 @@ def capture_twin(access: Access, *, tables: Sequence[str] = (), observe_s: float
     return selected(twin, tables)
 
 
-def _of_one_moment(reading: Reading, settings: dict[str, str]) -> tuple[Catalog, Statistics]:
+def _of_one_moment(reading: ReadingSession, settings: dict[str, str]) -> tuple[Catalog, Statistics]:
     """Catalog and statistics of one snapshot.
 
     PostgreSQL's own functions see newer catalogs than the snapshot: a type that was dropped meanwhile is an internal
@@ -103,7 +103,7 @@ def _of_one_moment(reading: Reading, settings: dict[str, str]) -> tuple[Catalog,
     raise AssertionError("every attempt returns or raises")
 
 
-def _holds(reading: Reading) -> tuple[tuple[HorizonHold, ...], tuple[Gap, ...]]:
+def _holds(reading: ReadingSession) -> tuple[tuple[HorizonHold, ...], tuple[Gap, ...]]:
     """Who holds the horizon now; ``pgclinic capture horizon`` records it over time."""
     tracker = HoldTracker(every_s=HOLD_S_MIN, bin_s=HOLD_S_MIN)
     try:

@@ -27,7 +27,7 @@ _NOT_COUNTED = "pg_stat_statements"
 _SKIPPED = frozenset((StatementKind.OWN, StatementKind.CHECK))
 
 
-class StatementCounters(Record):
+class CounterReading(Record):
     """One reading of pg_stat_statements. ``rows`` are by query id, ``hidden`` is how many have no text."""
 
     at_s: float
@@ -90,7 +90,7 @@ def _completed(
     )
 
 
-def _counters(session: Session, major: int) -> tuple[StatementCounters | None, Gap]:
+def _counters(session: Session, major: int) -> tuple[CounterReading | None, Gap]:
     """The counters, or a gap that says why there are none."""
     schemas = extension_schemas(session, major)
     if STATEMENTS not in schemas:
@@ -104,7 +104,7 @@ def _counters(session: Session, major: int) -> tuple[StatementCounters | None, G
             raise
         return None, Gap(what=_NOT_COUNTED, problem=str(error).splitlines()[0])
     known = {int(row["query_id"]): row for row in rows if row["query_id"] is not None and row["query"] is not None}
-    counters = StatementCounters(
+    counters = CounterReading(
         at_s=clock["at_s"],
         rows=known,
         hidden=len(rows) - len(known),
@@ -146,7 +146,7 @@ def _grant(role: str) -> str:
     return f"grant pg_read_all_stats to {role}"
 
 
-def _difference(before: StatementCounters, after: StatementCounters) -> TwinWorkload:
+def _difference(before: CounterReading, after: CounterReading) -> TwinWorkload:
     """What was counted between two readings. An entry that was evicted meanwhile and came back counts from zero."""
     rows = []
     for query_id, row in after.rows.items():
@@ -164,7 +164,7 @@ def _difference(before: StatementCounters, after: StatementCounters) -> TwinWork
     )
 
 
-def _since_reset(counters: StatementCounters) -> TwinWorkload:
+def _since_reset(counters: CounterReading) -> TwinWorkload:
     since_s = None if counters.statements_reset_s is None else counters.at_s - counters.statements_reset_s
     database_s = None if counters.database_reset_s is None else counters.at_s - counters.database_reset_s
     together = since_s is not None and database_s is not None and abs(since_s - database_s) <= _SAME_TIME * since_s
@@ -250,8 +250,8 @@ class _Sampler:
 
     def transactions(self, statements: tuple[TwinStatement, ...]) -> tuple[TransactionSeen, ...]:
         """What was seen, of the statements that count; transactions that ran the same ones stand together."""
-        by_text = {fingerprint(one.text): one.query_id for one in statements}
-        planned = {one.query_id for one in statements if StatementKind(one.kind).has_plan}
+        by_text = {fingerprint(statement.text): statement.query_id for statement in statements}
+        planned = {statement.query_id for statement in statements if StatementKind(statement.kind).has_plan}
         found: dict[tuple[tuple[int, ...], bool, bool], list[_Running]] = {}
         for one in self._running.values():
             named = (by_text.get(fingerprint(key)) if isinstance(key, str) else key for key in one.statements)

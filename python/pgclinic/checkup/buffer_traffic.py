@@ -54,7 +54,7 @@ def buffer_traffic(case: Case) -> BufferTraffic | None:
     if size is None or database is None or database.hits is None or database.reads is None:
         return None
     buffers = int(size / case.snapshot.server.block_bytes)
-    allocated = next((one.allocated for one in case.snapshot.counters.writer), 0)
+    allocated = next((writer.allocated for writer in case.snapshot.counters.writer), 0)
     return BufferTraffic(
         buffers=buffers,
         hits=database.hits,
@@ -66,14 +66,14 @@ def buffer_traffic(case: Case) -> BufferTraffic | None:
 def victims(case: Case) -> Victims | None:
     """From pg_stat_io, so since 16. Before that extended pages count as written, which says nothing."""
     rows = [
-        one
-        for one in case.snapshot.counters.io
-        if (one.backend_type, one.object, one.context) == ("client backend", "relation", "normal")
+        counters
+        for counters in case.snapshot.counters.io
+        if (counters.backend_type, counters.object, counters.context) == ("client backend", "relation", "normal")
     ]
     if not rows:
         return None
     return Victims(
-        evictions=sum(one.evictions or 0 for one in rows),
-        writes=sum(one.writes or 0 for one in rows),
-        hits=sum(one.hits or 0 for one in rows),
+        evictions=sum(row.evictions or 0 for row in rows),
+        writes=sum(row.writes or 0 for row in rows),
+        hits=sum(row.hits or 0 for row in rows),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from pgclinic.checkup.statement_time import StatementTime, observed_times, times_since_reset
+from pgclinic.checkup.statement_time import ObservedTime, observed_times, times_since_reset
 from pgclinic.model.host import HostState
 from pgclinic.model.query_plan import QueryPlan
 from pgclinic.model.sample import Row, Sample
@@ -55,11 +55,13 @@ class Table:
     def total_bytes(self) -> int:
         """Heap, TOAST and indexes, as far as their sizes could be read."""
         own = (self.state.bytes or 0) + (self.state.toast_bytes or 0)
-        return own + sum(one.state.bytes or 0 for one in self.indexes)
+        return own + sum(index.state.bytes or 0 for index in self.indexes)
 
     def option(self, name: str) -> str | None:
         """A storage parameter: ``fillfactor``, ``autovacuum_enabled``."""
-        return next((one.partition("=")[2] for one in self.state.options if one.partition("=")[0] == name), None)
+        return next(
+            (option.partition("=")[2] for option in self.state.options if option.partition("=")[0] == name), None
+        )
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Case:
 
     @cached_property
     def settings(self) -> Mapping[str, SettingState]:
-        return {one.name: one for one in self.snapshot.settings}
+        return {setting.name: setting for setting in self.snapshot.settings}
 
     def word(self, name: str) -> str | None:
         """A setting's value as pg_settings has it, without a unit; None where this server has no such setting."""
@@ -138,46 +140,46 @@ class Case:
     @cached_property
     def all_tables(self) -> Mapping[int, Table]:
         """By oid, catalogs among them."""
-        counters = {one.oid: one for one in self.snapshot.counters.tables}
-        index_counters = {one.oid: one for one in self.snapshot.counters.indexes}
+        counters = {table.oid: table for table in self.snapshot.counters.tables}
+        index_counters = {index.oid: index for index in self.snapshot.counters.indexes}
         indexes: dict[int, list[Index]] = {}
-        for one in self.snapshot.indexes:
-            indexes.setdefault(one.table_oid, []).append(Index(state=one, counters=index_counters.get(one.oid)))
+        for index in self.snapshot.indexes:
+            indexes.setdefault(index.table_oid, []).append(Index(state=index, counters=index_counters.get(index.oid)))
         return {
-            one.oid: Table(state=one, counters=counters.get(one.oid), indexes=tuple(indexes.get(one.oid, ())))
-            for one in self.snapshot.tables
+            table.oid: Table(state=table, counters=counters.get(table.oid), indexes=tuple(indexes.get(table.oid, ())))
+            for table in self.snapshot.tables
         }
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
         """Those of users that have rows of their own: no catalogs, no partitioned tables, nothing temporary."""
         return tuple(
-            one
-            for one in self.all_tables.values()
-            if one.state.schema not in SYSTEM_SCHEMAS and one.state.kind != "p" and one.state.persistence != "t"
+            table
+            for table in self.all_tables.values()
+            if table.state.schema not in SYSTEM_SCHEMAS and table.state.kind != "p" and table.state.persistence != "t"
         )
 
     @cached_property
     def tables_named(self) -> Mapping[str, tuple[Table, ...]]:
         """Those of users by their names without a schema."""
         named: dict[str, tuple[Table, ...]] = {}
-        for one in self.tables:
-            named[one.state.name] = (*named.get(one.state.name, ()), one)
+        for table in self.tables:
+            named[table.state.name] = (*named.get(table.state.name, ()), table)
         return named
 
     @cached_property
     def columns_by_table(self) -> Mapping[tuple[str, str], Mapping[str, ColumnSummary]]:
         """What ANALYZE found of each table's own rows, by schema and table, then by column."""
         found: dict[tuple[str, str], dict[str, ColumnSummary]] = {}
-        for one in self.snapshot.columns:
-            if not one.inherited:
-                found.setdefault((one.schema, one.table), {})[one.column] = one
+        for column in self.snapshot.columns:
+            if not column.inherited:
+                found.setdefault((column.schema, column.table), {})[column.column] = column
         return found
 
     @cached_property
     def _tables_before(self) -> Mapping[int, TableCounters]:
         before = self.snapshot.counters_before
-        return {one.oid: one for one in before.tables} if before is not None else {}
+        return {table.oid: table for table in before.tables} if before is not None else {}
 
     def table_change(self, oid: int, field: str) -> float:
         """By how much a counter of a table grew during the observation; 0 without one."""
@@ -198,30 +200,31 @@ class Case:
     def clients(self) -> tuple[SessionState, ...]:
         """Sessions of clients, without those of this program. Hidden ones have no state."""
         return tuple(
-            one
-            for one in self.snapshot.sessions
-            if one.backend_type in ("client backend", None) and not (one.application or "").startswith(OWN_APPLICATION)
+            session
+            for session in self.snapshot.sessions
+            if session.backend_type in ("client backend", None)
+            and not (session.application or "").startswith(OWN_APPLICATION)
         )
 
     def session(self, pid: int | None) -> SessionState | None:
-        return next((one for one in self.snapshot.sessions if one.pid == pid), None)
+        return next((session for session in self.snapshot.sessions if session.pid == pid), None)
 
     # Statements
 
     @cached_property
     def texts(self) -> Mapping[int, str]:
-        return {one.query_id: one.text for one in self.snapshot.statement_texts}
+        return {text.query_id: text.text for text in self.snapshot.statement_texts}
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """Those of this database since statistics were reset, the ones with the most time first."""
         return tuple(
-            Statement(query_id=one.query_id, text=self.texts.get(one.query_id, ""), counters=one)
-            for one in self.snapshot.counters.statements
+            Statement(query_id=statement.query_id, text=self.texts.get(statement.query_id, ""), counters=statement)
+            for statement in self.snapshot.counters.statements
         )
 
     @cached_property
-    def statement_times(self) -> Mapping[int, StatementTime]:
+    def statement_times(self) -> Mapping[int, ObservedTime]:
         """By statement: of the observation, or without one since statistics were reset."""
         now, before = self.snapshot.counters.statements, self.snapshot.counters_before
         if before is None:
@@ -242,7 +245,7 @@ class Case:
     @cached_property
     def all_statements_ms(self) -> float:
         """Those of clients: the time of a statement inside a function is in that of the one that calls it."""
-        sent = {one.query_id for one in self.snapshot.counters.statements if one.is_top_level}
+        sent = {statement.query_id for statement in self.snapshot.counters.statements if statement.is_top_level}
         return sum(ms for query_id, ms in self.statement_ms.items() if query_id in sent)
 
     def statement_share(self, query_id: int) -> float:
@@ -265,9 +268,9 @@ class Case:
     def statements_on(self, table: Table) -> Iterator[Statement]:
         """Those whose text has the table's name as a word; a hint, as texts are not resolved."""
         name = table.state.name.lower()
-        for one in self.statements:
-            if name in words_of(one.text):
-                yield one
+        for statement in self.statements:
+            if name in words_of(statement.text):
+                yield statement
 
     # Counters
 
@@ -302,16 +305,16 @@ class Case:
     @property
     def statements_s(self) -> float:
         """Seconds that the counters of statements cover."""
-        return self.since_s(next((one.reset_epoch_s for one in self.snapshot.counters.statements_info), None))
+        return self.since_s(next((info.reset_epoch_s for info in self.snapshot.counters.statements_info), None))
 
     @property
     def _counts_since_epoch_s(self) -> float:
         """Counters of the whole server have a time of reset from the day on which the server was made."""
         counters, started = self.snapshot.counters, self.snapshot.server.started_epoch_s
-        resets = [one.reset_epoch_s for one in counters.checkpoints]
-        resets += [one.reset_epoch_s for one in counters.writer]
-        resets += [one.reset_epoch_s for one in counters.wal]
-        return min([started, *(one for one in resets if one is not None)])
+        resets = [checkpoint.reset_epoch_s for checkpoint in counters.checkpoints]
+        resets += [writer.reset_epoch_s for writer in counters.writer]
+        resets += [wal.reset_epoch_s for wal in counters.wal]
+        return min([started, *(reset for reset in resets if reset is not None)])
 
     # Samples
 
@@ -323,7 +326,10 @@ class Case:
         """How many sessions at a time, on average over the samples, had these values: ``wait_event="WALWrite"``."""
         taken = self.snapshot.samples.of(view)
         fitting = sum(
-            _backends(row) for one in taken for row in one.rows if all(row.get(k) == v for k, v in columns.items())
+            _backends(row)
+            for sample in taken
+            for row in sample.rows
+            if all(row.get(k) == v for k, v in columns.items())
         )
         return fitting / len(taken) if taken else 0.0
 
@@ -332,8 +338,8 @@ class Case:
         """All samples of sessions that work for a client: active ones and their parallel workers."""
         return tuple(
             row
-            for one in self.activity
-            for row in one.rows
+            for sample in self.activity
+            for row in sample.rows
             if row.get("backend_type") in _WORKING and row.get("state") == "active"
         )
 

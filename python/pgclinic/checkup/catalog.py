@@ -1,4 +1,4 @@
-"""All known pathologies: one for each file of ``pathologies``."""
+"""All known pathologies: one for each file in ``pathologies`` that has a PATHOLOGY; the others are what those share."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from pgclinic.checkup.pathology import Pathology
 @cache
 def catalog() -> Mapping[str, Pathology]:
     """By name, in the order of their names."""
-    found: dict[str, Pathology] = {}
-    for module in sorted(one.name for one in pkgutil.iter_modules(pathologies.__path__)):
-        one = importlib.import_module(f"{pathologies.__name__}.{module}").PATHOLOGY
-        found[one.name] = one
-    return found
+    modules = pkgutil.walk_packages(pathologies.__path__, f"{pathologies.__name__}.")
+    found = [getattr(importlib.import_module(module.name), "PATHOLOGY", None) for module in modules]
+    return {one.name: one for one in sorted((one for one in found if one is not None), key=lambda one: one.name)}

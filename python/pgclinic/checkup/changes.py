@@ -15,8 +15,8 @@ _FALLING = frozenset({CostKind.DAYS_LEFT, CostKind.SECONDS_LEFT})
 
 def compare_checkups(before: Checkup, after: Checkup) -> Changes:
     """What is new, worse, better or gone in ``after``. A finding is the same one if its key is."""
-    earlier = {one.key: one for one in before.findings}
-    now = {one.key: one for one in after.findings}
+    earlier = {finding.key: finding for finding in before.findings}
+    now = {finding.key: finding for finding in after.findings}
     blind = {one.pathology for one in after.unchecked}
     kept = [(earlier[key], one) for key, one in now.items() if key in earlier]
     lost = [Change(key=key, before=one, after=None) for key, one in earlier.items() if key not in now]

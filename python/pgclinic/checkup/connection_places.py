@@ -23,20 +23,20 @@ def places(case: Case) -> int:
 
 def connected(case: Case) -> list[SessionState]:
     """Sessions of clients that take a place. Of a role without rights background processes are hidden as well."""
-    return [one for one in case.clients if one.database is not None]
+    return [client for client in case.clients if client.database is not None]
 
 
 def idle_sessions(sessions: Sequence[SessionState]) -> list[SessionState]:
     """Those outside of a transaction, the longest idle first."""
-    idle = [one for one in sessions if one.state == "idle"]
+    idle = [session for session in sessions if session.state == "idle"]
     return sorted(idle, key=lambda one: one.state_s or 0.0, reverse=True)
 
 
 def groups_of(sessions: Sequence[SessionState], count: int = 3) -> tuple[Evidence, ...]:
     """Who has the most connections: by role and application, with how many are idle."""
     found: dict[tuple[str, str], list[SessionState]] = {}
-    for one in sessions:
-        found.setdefault((one.user or "", one.application or ""), []).append(one)
+    for session in sessions:
+        found.setdefault((session.user or "", session.application or ""), []).append(session)
     most = sorted(found.items(), key=lambda one: len(one[1]), reverse=True)[:count]
     return tuple(
         Evidence(
@@ -54,7 +54,7 @@ def groups_of(sessions: Sequence[SessionState], count: int = 3) -> tuple[Evidenc
 
 def end_idle(sessions: Sequence[SessionState]) -> Treatment:
     """Ends these sessions unless they work again meanwhile."""
-    pids = ", ".join(str(one.pid) for one in sessions[:_PIDS_MAX])
+    pids = ", ".join(str(session.pid) for session in sessions[:_PIDS_MAX])
     return Treatment(
         title=f"end {len(sessions[:_PIDS_MAX])} idle sessions",
         applies=Applies.STATEMENT,

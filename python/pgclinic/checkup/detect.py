@@ -50,7 +50,7 @@ def cannot_look(case: Case, pathology: Pathology) -> Unchecked | None:
     if until is not None and case.major > until:
         return Unchecked(pathology=pathology.name, reason=f"PostgreSQL {until} and earlier", until=until)
     missing = (_missing(case, pathology, part) for part in pathology.needs)
-    return next((one for one in missing if one is not None), None)
+    return next((unchecked for unchecked in missing if unchecked is not None), None)
 
 
 def _missing(case: Case, pathology: Pathology, part: str) -> Unchecked | None:

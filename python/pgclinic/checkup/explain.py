@@ -45,18 +45,18 @@ def explain(
     """
     ranked = sorted(findings, key=_rank)
     causes: dict[str, tuple[str, ...]] = {}
-    for one in ranked:
+    for finding in ranked:
         found = [
             other.key
             for other in ranked
-            if other.key != one.key
-            and (other.key, one.key) not in refuted
-            and _explains(known[other.pathology], other, one)
-            and not _leads_to(one.key, other.key, causes)
+            if other.key != finding.key
+            and (other.key, finding.key) not in refuted
+            and _explains(known[other.pathology], other, finding)
+            and not _leads_to(finding.key, other.key, causes)
         ]
-        causes[one.key] = tuple(found)
+        causes[finding.key] = tuple(found)
     named = [replace(one, explained_by=causes[one.key]) for one in ranked]
-    taken = [_with_explained(one, named, causes, case) for one in named]
+    taken = [_with_explained(finding, named, causes, case) for finding in named]
     once = shared_once(taken, case, saved_together or {}) if case is not None else taken
     return in_order_of_rank(once)
 
@@ -70,14 +70,16 @@ def _with_explained(
     cause: Finding, findings: Sequence[Finding], causes: Mapping[str, tuple[str, ...]], case: Case | None
 ) -> Finding:
     """A cause as severe as the worst that it explains, with the time of all of it; else that would fold away."""
-    explained = [one for one in findings if one.key != cause.key and _leads_to(cause.key, one.key, causes)]
+    explained = [
+        finding for finding in findings if finding.key != cause.key and _leads_to(cause.key, finding.key, causes)
+    ]
     if not explained:
         return cause
     severity = max((cause.severity, *(one.severity for one in explained)), key=lambda one: one.rank)
     whole = (cause, *explained)
     taken = replace(cause, severity=severity)
     claims = [one.claim for one in whole if one.claim is not None]
-    if _is_of_statements(cause) or (claims and all(one.is_of_statements for one in claims)):
+    if _is_of_statements(cause) or (claims and all(claim.is_of_statements for claim in claims)):
         return _with_statements(taken, explained, case)
     # Shares of statements are of another whole, and are not what the time of this finding is called.
     shares = [one.time_share for one in whole if not _is_of_statements(one)]
@@ -91,9 +93,9 @@ def _with_statements(cause: Finding, explained: Sequence[Finding], case: Case | 
 
     What nobody knows, such as what a cure saves of a statement that dominates, is taken only where nothing is known.
     """
-    theirs = [one.claim for one in explained if one.claim is not None]
+    theirs = [finding.claim for finding in explained if finding.claim is not None]
     own = cause.claim.by_statement if cause.claim is not None else {}
-    parts = {**parts_of(one for one in theirs if not one.at_most), **own}
+    parts = {**parts_of(claim for claim in theirs if not claim.at_most), **own}
     at_most = cause.claim is not None and cause.claim.at_most if parts else True
     parts = parts or dict(parts_of(theirs))
     claim = of_statements(parts, at_most=at_most) if parts else None
@@ -111,19 +113,19 @@ def shared_once(findings: Sequence[Finding], case: Case, saved_together: Mapping
     """
     taken: dict[int, float] = {}
     shared: dict[str, Finding] = {}
-    for one in sorted(findings, key=_certainty):
-        claim = one.claim
-        if claim is None or not claim.is_of_statements or one.role is not Role.CAUSE or one.explained_by:
+    for finding in sorted(findings, key=_certainty):
+        claim = finding.claim
+        if claim is None or not claim.is_of_statements or finding.role is not Role.CAUSE or finding.explained_by:
             continue
-        known = saved_together if one.time_share_by is ShareBasis.PLANS else {}
+        known = saved_together if finding.time_share_by is ShareBasis.PLANS else {}
         parts = {
             key: max(0.0, min(part, known.get(key, 1.0) - taken[key])) if key in taken else part
             for key, part in claim.by_statement.items()
         }
         taken |= {key: taken.get(key, 0.0) + part for key, part in parts.items()}
         if parts != claim.by_statement:
-            shared[one.key] = _with_less(one, of_statements(parts, at_most=claim.at_most), case)
-    return tuple(shared.get(one.key, one) for one in findings)
+            shared[finding.key] = _with_less(finding, of_statements(parts, at_most=claim.at_most), case)
+    return tuple(shared.get(finding.key, finding) for finding in findings)
 
 
 def _certainty(one: Finding) -> tuple[bool, bool, int, float, str]:
@@ -150,7 +152,11 @@ def _is_of_statements(one: Finding) -> bool:
 
 def claims_of_causes(findings: Sequence[Finding]) -> tuple[TimeClaim, ...]:
     """Those of causes and of what they explain. A symptom alone says where time goes, and not why."""
-    claiming = [one for one in findings if one.claim is not None and (one.role is Role.CAUSE or one.explained_by)]
+    claiming = [
+        finding
+        for finding in findings
+        if finding.claim is not None and (finding.role is Role.CAUSE or finding.explained_by)
+    ]
     claims = [one.claim for one in claiming if one.claim is not None and not one.explained_by]
     known = {query_id for claim in claims for query_id in claim.query_ids}
     for claim in united(one.claim for one in claiming if one.claim is not None and one.explained_by):

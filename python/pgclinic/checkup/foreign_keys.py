@@ -35,9 +35,9 @@ def references(case: Case) -> Iterator[Reference]:
 def index_of(reference: Reference) -> Index | None:
     """An index by which the rows that name one parent row are found: it begins with columns of the key."""
     wanted = set(reference.state.columns)
-    for one in reference.table.indexes:
-        state = one.state
-        whole = not state.is_partial or _skips_nulls_alone(one, reference)
+    for index in reference.table.indexes:
+        state = index.state
+        whole = not state.is_partial or _skips_nulls_alone(index, reference)
         if (
             state.is_valid
             and whole
@@ -45,7 +45,7 @@ def index_of(reference: Reference) -> Index | None:
             and state.columns[:1]
             and state.columns[0] in wanted
         ):
-            return one
+            return index
     return None
 
 
@@ -91,4 +91,4 @@ def reference_evidence(case: Case, reference: Reference, *facts: Fact) -> Eviden
 def _skips_nulls_alone(index: Index, reference: Reference) -> bool:
     """A check of a foreign key never looks for null, so an index without nulls serves it."""
     predicate = (index.state.predicate or "").replace('"', "")
-    return any(predicate == f"({one} IS NOT NULL)" for one in reference.state.columns)
+    return any(predicate == f"({column} IS NOT NULL)" for column in reference.state.columns)

@@ -10,7 +10,9 @@ from pgclinic.sql.sql_function import functions_called
 def bodies_called(case: Case, text: str) -> tuple[str, ...]:
     """The statements of the functions that this one calls, and of those that these call; none where they are counted
     by themselves (``pg_stat_statements.track = all``)."""
-    if not case.snapshot.sql_functions or any(not one.is_top_level for one in case.snapshot.counters.statements):
+    if not case.snapshot.sql_functions or any(
+        not statement.is_top_level for statement in case.snapshot.counters.statements
+    ):
         return ()
     waiting, seen = [text], dict[str, None]()
     while waiting:
@@ -24,5 +26,5 @@ def bodies_called(case: Case, text: str) -> tuple[str, ...]:
 
 def _only(case: Case, call: tuple[str, int]) -> SqlFunction | None:
     """The function of this name with so many arguments; None where several schemas or types have one."""
-    found = [one for one in case.snapshot.sql_functions if (one.name, one.arguments) == call]
+    found = [function for function in case.snapshot.sql_functions if (function.name, function.arguments) == call]
     return found[0] if len(found) == 1 else None

@@ -36,21 +36,21 @@ def without_harm(
     ``read`` are the settings that each pathology's detector reads, see ``settings_read``. One that reads none of those
     that change comes to the same conclusion whatever their values are.
     """
-    raising = {name for one in findings for treatment in one.treatments for name in raised_by(case, treatment)}
+    raising = {name for finding in findings for treatment in finding.treatments for name in raised_by(case, treatment)}
     if not raising:
         return tuple(findings)
     read = settings_read(case, known) if read is None else read
     readers = {
         name: one for name, one in known.items() if read.get(name, raising) & raising or "role_settings" in one.needs
     }
-    return tuple(_checked(case, one, findings, readers) for one in findings)
+    return tuple(_checked(case, finding, findings, readers) for finding in findings)
 
 
 def caused_by(
     case: Case, treatment: Treatment, findings: Sequence[Finding], known: Mapping[str, Pathology]
 ) -> tuple[Finding, ...]:
     """What is found in the case with this treatment given, and is not among ``findings`` or is more severe there."""
-    before = {one.key: one.severity.rank for one in findings}
+    before = {finding.key: finding.severity.rank for finding in findings}
     seen, _ = detect(treated(case, treatment), known.values())
     return tuple(one for one in seen if one.severity.rank > before.get(one.key, -1))
 
@@ -69,7 +69,7 @@ def treated(case: Case, treatment: Treatment) -> Case:
     changed = {
         name: _state(case.settings[name], value) for name, value in treatment.settings.items() if name in case.settings
     }
-    settings = tuple(changed.get(one.name, one) for one in case.snapshot.settings)
+    settings = tuple(changed.get(setting.name, setting) for setting in case.snapshot.settings)
     roles = case.snapshot.role_settings
     role = role_setting_of(treatment)
     if role is not None:
@@ -79,7 +79,9 @@ def treated(case: Case, treatment: Treatment) -> Case:
 
 
 def _checked(case: Case, finding: Finding, findings: Sequence[Finding], known: Mapping[str, Pathology]) -> Finding:
-    kept = [found for one in finding.treatments if (found := _harmless(case, one, findings, known)) is not None]
+    kept = [
+        found for treatment in finding.treatments if (found := _harmless(case, treatment, findings, known)) is not None
+    ]
     return finding if tuple(kept) == finding.treatments else replace(finding, treatments=tuple(kept))
 
 

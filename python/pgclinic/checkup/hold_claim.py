@@ -34,11 +34,11 @@ def hold_claim(case: Case, hold: HorizonHolding, others: Iterable[HorizonHolding
     at_most = False
     for table in hurt(case):
         clean = clean_buffers(table)
-        for one in all_lookups(case, table):
-            if one.buffers >= BUFFERS_RATIO_MIN * clean:
-                lost, is_known = _lost(one, clean, usual)
+        for lookup in all_lookups(case, table):
+            if lookup.buffers >= BUFFERS_RATIO_MIN * clean:
+                lost, is_known = _lost(lookup, clean, usual)
                 at_most = at_most or not is_known
-                known.setdefault(one.query_id, []).append((one.calls, lost))
+                known.setdefault(lookup.query_id, []).append((lookup.calls, lost))
     parts = {key: part * _mean(those) for key, those in known.items()}
     return of_statements(parts, at_most=at_most) if any(parts.values()) else None
 
@@ -51,7 +51,7 @@ def part_of_hold(hold: HorizonHolding, others: Iterable[HorizonHolding]) -> floa
     """
     holds = {id(one): one for one in (hold, *others)}.values()
     oldest_first = sorted(holds, key=lambda one: (-(one.xmin_age or 0), one.key))
-    ages = [float(one.xmin_age or 0) for one in oldest_first]
+    ages = [float(holding.xmin_age or 0) for holding in oldest_first]
     at = next(number for number, one in enumerate(oldest_first) if one is hold)
     if not ages[0]:
         return 1.0 / len(ages)

@@ -9,7 +9,7 @@ from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.lookup_cost import clean_buffers
 from pgclinic.checkup.lookups import Lookups, lookups_of
 from pgclinic.model.finding import Cost, CostKind, Evidence, Fact, SubjectKind, Unit
-from pgclinic.stats.root_law import Line, RootLaw
+from pgclinic.stats.root_law import FittedLine, RootLaw
 
 #: Fewer dead rows than these, and fewer than live ones, are what any table has between two vacuums.
 DEAD_MIN = 1_000
@@ -35,7 +35,7 @@ class HoldForecast:
 
 def hurt_tables(case: Case) -> tuple[Evidence, ...]:
     """Tables with the most dead rows for each live one, with what lookups in them cost."""
-    return tuple(_evidence(case, one) for one in hurt(case)[:_TABLES_NAMED])
+    return tuple(_evidence(case, table) for table in hurt(case)[:_TABLES_NAMED])
 
 
 def versions_per_row(table: Table) -> float:
@@ -80,7 +80,7 @@ def hold_forecast(case: Case, table: Table) -> HoldForecast | None:
         slowdown = seen.ms / ms_clean if ms_clean > 0 else None
         per_version = ms_per_buffer * (seen.buffers - clean) / table.dead / seen.ms
         if per_s and per_version > 0:
-            line = Line(at_zero=seen.buffers, slope=(seen.buffers - clean) / table.dead, r_squared=1.0)
+            line = FittedLine(at_zero=seen.buffers, slope=(seen.buffers - clean) / table.dead, r_squared=1.0)
             law = RootLaw(hits=line, tps_at_start=per_s, tau_s=1.0 / (2.0 * per_version * per_s))
             halves_in_s = law.halved_after_s
     return HoldForecast(
@@ -94,7 +94,7 @@ def hold_forecast(case: Case, table: Table) -> HoldForecast | None:
 
 def hurt(case: Case) -> list[Table]:
     """Tables with many dead rows for each live one, the worst first."""
-    ill = [one for one in case.tables if one.dead >= DEAD_MIN and one.dead > 0.2 * one.live]
+    ill = [table for table in case.tables if table.dead >= DEAD_MIN and table.dead > 0.2 * table.live]
     return sorted(ill, key=versions_per_row, reverse=True)
 
 

@@ -46,7 +46,7 @@ def severity_of_needless(case: Case, table: Table, indexes: Iterable[Index]) -> 
 
 
 def space_cost(case: Case, table: Table, indexes: Iterable[Index]) -> Cost | None:
-    space = sum(one.state.bytes or 0 for one in indexes)
+    space = sum(index.state.bytes or 0 for index in indexes)
     if not space:
         return None
     entries_per_s = index_entries_per_s(case, table)
@@ -68,7 +68,7 @@ def create_index(table: Table, columns: Iterable[str], *, title: str, prevents: 
 
 def create_index_on(table: Table, keys: str, *, name: str, title: str, prevents: bool = False) -> Treatment:
     """An index on ``keys`` as SQL has them."""
-    taken = {one.state.name for one in table.indexes}
+    taken = {index.state.name for index in table.indexes}
     free = next(one for one in _names(name) if one not in taken)
     on = qualified(table.state.schema, table.state.name)
     return Treatment(

@@ -26,12 +26,12 @@ _STATEMENTS_NAMED = 3
 
 
 def blocked_sessions(case: Case) -> tuple[SessionState, ...]:
-    return tuple(one for one in case.snapshot.sessions if one.blocked_by)
+    return tuple(session for session in case.snapshot.sessions if session.blocked_by)
 
 
 def queues(case: Case) -> dict[int, tuple[SessionState, ...]]:
     """Blocked sessions by the process at the end of their chain, which waits for no lock."""
-    blocked = {one.pid: one for one in blocked_sessions(case)}
+    blocked = {session.pid: session for session in blocked_sessions(case)}
     found: dict[int, list[SessionState]] = {}
     for one in blocked.values():
         for root in _roots(one.pid, blocked):
@@ -45,7 +45,9 @@ def queued_behind(case: Case, pid: int) -> tuple[SessionState, ...]:
     found: dict[int, SessionState] = {}
     ahead = {pid}
     while True:
-        more = {one.pid: one for one in blocked if one.pid not in found and ahead & set(one.blocked_by)}
+        more = {
+            session.pid: session for session in blocked if session.pid not in found and ahead & set(session.blocked_by)
+        }
         more.pop(pid, None)
         if not more:
             return tuple(found.values())
@@ -62,13 +64,13 @@ def is_idle_in_transaction(session: SessionState | None) -> bool:
 
 def longest_wait_s(waiting: Iterable[SessionState]) -> float:
     """At most the age of their statements: when a wait began is known since PostgreSQL 14 alone."""
-    return max((one.query_s or 0.0 for one in waiting), default=0.0)
+    return max((session.query_s or 0.0 for session in waiting), default=0.0)
 
 
 def waiting_sessions(case: Case, events: Sequence[str]) -> float:
     """How many sessions wait for such locks, on average over the samples; without samples those of the moment."""
     if not case.activity:
-        return float(sum(one.wait_event in events for one in blocked_sessions(case)))
+        return float(sum(session.wait_event in events for session in blocked_sessions(case)))
     return sum(case.sessions_where(wait_event_type="Lock", wait_event=event) for event in events)
 
 
@@ -93,8 +95,8 @@ def waiter_evidence(waiting: Sequence[SessionState]) -> tuple[Evidence, ...]:
     """The sessions that have waited longest."""
     ranked = sorted(waiting, key=lambda one: one.query_s or 0.0, reverse=True)
     return tuple(
-        session_evidence(one, Fact(name="waits for", value=", ".join(_blocker(pid) for pid in one.blocked_by)))
-        for one in ranked[:_NAMED]
+        session_evidence(session, Fact(name="waits for", value=", ".join(_blocker(pid) for pid in session.blocked_by)))
+        for session in ranked[:_NAMED]
     )
 
 
@@ -117,7 +119,9 @@ def waiting_statements(case: Case, events: Sequence[str]) -> tuple[Evidence, ...
             _statement(case, case.texts[query_id], query_id, count / samples, count / active[query_id])
             for query_id, count in list((mostly or seen).items())[:_STATEMENTS_NAMED]
         )
-    texts = Counter(one.query for one in blocked_sessions(case) if one.wait_event in events and one.query)
+    texts = Counter(
+        session.query for session in blocked_sessions(case) if session.wait_event in events and session.query
+    )
     by_text = {normalised(text): query_id for query_id, text in case.texts.items()} if texts else {}
     return tuple(
         _statement(case, text, by_text.get(normalised(text)), float(count))
@@ -127,7 +131,9 @@ def waiting_statements(case: Case, events: Sequence[str]) -> tuple[Evidence, ...
 
 def waited_locks(case: Case, pid: int) -> tuple[LockState, ...]:
     """Locks of whole relations that this process waits for."""
-    return tuple(one for one in case.snapshot.locks if one.pid == pid and not one.granted and one.kind == "relation")
+    return tuple(
+        lock for lock in case.snapshot.locks if lock.pid == pid and not lock.granted and lock.kind == "relation"
+    )
 
 
 def relation_name(case: Case, lock: LockState) -> str:

@@ -35,15 +35,18 @@ class Lookups:
 def lookups_of(case: Case, table: Table) -> Lookups | None:
     """The one that is called most; None where no statement looks up single rows of this table alone."""
     found = all_lookups(case, table)
-    seen = [one for one in found if one.buffers_before is not None] or found
+    seen = [lookups for lookups in found if lookups.buffers_before is not None] or found
     return max(seen, key=lambda one: one.calls, default=None)
 
 
 def all_lookups(case: Case, table: Table) -> tuple[Lookups, ...]:
     """Of all statements, by role, that look up single rows of this table alone."""
     before = case.snapshot.counters_before
-    earlier = {(one.query_id, one.user, one.is_top_level): one for one in (before.statements if before else ())}
-    return tuple(_lookups(one, earlier) for one in _candidates(case, table))
+    earlier = {
+        (statement.query_id, statement.user, statement.is_top_level): statement
+        for statement in (before.statements if before else ())
+    }
+    return tuple(_lookups(candidate, earlier) for candidate in _candidates(case, table))
 
 
 def _lookups(one: Statement, earlier: Mapping[tuple[int, str, bool], StatementCounters]) -> Lookups:
@@ -67,12 +70,16 @@ def _lookups(one: Statement, earlier: Mapping[tuple[int, str, bool], StatementCo
 
 def _candidates(case: Case, table: Table) -> Iterator[Statement]:
     others = {one.state.name.lower() for one in case.tables} - {table.state.name.lower()}
-    for one in case.statements_on(table):
-        known, words = known_statement(one.text), words_of(one.text)
-        if known.kind not in _KINDS or not one.counters.calls or words & others:
+    for statement in case.statements_on(table):
+        known, words = known_statement(statement.text), words_of(statement.text)
+        if known.kind not in _KINDS or not statement.counters.calls or words & others:
             continue
-        if "where" in words and not words & _AGGREGATES and one.counters.rows <= ROWS_MAX * one.counters.calls:
-            yield one
+        if (
+            "where" in words
+            and not words & _AGGREGATES
+            and statement.counters.rows <= ROWS_MAX * statement.counters.calls
+        ):
+            yield statement
 
 
 def _since(

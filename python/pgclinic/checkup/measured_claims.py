@@ -38,21 +38,21 @@ def with_measured(
 ) -> tuple[Finding, ...]:
     """The same findings with what was measured of theirs."""
     return tuple(
-        _measured(one, _parts_of_claim(one, one.claim, measured, case), case)
-        if one.key in measured.best and one.claim is not None and _is_shown(one, known)
-        else one
-        for one in findings
+        _measured(finding, _parts_of_claim(finding, finding.claim, measured, case), case)
+        if finding.key in measured.best and finding.claim is not None and _is_shown(finding, known)
+        else finding
+        for finding in findings
     )
 
 
 def refuted_links(findings: Sequence[Finding], proofs: Mapping[str, PlanProof]) -> frozenset[tuple[str, str]]:
     """Pairs of a cause and what it does not explain: its treatment was tried, and saves nothing of those statements."""
-    measured = {one.key: proofs[one.key] for one in findings if one.time_share_by is ShareBasis.PLANS}
+    measured = {finding.key: proofs[finding.key] for finding in findings if finding.time_share_by is ShareBasis.PLANS}
     return frozenset(
-        (cause, one.key)
+        (cause, finding.key)
         for cause, proof in measured.items()
-        for one in findings
-        if one.key != cause and one.claim is not None and _saves_none_of(proof, one.claim)
+        for finding in findings
+        if finding.key != cause and finding.claim is not None and _saves_none_of(proof, finding.claim)
     )
 
 
@@ -63,9 +63,12 @@ def saved_together(proof: PlanProof | None) -> Mapping[int, float]:
 
 def with_claims(checkup: Checkup, measured: Checkup) -> Checkup:
     """The same checkup with what the findings of another one of the same case claim, and what they explain."""
-    found = {one.key: one for one in measured.findings}
-    keys = {one.key for one in checkup.findings}
-    findings = [_as_claimed(one, found[one.key], keys) if one.key in found else one for one in checkup.findings]
+    found = {finding.key: finding for finding in measured.findings}
+    keys = {finding.key for finding in checkup.findings}
+    findings = [
+        _as_claimed(finding, found[finding.key], keys) if finding.key in found else finding
+        for finding in checkup.findings
+    ]
     return replace(
         checkup,
         health=health_of(findings),
@@ -102,11 +105,11 @@ def _parts_of_claim(finding: Finding, claim: TimeClaim, measured: Measured, case
     parts = dict(_parts(proof))
     if measured.scale < 1.0:
         visited = {work.query_id: work.buffers_per_call for work in workload(case)}
-        for one in proof.statements:
-            part = parts.get(one.query_id, 0.0)
-            if part > 0 and one.query_id in estimated:
-                most = 1.0 - max(one.buffers_after or 0.0, 1.0) / max(visited.get(one.query_id, 0.0), 1.0)
-                parts[one.query_id] = max(part, min(estimated[one.query_id], most))
+        for statement in proof.statements:
+            part = parts.get(statement.query_id, 0.0)
+            if part > 0 and statement.query_id in estimated:
+                most = 1.0 - max(statement.buffers_after or 0.0, 1.0) / max(visited.get(statement.query_id, 0.0), 1.0)
+                parts[statement.query_id] = max(part, min(estimated[statement.query_id], most))
     return {**{key: part for key, part in estimated.items() if key not in parts}, **parts}
 
 
@@ -130,7 +133,7 @@ def _claim(case: Case, parts: Mapping[int, float], share: float) -> TimeClaim:
 
 def _parts(proof: PlanProof) -> Mapping[int, float]:
     """The part of each statement's time that is saved, below 0 where it takes longer; none of what has no counts."""
-    parts = {one.query_id: part for one in proof.statements if (part := _part(one)) is not None}
+    parts = {statement.query_id: part for statement in proof.statements if (part := _part(statement)) is not None}
     return {**dict.fromkeys(proof.unchanged, 0.0), **parts}
 
 

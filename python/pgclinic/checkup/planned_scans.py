@@ -11,7 +11,7 @@ from pgclinic.checkup.workload import Work, workload
 from pgclinic.model.finding import Fact, Unit
 from pgclinic.model.query_plan import PlanNode, PlanSource, QueryPlan
 from pgclinic.sql.quoting import identifier
-from pgclinic.sql.statement_shape import Comparison, statement_shape
+from pgclinic.sql.statement_shape import ColumnComparison, statement_shape
 
 _SCANS = ("Seq Scan", "Parallel Seq Scan")
 _INDEX_SCANS = frozenset(
@@ -97,11 +97,22 @@ def wasteful_scans(case: Case) -> Iterator[WastefulScan]:
         plan = case.plans.get(work.query_id)
         if plan is None:
             continue
-        for name in dict.fromkeys(node.relation for node in plan.nodes if node.kind in _SCANS and node.relation):
-            # A plan in text names no schema, so a name must mean one table.
-            tables = case.tables_named.get(name, ())
-            if len(tables) == 1 and pages_of(case, tables[0]) >= PAGES_MIN:
-                yield from _of_table(case, work, plan, tables[0])
+        for table in tables_scanned(case, plan):
+            yield from _of_table(case, work, plan, table)
+
+
+def tables_scanned(case: Case, plan: QueryPlan) -> Iterator[Table]:
+    """Each table that the plan reads whole, but for those with few pages."""
+    for name in dict.fromkeys(node.relation for node in plan.nodes if node.kind in _SCANS and node.relation):
+        # A plan in text names no schema, so a name must mean one table.
+        tables = case.tables_named.get(name, ())
+        if len(tables) == 1 and pages_of(case, tables[0]) >= PAGES_MIN:
+            yield tables[0]
+
+
+def equal_columns(node: PlanNode) -> tuple[str, ...]:
+    """The columns of the table that this node reads, each compared with values for equality."""
+    return _equal(node.condition, node) if node.condition is not None else ()
 
 
 def narrow_scans(case: Case) -> Iterator[WastefulScan]:
@@ -151,7 +162,7 @@ def _by_filter(case: Case, table: Table, node: PlanNode) -> tuple[float, tuple[s
 
 def _equal(condition: str, node: PlanNode) -> tuple[str, ...]:
     """The columns that are compared for equality with values."""
-    compared = [one for one in _comparisons(condition, (node,)) if one.other == "value"]
+    compared = [comparison for comparison in _comparisons(condition, (node,)) if comparison.other == "value"]
     return tuple(dict.fromkeys(one.column for one in compared if one.wrapped is None and one.operator in _EQUAL))
 
 
@@ -170,7 +181,11 @@ def compared_columns(condition: str, node: PlanNode) -> tuple[str, ...]:
     """The columns of the table that this node reads, each compared with values by whatever operator."""
     compared = _comparisons(condition, (node,))
     return tuple(
-        dict.fromkeys(one.column for one in compared if one.wrapped in (None, "cast") and one.other == "value")
+        dict.fromkeys(
+            comparison.column
+            for comparison in compared
+            if comparison.wrapped in (None, "cast") and comparison.other == "value"
+        )
     )
 
 
@@ -187,22 +202,22 @@ def joined_scan(nodes: Sequence[PlanNode], at: int) -> JoinedScan | None:
         return None
     others = [node for node in nodes if node.alias is not None]
     compared = [
-        one
-        for one in _comparisons(nodes[above].condition or "", others)
-        if one.other == "column" and any(mention.alias == nodes[at].alias for mention in one.mentions)
+        comparison
+        for comparison in _comparisons(nodes[above].condition or "", others)
+        if comparison.other == "column" and any(mention.alias == nodes[at].alias for mention in comparison.mentions)
     ]
     return JoinedScan(
         columns=tuple(dict.fromkeys(one.column for one in compared if one.wrapped is None and one.operator == "=")),
-        read=_rows_in_all(nodes[at]),
+        read=rows_in_all(nodes[at]),
         other=max(
-            (_rows_in_all(nodes[one]) for one in _inputs(nodes, above) if not _is_below(nodes, one, at)), default=0
+            (rows_in_all(nodes[one]) for one in _inputs(nodes, above) if not _is_below(nodes, one, at)), default=0
         ),
-        came=_rows_in_all(nodes[above]),
+        came=rows_in_all(nodes[above]),
     )
 
 
-def _rows_in_all(node: PlanNode) -> float:
-    """Of all loops, as far as they were counted."""
+def rows_in_all(node: PlanNode) -> float:
+    """What comes of a node in all loops, as far as they were counted."""
     return (node.rows or 0.0) * (node.loops or 1.0) if node.rows is not None else node.rows_planned
 
 
@@ -240,7 +255,7 @@ def _finds_few(case: Case, table: Table, column: str) -> bool:
     return fraction is not None and fraction <= FRACTION_MAX
 
 
-def _comparisons(condition: str, nodes: Sequence[PlanNode]) -> tuple[Comparison, ...]:
+def _comparisons(condition: str, nodes: Sequence[PlanNode]) -> tuple[ColumnComparison, ...]:
     """A condition of a plan is parsed as that of a statement on the same tables."""
     sources = dict.fromkeys(
         f"{identifier(node.relation)} as {identifier(node.alias)}" for node in nodes if node.relation and node.alias

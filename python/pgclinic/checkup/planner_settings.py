@@ -34,9 +34,9 @@ def disabled_plan_types(case: Case) -> tuple[str, ...]:
     """Plan types that are on out of the box."""
     return tuple(
         sorted(
-            one.name
-            for one in case.snapshot.settings
-            if one.name.startswith("enable_") and one.value == "off" and one.default_value == "on"
+            setting.name
+            for setting in case.snapshot.settings
+            if setting.name.startswith("enable_") and setting.value == "off" and setting.default_value == "on"
         )
     )
 
@@ -44,7 +44,9 @@ def disabled_plan_types(case: Case) -> tuple[str, ...]:
 def role_settings(case: Case, wanted: Callable[[RoleSetting], bool]) -> tuple[RoleSetting, ...]:
     """Those of roles and of databases, but for other databases than the one that was looked at."""
     here = case.snapshot.server.database
-    return tuple(one for one in case.snapshot.role_settings if one.database in (None, here) and wanted(one))
+    return tuple(
+        setting for setting in case.snapshot.role_settings if setting.database in (None, here) and wanted(setting)
+    )
 
 
 def role_setting_evidence(one: RoleSetting) -> Evidence:
@@ -96,7 +98,7 @@ def scans(case: Case) -> Scans:
             )
         )
     tables = {access.table.name: access.table for access, _ in found}
-    evidence += [table_evidence(one) for one in list(tables.values())[:_SCANS_NAMED]]
+    evidence += [table_evidence(table) for table in list(tables.values())[:_SCANS_NAMED]]
     saved = {key: together(those).part for key, those in savings.items()}
     return Scans(works, tuple(evidence), tuple(tables), saved)
 
@@ -107,5 +109,5 @@ def planner_is_free(case: Case) -> bool:
 
 
 def statements_of(case: Case, works: tuple[Work, ...]) -> Iterator[Evidence]:
-    for one in works[:_SCANS_NAMED]:
-        yield statement_evidence(case, one)
+    for work in works[:_SCANS_NAMED]:
+        yield statement_evidence(case, work)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.lookup_cost import buffers_of_rows
-from pgclinic.checkup.table_access import Access, fraction_common, fraction_equal, pages_of
+from pgclinic.checkup.table_access import TableAccess, fraction_common, fraction_equal, pages_of
 from pgclinic.checkup.workload import Work
 from pgclinic.model.query_plan import PlanNode, QueryPlan
 
@@ -75,13 +75,13 @@ def saving_by_lookups(
     return Saving(part=(low + high) / 2.0, low=low, high=high)
 
 
-def saving_by_index(case: Case, access: Access, column: str) -> Saving:
+def saving_by_index(case: Case, access: TableAccess, column: str) -> Saving:
     """Of a statement that reads a whole table, were it to take the index that begins with this column."""
     reading = reading_of_calls(case, access.work, access.table)
     return saving_by_lookups(case, access.table, reading, rows=rows_wanted(case, access, (column,)), column=column)
 
 
-def returns_all(access: Access) -> bool:
+def returns_all(access: TableAccess) -> bool:
     """Whether the statement is on one table and returns, or changes, every row that it finds."""
     shape = access.shape
     if shape is None or access.body is not None or not shape.returns_what_it_reads:
@@ -89,14 +89,14 @@ def returns_all(access: Access) -> bool:
     return access.level.sources == 1 and len(shape.levels) == 1
 
 
-def rows_wanted(case: Case, access: Access, columns: tuple[str, ...]) -> tuple[float, float]:
+def rows_wanted(case: Case, access: TableAccess, columns: tuple[str, ...]) -> tuple[float, float]:
     """The fewest and the most rows that values of these columns find in a call."""
     live, returned = access.table.live, max(access.work.rows_per_call, 1.0)
     level = access.level
     if access.body is None and level.has_limit and (level.ordered_by or not level.has_order) and level.sources == 1:
         # An index for the order as well stops at the last row that is asked for.
         return returned, returned
-    if returns_all(access) and {one.column for one in access.comparisons} <= set(columns):
+    if returns_all(access) and {comparison.column for comparison in access.comparisons} <= set(columns):
         return returned, returned
     usual = [fraction_equal(case, access.table, column) for column in columns]
     common = [fraction_common(case, access.table, column) for column in columns]
@@ -110,4 +110,4 @@ def rows_wanted(case: Case, access: Access, columns: tuple[str, ...]) -> tuple[f
 def together(savings: Iterable[Saving]) -> Saving:
     """Of several scans of one statement."""
     found = tuple(savings)
-    return Saving(*(min(1.0, sum(getattr(one, name) for one in found)) for name in ("part", "low", "high")))
+    return Saving(*(min(1.0, sum(getattr(saving, name) for saving in found)) for name in ("part", "low", "high")))

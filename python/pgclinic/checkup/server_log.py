@@ -17,8 +17,11 @@ def log_evidence(log: ServerLog, *facts: Fact) -> Evidence:
 
 def messages(log: ServerLog, *beginnings: str) -> list[LoggedMessage]:
     """Those that begin like this, the most frequent first."""
-    return [one for one in log.messages if one.text.startswith(beginnings)]
+    return [message for message in log.messages if message.text.startswith(beginnings)]
 
 
 def message_facts(found: list[LoggedMessage], count: int = 3) -> tuple[Fact, ...]:
-    return tuple(Fact(name=f"{one.severity}: {one.text}", value=one.times, unit=Unit.COUNT) for one in found[:count])
+    return tuple(
+        Fact(name=f"{message.severity}: {message.text}", value=message.times, unit=Unit.COUNT)
+        for message in found[:count]
+    )

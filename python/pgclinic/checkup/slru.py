@@ -74,4 +74,4 @@ def slru_use(case: Case, name: str) -> SlruUse | None:
 
 
 def _of(counters: Counters, name: str) -> SlruCounters | None:
-    return next((one for one in counters.slru if _LATER_NAMES.get(one.name, one.name) == name), None)
+    return next((slru for slru in counters.slru if _LATER_NAMES.get(slru.name, slru.name) == name), None)

@@ -25,7 +25,7 @@ _Key = tuple[int, str, bool]
 
 
 @dataclass(frozen=True)
-class StatementTime:
+class ObservedTime:
     """``ms`` of one statement in the time of the observation, ``calls`` are those that were seen in it.
 
     ``since_reset``: too few calls were seen, and ``ms`` are by the rate since statistics were reset.
@@ -36,10 +36,10 @@ class StatementTime:
     since_reset: bool = False
 
 
-def times_since_reset(now: Iterable[StatementCounters]) -> Mapping[int, StatementTime]:
+def times_since_reset(now: Iterable[StatementCounters]) -> Mapping[int, ObservedTime]:
     """Without an observation, of all calls that were counted."""
     return {
-        query_id: StatementTime(sum(one.total_ms for one in counters), sum(one.calls for one in counters))
+        query_id: ObservedTime(sum(one.total_ms for one in counters), sum(one.calls for one in counters))
         for query_id, counters in _by_statement(now).items()
     }
 
@@ -51,12 +51,12 @@ def observed_times(
     observed_s: float,
     ended_epoch_s: float,
     reset_epoch_s: float,
-) -> Mapping[int, StatementTime]:
+) -> Mapping[int, ObservedTime]:
     """Of an observation of ``observed_s`` that ended at ``ended_epoch_s``; statistics were reset at the other time."""
     earlier = {_key(one): one for one in before}
     return {
         query_id: _observed(
-            _Counted(one, earlier.get(_key(one)), observed_s, ended_epoch_s - _since(one, reset_epoch_s))
+            _CountedTwice(one, earlier.get(_key(one)), observed_s, ended_epoch_s - _since(one, reset_epoch_s))
             for one in counters
         )
         for query_id, counters in _by_statement(now).items()
@@ -71,7 +71,7 @@ def _since(one: StatementCounters, reset_epoch_s: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _CountedTwice:
     """One statement of one role: ``now`` and when the observation began, ``None`` where it was not known then."""
 
     now: StatementCounters
@@ -99,12 +99,12 @@ class _Counted:
         return self.then is not None and self.then.calls <= self.now.calls
 
 
-def _observed(counters: Iterable[_Counted]) -> StatementTime:
+def _observed(counters: Iterable[_CountedTwice]) -> ObservedTime:
     counted = tuple(counters)
     calls, usual = sum(one.calls for one in counted), sum(one.now.calls * one.part for one in counted)
     if _is_enough(calls, usual):
-        return StatementTime(sum(one.ms for one in counted), calls)
-    return StatementTime(sum(one.now.total_ms * one.part for one in counted), calls, since_reset=True)
+        return ObservedTime(sum(one.ms for one in counted), calls)
+    return ObservedTime(sum(one.now.total_ms * one.part for one in counted), calls, since_reset=True)
 
 
 def _is_enough(calls: float, usual: float) -> bool:

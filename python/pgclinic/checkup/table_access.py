@@ -9,7 +9,7 @@ from pgclinic.checkup.case import Case, Index, Table
 from pgclinic.checkup.function_bodies import bodies_called
 from pgclinic.checkup.workload import Work, workload
 from pgclinic.model.finding import Evidence, Fact, SubjectKind, Unit
-from pgclinic.sql.statement_shape import Comparison, Level, Mention, StatementShape, statement_shape
+from pgclinic.sql.statement_shape import ColumnComparison, Level, Mention, StatementShape, statement_shape
 
 #: With this much to read a scan costs ten times what the three or four buffers of an index lookup cost, and more.
 PAGES_MIN = 50
@@ -25,7 +25,7 @@ _EQUAL = frozenset({"=", "in", "any"})
 
 
 @dataclass(frozen=True)
-class Access:
+class TableAccess:
     """A mention of a table in a statement, with the conditions on its columns. A statement may have several.
 
     ``body`` is the text of a function's statement if it stands there.
@@ -35,7 +35,7 @@ class Access:
     level: Level
     mention: Mention
     table: Table
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ColumnComparison, ...]
     body: str | None = None
 
     @property
@@ -51,14 +51,14 @@ class Access:
         """Columns that are compared for equality with values."""
         return tuple(
             dict.fromkeys(
-                one.column
-                for one in self.comparisons
-                if one.wrapped is None and one.other == "value" and one.operator in _EQUAL
+                comparison.column
+                for comparison in self.comparisons
+                if comparison.wrapped is None and comparison.other == "value" and comparison.operator in _EQUAL
             )
         )
 
 
-def accesses(case: Case) -> Iterator[Access]:
+def accesses(case: Case) -> Iterator[TableAccess]:
     """Every table of users in the statements with the most time."""
     for work in workload(case):
         shape = work.shape
@@ -66,7 +66,7 @@ def accesses(case: Case) -> Iterator[Access]:
             yield from accesses_of_level(case, work, level)
 
 
-def accesses_in_functions(case: Case) -> Iterator[Access]:
+def accesses_in_functions(case: Case) -> Iterator[TableAccess]:
     """The same in the bodies of functions in SQL that those statements call, whose work is that of the statement."""
     for work in workload(case):
         for body in bodies_called(case, work.text):
@@ -76,27 +76,27 @@ def accesses_in_functions(case: Case) -> Iterator[Access]:
                     yield replace(access, body=body)
 
 
-def accesses_of_level(case: Case, work: Work, level: Level) -> Iterator[Access]:
+def accesses_of_level(case: Case, work: Work, level: Level) -> Iterator[TableAccess]:
     """The tables of one of its levels."""
     for mention in dict.fromkeys(level.mentions):
         table = table_of(case, mention)
         if table is not None:
-            found = tuple(one for one in level.comparisons if _is_of(case, one, mention))
-            yield Access(work=work, level=level, mention=mention, table=table, comparisons=found)
+            found = tuple(comparison for comparison in level.comparisons if _is_of(case, comparison, mention))
+            yield TableAccess(work=work, level=level, mention=mention, table=table, comparisons=found)
 
 
 def table_of(case: Case, mention: Mention) -> Table | None:
     """The table that a name means: that of the schema, else that of public, else the only one of that name."""
     found = case.tables_named.get(mention.name, ())
     if mention.schema is not None:
-        return next((one for one in found if one.state.schema == mention.schema), None)
-    public = next((one for one in found if one.state.schema == "public"), None)
+        return next((table for table in found if table.state.schema == mention.schema), None)
+    public = next((table for table in found if table.state.schema == "public"), None)
     return public or (found[0] if len(found) == 1 else None)
 
 
 def usable_indexes(table: Table, column: str) -> tuple[Index, ...]:
     """Indexes by which any row can be found that has a value in this column: valid, whole, the column first."""
-    return tuple(one for one in table.indexes if _is_usable(one) and one.state.columns[:1] == (column,))
+    return tuple(index for index in table.indexes if _is_usable(index) and index.state.columns[:1] == (column,))
 
 
 def pages_of(case: Case, table: Table) -> int:
@@ -109,16 +109,21 @@ def pages_of(case: Case, table: Table) -> int:
 _SCANS_A_CALL = 0.2
 
 
-def reads_whole(case: Case, access: Access) -> bool:
+def reads_whole(case: Case, access: TableAccess) -> bool:
     """Whether the statement visits so many buffers each time that it reads all of the table, and the table is scanned
-    so often that it can be this statement: building an index counts as a scan as well."""
-    counters, work = access.table.counters, access.work
-    if counters is None or counters.sequential_rows < access.table.live:
-        return False
-    if counters.sequential_scans < _SCANS_A_CALL * work.calls:
+    often enough for that: building an index counts as a scan as well."""
+    if not is_scanned_by(access.table, access.work):
         return False
     pages = pages_of(case, access.table)
     return pages >= PAGES_MIN and access.work.buffers_per_call >= _WHOLE * pages
+
+
+def is_scanned_by(table: Table, work: Work) -> bool:
+    """Whether the table is read whole so often that it can be this statement."""
+    counters = table.counters
+    if counters is None or counters.sequential_rows < table.live:
+        return False
+    return counters.sequential_scans >= _SCANS_A_CALL * work.calls
 
 
 def fraction_equal(case: Case, table: Table, column: str) -> float | None:
@@ -148,7 +153,7 @@ def worth_a_place(case: Case, table: Table, columns: Iterable[str], rows: float,
     return tuple(chosen)
 
 
-def scans_despite_index(case: Case) -> Iterator[tuple[Access, Index]]:
+def scans_despite_index(case: Case) -> Iterator[tuple[TableAccess, Index]]:
     """Statements that read a whole table though they want few rows, by a column that an index begins with."""
     for access in accesses(case):
         if not reads_whole(case, access):
@@ -176,7 +181,7 @@ def table_evidence(table: Table, *facts: Fact) -> Evidence:
 def index_evidence(index: Index, *facts: Fact) -> Evidence:
     known: list[Fact] = []
     if index.state.columns:
-        known.append(Fact(name="columns", value=", ".join(one or "expression" for one in index.state.columns)))
+        known.append(Fact(name="columns", value=", ".join(column or "expression" for column in index.state.columns)))
     if index.state.bytes is not None:
         known.append(Fact(name="size", value=index.state.bytes, unit=Unit.BYTES))
     if index.counters is not None:
@@ -189,14 +194,16 @@ def _is_usable(index: Index) -> bool:
     return state.is_valid and state.is_ready and not state.is_partial and state.method in ("btree", "hash")
 
 
-def _is_of(case: Case, comparison: Comparison, mention: Mention) -> bool:
+def _is_of(case: Case, comparison: ColumnComparison, mention: Mention) -> bool:
     """Whether the column is of this table."""
     return owner_of(case, comparison.column, comparison.mentions) == mention
 
 
 def owner_of(case: Case, column: str, mentions: Sequence[Mention]) -> Mention | None:
     """Of the tables that a column may be of, the only one that is known to have it."""
-    owners = mentions if len(mentions) == 1 else [one for one in mentions if column in _columns_of(case, one)]
+    owners = (
+        mentions if len(mentions) == 1 else [mention for mention in mentions if column in _columns_of(case, mention)]
+    )
     return owners[0] if len(owners) == 1 else None
 
 
@@ -208,5 +215,5 @@ def _columns_of(case: Case, mention: Mention) -> frozenset[str]:
 def columns_known(case: Case, table: Table) -> frozenset[str]:
     """Columns of the table that have statistics or an index."""
     analyzed = case.columns_by_table.get((table.state.schema, table.state.name), {})
-    named = (name for one in table.indexes for name in one.state.columns if name)
+    named = (name for index in table.indexes for name in index.state.columns if name)
     return frozenset(analyzed).union(named)

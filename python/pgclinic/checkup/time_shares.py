@@ -43,7 +43,7 @@ def united(claims: Iterable[TimeClaim]) -> tuple[TimeClaim, ...]:
     """The same, those of statements as one that has of each statement the largest part."""
     asked = tuple(claims)
     parts = parts_of(asked)
-    others = tuple(one for one in asked if not one.is_of_statements)
+    others = tuple(claim for claim in asked if not claim.is_of_statements)
     return (*others, of_statements(parts)) if parts else others
 
 
@@ -75,12 +75,12 @@ def unclaimed(case: Case, claims: Iterable[TimeClaim]) -> list[tuple[Row, float,
 def _claimed(row: Row, claims: Iterable[TimeClaim]) -> float:
     """The part of the time of this row that the claims have together."""
     waits = statements = 0.0
-    for one in claims:
-        part = one.by_statement.get(query_id, 0.0) if isinstance(query_id := row.get("query_id"), int) else 0.0
-        if one.is_of_statements:
+    for claim in claims:
+        part = claim.by_statement.get(query_id, 0.0) if isinstance(query_id := row.get("query_id"), int) else 0.0
+        if claim.is_of_statements:
             statements += part
         else:
-            waits = max(waits, part, one.fraction if _fits(row, one) else 0.0)
+            waits = max(waits, part, claim.fraction if _fits(row, claim) else 0.0)
     return min(1.0, max(waits, statements))
 
 
@@ -89,4 +89,4 @@ def _fits(row: Row, claim: TimeClaim) -> bool:
     if row.get("backend_type") in claim.backend_types:
         return True
     event = f"{row.get('wait_event_type')}:{row.get('wait_event')}"
-    return any(event == one or (one.endswith(":") and event.startswith(one)) for one in claim.waits)
+    return any(event == wait or (wait.endswith(":") and event.startswith(wait)) for wait in claim.waits)

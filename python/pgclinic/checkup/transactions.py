@@ -16,7 +16,7 @@ def transactions_per_s(case: Case) -> float:
 
 def ended_transactions(counters: Counters) -> int:
     """Commits and rollbacks since statistics were reset."""
-    return sum((one.commits or 0) + (one.rollbacks or 0) for one in counters.databases)
+    return sum((database.commits or 0) + (database.rollbacks or 0) for database in counters.databases)
 
 
 def assigned_transaction_ids(case: Case) -> int | None:
@@ -27,6 +27,8 @@ def assigned_transaction_ids(case: Case) -> int | None:
     before = case.snapshot.counters_before
     if before is None or not case.observed_s:
         return None
-    ages = {one.oid: one.xid_age for one in before.databases}
-    grown = [one.xid_age - ages[one.oid] for one in case.snapshot.counters.databases if one.oid in ages]
+    ages = {database.oid: database.xid_age for database in before.databases}
+    grown = [
+        database.xid_age - ages[database.oid] for database in case.snapshot.counters.databases if database.oid in ages
+    ]
     return max(0, *grown) if grown else None

@@ -32,13 +32,13 @@ def find_finding(checkup: Checkup, word: str) -> Finding:
         raise UsageError("this checkup has no findings: there is nothing to treat")
     if word.isascii() and word.isdigit():
         return _numbered(checkup, int(word))
-    keys = {one.key: one for one in checkup.findings}
+    keys = {finding.key: finding for finding in checkup.findings}
     if word in keys:
         return keys[word]
-    seen = Counter(one.pathology for one in checkup.findings)
+    seen = Counter(finding.pathology for finding in checkup.findings)
     if word not in seen:
         raise UnknownNameError("finding", word, [*keys, *seen])
-    named = [one for one in checkup.findings if one.pathology == word]
+    named = [finding for finding in checkup.findings if finding.pathology == word]
     if len(named) > 1:
         numbers = ", ".join(str(number) for number, one in enumerate(checkup.findings, start=1) if one in named)
         raise UsageError(f"{word} was found {len(named)} times", hint=f"name one by its number: {numbers}")

@@ -47,7 +47,7 @@ _ORDER = (
 
 
 @dataclass(frozen=True)
-class Step:
+class TreatmentStep:
     """One statement. ``check`` is a condition in SQL under which it is for what the checkup saw, None for always.
 
     ``else_words`` say what is otherwise. Without a ``statement`` it cannot be made safe, and ``else_words`` say why.
@@ -60,7 +60,7 @@ class Step:
     waits: bool = False
 
 
-def safe_steps(snapshot: Snapshot | None, treatment: Treatment) -> tuple[Step, ...]:
+def safe_steps(snapshot: Snapshot | None, treatment: Treatment) -> tuple[TreatmentStep, ...]:
     """The statements of a treatment, each with its check. Without a snapshot no session can be told from another."""
     return tuple(_step(snapshot, one) for one in statements_of(treatment))
 
@@ -74,9 +74,9 @@ def rank_of(treatment: Treatment) -> int:
 def long_transactions(snapshot: Snapshot) -> tuple[SessionState, ...]:
     """Sessions of the database of the checkup whose transaction had been open for long, the longest first."""
     found = [
-        one
-        for one in snapshot.sessions
-        if one.database == snapshot.server.database and (one.transaction_s or 0.0) >= LONG_TRANSACTION_S
+        session
+        for session in snapshot.sessions
+        if session.database == snapshot.server.database and (session.transaction_s or 0.0) >= LONG_TRANSACTION_S
     ]
     return tuple(sorted(found, key=lambda one: -(one.transaction_s or 0.0)))
 
@@ -92,19 +92,19 @@ def blockers_query() -> str:
     )
 
 
-def _step(snapshot: Snapshot | None, statement: str) -> Step:
+def _step(snapshot: Snapshot | None, statement: str) -> TreatmentStep:
     if match := _ONE_SESSION.fullmatch(statement):
         return _of_session(snapshot, match[1], int(match[2]))
     if match := _IDLE_SESSIONS.fullmatch(statement):
         return _of_idle_sessions(snapshot, [int(one) for one in match[1].split(",")])
     if snapshot is None:
-        return Step(_repeatable(statement), waits=_CONCURRENT.match(statement) is not None)
+        return TreatmentStep(_repeatable(statement), waits=_CONCURRENT.match(statement) is not None)
     if match := _SLOT.fullmatch(statement):
         return _of_slot(snapshot, match[1].replace("''", "'"))
     return _of_object(snapshot, statement)
 
 
-def _of_object(snapshot: Snapshot, statement: str) -> Step:
+def _of_object(snapshot: Snapshot, statement: str) -> TreatmentStep:
     if match := _PREPARED.fullmatch(statement):
         return _of_prepared(snapshot, statement, match[1].replace("''", "'"))
     if match := _SETTING.match(statement):
@@ -115,10 +115,12 @@ def _of_object(snapshot: Snapshot, statement: str) -> Step:
 # Sessions
 
 
-def _of_session(snapshot: Snapshot | None, verb: str, pid: int) -> Step:
+def _of_session(snapshot: Snapshot | None, verb: str, pid: int) -> TreatmentStep:
     session = _session(snapshot, pid)
     if snapshot is None or session is None or (start := _since(snapshot, session, "backend")) is None:
-        return Step(None, else_words=f"when session {pid} began is not known: see who has this pid before you end it")
+        return TreatmentStep(
+            None, else_words=f"when session {pid} began is not known: see who has this pid before you end it"
+        )
     conditions = [f"pid = {pid}", _began("backend_start", start)]
     if session.transaction_s is not None and (open_since := _since(snapshot, session, "transaction")) is not None:
         conditions.append(_began("xact_start", open_since))
@@ -127,25 +129,29 @@ def _of_session(snapshot: Snapshot | None, verb: str, pid: int) -> Step:
         conditions += ["state = 'active'"] if query_since is None else [_began("query_start", query_since)]
     elif (session.state or "").startswith("idle"):
         conditions.append(f"state = {literal(session.state or '')}")
-    return Step(
+    return TreatmentStep(
         f"select pg_{verb}_backend(pid)\n  from pg_stat_activity\n where " + "\n   and ".join(dict.fromkeys(conditions))
     )
 
 
-def _of_idle_sessions(snapshot: Snapshot | None, pids: list[int]) -> Step:
+def _of_idle_sessions(snapshot: Snapshot | None, pids: list[int]) -> TreatmentStep:
     rows = []
     for pid in pids:
         session = _session(snapshot, pid)
         if snapshot is not None and session is not None and (start := _since(snapshot, session, "backend")):
             rows.append(f"(pid = {pid} and {_began('backend_start', start)})")
     if not rows:
-        return Step(None, else_words="when these sessions began is not known: see who has their pids now")
+        return TreatmentStep(None, else_words="when these sessions began is not known: see who has their pids now")
     either = "\n     or ".join(rows)
-    return Step(f"select pg_terminate_backend(pid)\n  from pg_stat_activity\n where state = 'idle'\n   and ({either})")
+    return TreatmentStep(
+        f"select pg_terminate_backend(pid)\n  from pg_stat_activity\n where state = 'idle'\n   and ({either})"
+    )
 
 
 def _session(snapshot: Snapshot | None, pid: int) -> SessionState | None:
-    return next((one for one in snapshot.sessions if one.pid == pid), None) if snapshot is not None else None
+    return (
+        next((session for session in snapshot.sessions if session.pid == pid), None) if snapshot is not None else None
+    )
 
 
 def _since(snapshot: Snapshot, session: SessionState, what: str) -> tuple[datetime, datetime] | None:
@@ -178,7 +184,7 @@ def _began(column: str, between: tuple[datetime, datetime]) -> str:
 # What has no oid
 
 
-def _of_slot(snapshot: Snapshot, name: str) -> Step:
+def _of_slot(snapshot: Snapshot, name: str) -> TreatmentStep:
     """A slot of the same name that was made since keeps less; one that is in use again is left alone."""
     slot = next((one for one in snapshot.slots if one.name == name), None)
     conditions = [f"slot_name = {literal(name)}", "not active"]
@@ -191,27 +197,27 @@ def _of_slot(snapshot: Snapshot, name: str) -> Step:
             now = "case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end"
             conditions.append(f"pg_wal_lsn_diff({now}, restart_lsn) >= {slot.wal_kept_bytes}")
     where = "\n   and ".join(conditions)
-    return Step(f"select pg_drop_replication_slot(slot_name)\n  from pg_replication_slots\n where {where}")
+    return TreatmentStep(f"select pg_drop_replication_slot(slot_name)\n  from pg_replication_slots\n where {where}")
 
 
-def _of_prepared(snapshot: Snapshot, statement: str, name: str) -> Step:
-    found = next((one for one in snapshot.prepared_transactions if one.name == name), None)
+def _of_prepared(snapshot: Snapshot, statement: str, name: str) -> TreatmentStep:
+    found = next((transaction for transaction in snapshot.prepared_transactions if transaction.name == name), None)
     if found is None:
-        return Step(statement)
+        return TreatmentStep(statement)
     since = _began("prepared", _about(snapshot, found.prepared_s))
-    return Step(
+    return TreatmentStep(
         statement,
         check=f"exists (select from pg_prepared_xacts where gid = {literal(name)} and {since})",
         else_words=f"prepared transaction {name} is not the one that the checkup saw, or it has ended",
     )
 
 
-def _of_setting(snapshot: Snapshot, statement: str, name: str) -> Step:
+def _of_setting(snapshot: Snapshot, statement: str, name: str) -> TreatmentStep:
     """A setting that a role or a session may have otherwise is not compared: whoever runs the file may be one."""
-    found = next((one for one in snapshot.settings if one.name == name), None)
+    found = next((setting for setting in snapshot.settings if setting.name == name), None)
     if found is None or found.value is None or found.context not in ("sighup", "postmaster"):
-        return Step(statement)
-    return Step(
+        return TreatmentStep(statement)
+    return TreatmentStep(
         statement,
         check=f"(select setting from pg_settings where name = {literal(name)}) = {literal(found.value)}",
         else_words=f"{name} does not have the value any more that the checkup saw",
@@ -221,7 +227,7 @@ def _of_setting(snapshot: Snapshot, statement: str, name: str) -> Step:
 # Tables and indexes
 
 
-def _of_relations(snapshot: Snapshot, statement: str) -> Step:
+def _of_relations(snapshot: Snapshot, statement: str) -> TreatmentStep:
     oids = _oids(snapshot)
     named = dict.fromkeys(name for name in _QUALIFIED.findall(statement) if name in oids)
     is_drop = _DROP_INDEX.match(statement) is not None
@@ -232,7 +238,7 @@ def _of_relations(snapshot: Snapshot, statement: str) -> Step:
     words = f"{' and '.join(named)} is not what the checkup saw" if named else ""
     if made is not None:
         words = f"{words}, or {made[1]} exists and is invalid: drop it first".removeprefix(", or ")
-    return Step(
+    return TreatmentStep(
         _repeatable(statement),
         check="\n   and ".join(checks) or None,
         else_words=words,
@@ -241,8 +247,8 @@ def _of_relations(snapshot: Snapshot, statement: str) -> Step:
 
 
 def _oids(snapshot: Snapshot) -> Mapping[str, int]:
-    tables = {qualified(one.schema, one.name): one.oid for one in snapshot.tables}
-    return tables | {qualified(one.schema, one.name): one.oid for one in snapshot.indexes}
+    tables = {qualified(table.schema, table.name): table.oid for table in snapshot.tables}
+    return tables | {qualified(index.schema, index.name): index.oid for index in snapshot.indexes}
 
 
 def _not_invalid(index: str, schema: str) -> str:

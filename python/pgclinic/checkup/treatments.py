@@ -31,7 +31,11 @@ def change_role_setting(
 ) -> Treatment:
     """A setting for new sessions of one role, in all databases; undone to what that role has now."""
     earlier = next(
-        (one.value for one in case.snapshot.role_settings if (one.role, one.database, one.name) == (role, None, name)),
+        (
+            setting.value
+            for setting in case.snapshot.role_settings
+            if (setting.role, setting.database, setting.name) == (role, None, name)
+        ),
         None,
     )
     change = f"alter role {identifier(role)}"

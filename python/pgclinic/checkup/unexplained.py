@@ -48,11 +48,13 @@ def unexplained(case: Case, claims: Sequence[TimeClaim], judged: Set[str]) -> Un
 
 def _settings(case: Case, judged: Set[str]) -> list[SettingDiffers]:
     return [
-        SettingDiffers(name=one.name, value=case.shown(one.name), default=case.shown_default(one.name) or "")
-        for one in case.snapshot.settings
-        if one.name not in judged
-        and one.category.startswith(_OF_SPEED)
-        and one.default_value is not None
-        and one.value != one.default_value
-        and one.source not in ("default", "override", "session", "client")
+        SettingDiffers(
+            name=setting.name, value=case.shown(setting.name), default=case.shown_default(setting.name) or ""
+        )
+        for setting in case.snapshot.settings
+        if setting.name not in judged
+        and setting.category.startswith(_OF_SPEED)
+        and setting.default_value is not None
+        and setting.value != setting.default_value
+        and setting.source not in ("default", "override", "session", "client")
     ]

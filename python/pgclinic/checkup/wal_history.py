@@ -71,15 +71,15 @@ def checkpoints(case: Case) -> Checkpoints | None:
     """Since their counters were reset; None on a standby, which has restartpoints, and where nothing was counted."""
     if case.snapshot.server.in_recovery:
         return None
-    for one in case.snapshot.counters.checkpoints:
+    for checkpoint in case.snapshot.counters.checkpoints:
         return Checkpoints(
-            timed=one.timed,
-            requested=one.requested,
-            done=one.done if one.done is not None else one.timed + one.requested,
-            buffers_written=one.buffers_written,
-            write_ms=one.write_ms,
-            sync_ms=one.sync_ms,
-            seconds=case.since_s(one.reset_epoch_s),
+            timed=checkpoint.timed,
+            requested=checkpoint.requested,
+            done=checkpoint.done if checkpoint.done is not None else checkpoint.timed + checkpoint.requested,
+            buffers_written=checkpoint.buffers_written,
+            write_ms=checkpoint.write_ms,
+            sync_ms=checkpoint.sync_ms,
+            seconds=case.since_s(checkpoint.reset_epoch_s),
         )
     return None
 
@@ -87,25 +87,29 @@ def checkpoints(case: Case) -> Checkpoints | None:
 def wal_written(case: Case) -> WalWritten | None:
     """All WAL since its counters were reset; before 14 that of the statements of this database."""
     block = case.snapshot.server.block_bytes
-    for one in case.snapshot.counters.wal:
+    for wal in case.snapshot.counters.wal:
         return WalWritten(
-            bytes=one.bytes,
-            records=one.records,
-            images=one.full_page_images,
-            image_bytes=min(one.full_page_images * block, one.bytes),
-            seconds=case.since_s(one.reset_epoch_s),
+            bytes=wal.bytes,
+            records=wal.records,
+            images=wal.full_page_images,
+            image_bytes=min(wal.full_page_images * block, wal.bytes),
+            seconds=case.since_s(wal.reset_epoch_s),
         )
     return _written_by(case, case.statements)
 
 
 def wal_of_changes(case: Case) -> WalWritten | None:
     """WAL of statements that change rows. Builds of indexes and rewrites of tables log pages for another reason."""
-    return _written_by(case, (one for one in case.statements if changes_rows(one))) or wal_written(case)
+    return _written_by(case, (statement for statement in case.statements if changes_rows(statement))) or wal_written(
+        case
+    )
 
 
 def imaging_statements(case: Case) -> Iterator[Evidence]:
     """The statements with the most full-page images."""
-    found = [one for one in case.statements if changes_rows(one) and one.counters.full_page_images]
+    found = [
+        statement for statement in case.statements if changes_rows(statement) and statement.counters.full_page_images
+    ]
     found.sort(key=lambda one: one.counters.full_page_images, reverse=True)
     for one in found[:_STATEMENTS_NAMED]:
         yield Evidence(
@@ -142,14 +146,14 @@ def wal_room(case: Case) -> int | None:
 
 
 def _written_by(case: Case, statements: Iterable[Statement]) -> WalWritten | None:
-    counted = [one.counters for one in statements]
+    counted = [statement.counters for statement in statements]
     if not counted:
         return None
-    total = sum(one.wal_bytes for one in counted)
-    images = sum(one.full_page_images for one in counted)
+    total = sum(counters.wal_bytes for counters in counted)
+    images = sum(counters.full_page_images for counters in counted)
     return WalWritten(
         bytes=total,
-        records=sum(one.wal_records for one in counted),
+        records=sum(counters.wal_records for counters in counted),
         images=images,
         image_bytes=min(images * case.snapshot.server.block_bytes, total),
         seconds=_statements_s(case),
@@ -160,6 +164,6 @@ def _statements_s(case: Case) -> float:
     """13 does not say when pg_stat_statements was reset: its checkpoints are counted for about as long."""
     for info in case.snapshot.counters.statements_info:
         return case.since_s(info.reset_epoch_s)
-    for one in case.snapshot.counters.checkpoints:
-        return case.since_s(one.reset_epoch_s)
+    for checkpoint in case.snapshot.counters.checkpoints:
+        return case.since_s(checkpoint.reset_epoch_s)
     return case.since_s(None)

@@ -25,5 +25,5 @@ def wal_filesystem(case: Case) -> HostFilesystem | None:
     """Where pg_wal is, which is with the data unless it has been moved; known on the machine of the server."""
     if case.host is None:
         return None
-    by_use = {use: one for one in case.host.filesystems for use in one.holds.split(", ")}
+    by_use = {use: filesystem for filesystem in case.host.filesystems for use in filesystem.holds.split(", ")}
     return by_use.get("WAL", by_use.get("data"))

@@ -76,11 +76,11 @@ def workload(case: Case) -> tuple[Work, ...]:
     """Those with the most time, the first first."""
     before: dict[tuple[int, str, bool], StatementCounters] = {}
     if case.snapshot.counters_before is not None:
-        before = {_key(one): one for one in case.snapshot.counters_before.statements}
+        before = {_key(statement): statement for statement in case.snapshot.counters_before.statements}
     by_id: dict[int, list[StatementCounters]] = {}
-    for one in case.snapshot.counters.statements:
-        if one.query_id in by_id or len(by_id) < STATEMENTS_MAX:
-            by_id.setdefault(one.query_id, []).append(one)
+    for statement in case.snapshot.counters.statements:
+        if statement.query_id in by_id or len(by_id) < STATEMENTS_MAX:
+            by_id.setdefault(statement.query_id, []).append(statement)
     return tuple(
         _work(query_id, case.texts.get(query_id, ""), rows, before)
         for query_id, rows in by_id.items()
@@ -91,7 +91,7 @@ def workload(case: Case) -> tuple[Work, ...]:
 def sessions_busy_with(case: Case, query_ids: Iterable[int]) -> float:
     """How many sessions are at these statements at a time, on average."""
     elapsed_s = case.observed_s or case.statements_s
-    return sum(case.statement_ms.get(one, 0.0) for one in set(query_ids)) / 1_000 / elapsed_s
+    return sum(case.statement_ms.get(key, 0.0) for key in set(query_ids)) / 1_000 / elapsed_s
 
 
 def saved_share(case: Case, works: Iterable[Work], saved: Saved = 1.0) -> float:
@@ -134,9 +134,9 @@ def time_claim(works: Iterable[Work], saved: Saved = 1.0, *, at_most: bool = Fal
 
 
 def _parts(works: Iterable[Work], saved: Saved) -> Mapping[int, float]:
-    query_ids = dict.fromkeys(one.query_id for one in works)
+    query_ids = dict.fromkeys(work.query_id for work in works)
     if isinstance(saved, Mapping):
-        return {one: saved.get(one, 0.0) for one in query_ids}
+        return {key: saved.get(key, 0.0) for key in query_ids}
     return dict.fromkeys(query_ids, saved)
 
 

@@ -22,7 +22,7 @@ from pgclinic.lab.sources.offer import offered_versions
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Condition
 from pgclinic.model.trial import ServerSpec, TrialRecord
-from pgclinic.model.tuning import ArmAsked, Bisect, BisectWord, ChangeFound, DefaultChanged
+from pgclinic.model.tuning import Bisect, BisectWord, ChangeFound, DefaultChanged, WantedArm
 from pgclinic.model.version import Version, parse_version
 from pgclinic.report.activity_text import why_words
 from pgclinic.samples.activity import compare_activity
@@ -49,7 +49,7 @@ def run_bisect(request: BisectRequest) -> int:
     with LiveLine(sys.stderr) as live:
         experiment, releases = _prepared(request, live)
         base = next(iter(experiment.plan.arms.values()))
-        arms = [ArmAsked(name=release.name, settings=base.settings, server=release.server) for release in releases]
+        arms = [WantedArm(name=release.name, settings=base.settings, server=release.server) for release in releases]
         majors = [release.major for release in releases]
         found = run_tuning(experiment, base, lambda ledger: Bisection(arms, majors, ledger).run(), live)
         live.stage("comparing the releases")

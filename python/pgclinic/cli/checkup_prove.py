@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from pgclinic.checkup.case import Case
-from pgclinic.checkup.proof_request import ProofListener, ProofRequest
-from pgclinic.checkup.prove import prove
+from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest
+from pgclinic.checkup.prove.prove import prove
 from pgclinic.cli.checkup_read import ReadServer
 from pgclinic.cli.compare_end import write_answer
 from pgclinic.cli.leftovers import say_cleaned

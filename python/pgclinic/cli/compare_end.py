@@ -30,7 +30,7 @@ from pgclinic.report.export_junit import junit_xml
 from pgclinic.report.export_markdown import markdown
 from pgclinic.report.export_otava import otava_csv
 from pgclinic.report.page import render_report
-from pgclinic.report.terminal import Places
+from pgclinic.report.terminal import RunPaths
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
 CROSSED, UNDECIDED = 3, 4
@@ -87,7 +87,7 @@ def finish_comparison(
     elif options.as_json:
         print_json(CompareOutput(run=str(folder.path), report=answer.report, comparison=comparison))
     else:
-        places = Places(report=answer.report, folder=str(folder.path), resume_note=how_to_resume(dsns))
+        places = RunPaths(report=answer.report, folder=str(folder.path), resume_note=how_to_resume(dsns))
         print(compare_text(comparison, stored.trials, places, width=text_columns()))
     if answer.problem is not None:
         not_stored(answer.problem, must_store=must_store)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from pgclinic.cli.output import say
-from pgclinic.lab.binaries import OnProgress, Progress
+from pgclinic.lab.binaries import FetchProgress, OnProgress
 from pgclinic.lab.clone import megabytes
 from pgclinic.lab.postmaster import answers
 from pgclinic.lab.registry import Instance
@@ -63,7 +63,7 @@ def progress_line() -> Iterator[OnProgress]:
     terminal = sys.stderr.isatty()
     last = ""
 
-    def show(progress: Progress) -> None:
+    def show(progress: FetchProgress) -> None:
         nonlocal last
         if terminal:
             text = progress.what + _amount(progress)
@@ -81,7 +81,7 @@ def progress_line() -> Iterator[OnProgress]:
             sys.stderr.flush()
 
 
-def _amount(progress: Progress) -> str:
+def _amount(progress: FetchProgress) -> str:
     if progress.total_bytes:
         share = 100 * progress.done_bytes // progress.total_bytes
         return f"   {megabytes(progress.done_bytes)} of {megabytes(progress.total_bytes)}, {share} %"

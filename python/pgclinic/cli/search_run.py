@@ -20,7 +20,7 @@ from pgclinic.lab.cluster import settings_catalog
 from pgclinic.model.plan import ArmSpec
 from pgclinic.model.progress import Progress
 from pgclinic.model.run import RunKind
-from pgclinic.model.tuning import Aim, Level, Levels, Risk, Search
+from pgclinic.model.tuning import Aim, Levels, Risk, Search, SettingLevel
 from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.report.climb_text import climb_line
 from pgclinic.report.found_conf import found_conf
@@ -35,7 +35,7 @@ from pgclinic.tune.difference import BASE
 from pgclinic.tune.guard import Guard
 from pgclinic.tune.ledger import Ledger
 from pgclinic.tune.levels import allowed, levels_of
-from pgclinic.tune.prior import Machine, prior
+from pgclinic.tune.prior import HostSize, prior
 from pgclinic.tune.propose import SearchPlan
 from pgclinic.tune.search import search
 from pgclinic.tune.start_check import starter, usable_levels
@@ -200,7 +200,7 @@ def _checked_levels(
     return levels
 
 
-def _every_level(catalog: SettingsCatalog, aim: Aim, base: ArmSpec, only: Sequence[str]) -> tuple[Level, ...]:
+def _every_level(catalog: SettingsCatalog, aim: Aim, base: ArmSpec, only: Sequence[str]) -> tuple[SettingLevel, ...]:
     """Return the values of the settings in ``only``, of all settings where it is empty. Raises UnknownNameError."""
     names = set()
     for name in only:
@@ -214,7 +214,7 @@ def _every_level(catalog: SettingsCatalog, aim: Aim, base: ArmSpec, only: Sequen
         prior(),
         aim,
         base=base.settings,
-        machine=Machine(machine.memory_bytes, machine.cores),
+        machine=HostSize(machine.memory_bytes, machine.cores),
         taken=("max_connections",),
     )
     return tuple(level for level in every if not names or level.setting in names)

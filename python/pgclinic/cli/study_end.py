@@ -11,7 +11,7 @@ from pgclinic.model.output import StudyOutput
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.page import render_report
-from pgclinic.report.terminal import Places, verdict_text
+from pgclinic.report.terminal import RunPaths, verdict_text
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
 EXIT_CODES = {
@@ -51,7 +51,7 @@ def finish_study(
     if as_json:
         print_json(StudyOutput(run=str(folder.path), report=report, verdict=verdict))
     else:
-        places = Places(report=report, folder=str(folder.path), resume_note=how_to_resume(dsns))
+        places = RunPaths(report=report, folder=str(folder.path), resume_note=how_to_resume(dsns))
         print_coloured(verdict_text(study, stored.trials, verdict, places, colour=is_coloured(), width=text_columns()))
     if problem is not None:
         not_stored(problem, must_store=must_store)

@@ -10,7 +10,7 @@ from pgclinic.cli.leftovers import say_cleaned
 from pgclinic.cli.output import print_json, say
 from pgclinic.cli.twin import TwinCheckRequest
 from pgclinic.experiment.twin_check import CheckRequest, check_twin, known_settings
-from pgclinic.lab.binaries import Binaries, OnProgress, Progress
+from pgclinic.lab.binaries import Binaries, FetchProgress, OnProgress
 from pgclinic.lab.sources import find_source
 from pgclinic.pg.reach import reach_dsn
 from pgclinic.report.twin_text import fidelity_text, refusal_words
@@ -43,7 +43,7 @@ def run_twin_check(request: TwinCheckRequest) -> int:
             find_source(version, server.bindir).ensure(on_progress),
             check,
             against=original,
-            on_stage=lambda stage: on_progress(Progress(what=stage, done_bytes=0)),
+            on_stage=lambda stage: on_progress(FetchProgress(what=stage, done_bytes=0)),
         ).fidelity
     if request.as_json:
         print_json(fidelity)
@@ -61,7 +61,7 @@ def built_twin(binaries: Binaries, path: Path, scale: float, on_progress: OnProg
     template = template_of(
         binaries,
         keep_twin(path, scale=scale),
-        on_stage=lambda stage: on_progress(Progress(what=stage, done_bytes=0)),
+        on_stage=lambda stage: on_progress(FetchProgress(what=stage, done_bytes=0)),
         on_built=_say_left_out,
     )
     return template, known_settings(binaries, twin)

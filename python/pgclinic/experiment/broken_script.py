@@ -72,6 +72,6 @@ def _line(failure: Failure, load: LoadResult) -> int | None:
     """The line of the command that failed; None where the message names it, or no single command is at fault."""
     if failure.sqlstate == _OF_THE_SCRIPT:
         return None
-    script = next((one for one in load.scripts if one.name == failure.script), None)
-    failed = [one for one in script.statements if one.failures] if script is not None else []
+    script = next((result for result in load.scripts if result.name == failure.script), None)
+    failed = [statement for statement in script.statements if statement.failures] if script is not None else []
     return max(failed, key=lambda one: one.failures).line if failed else None

@@ -36,7 +36,7 @@ def kept_check(
     if kept is not None:
         return kept
     checked = check_twin(path, binaries, request, known=known, should_stop=should_stop, on_stage=on_stage)
-    if not any(one.reason == OmissionReason.TIME.value for one in checked.fidelity.omitted):
+    if not any(statement.reason == OmissionReason.TIME.value for statement in checked.fidelity.omitted):
         write_whole(_place(path, binaries, request), msgspec.json.encode(checked))
     return checked
 

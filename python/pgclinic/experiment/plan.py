@@ -60,7 +60,7 @@ class CounterbalancedPlan:
         self._budget = budget
         self._number = last_number
         # A trial that a Ctrl-C cut short is repeated by the command that resumes the run, never by its own.
-        self._cut_short = {one.spec.number for one in done if was_interrupted(one)}
+        self._cut_short = {trial.spec.number for trial in done if was_interrupted(trial)}
         self._beforehand = beforehand
         self._window_s = window_s
         self._on_verdict = on_verdict
@@ -103,7 +103,7 @@ class CounterbalancedPlan:
         """The first block that lacks a trial and is not running, with what it lacks, and whether it lacks all."""
         usable = without_lost_work(records)
         window_s = self._window(records)
-        have = {(one.spec.block, one.spec.arm) for one in usable if one.spec.number not in self._cut_short}
+        have = {(trial.spec.block, trial.spec.arm) for trial in usable if trial.spec.number not in self._cut_short}
         for number in range(1, self._plan.profile.blocks_max + 1):
             if number in running:
                 continue
@@ -140,7 +140,9 @@ class CounterbalancedPlan:
 
     def _hopeless(self, records: Sequence[TrialRecord]) -> bool:
         """Every claim needs an arm that has failed in each of its last blocks, and never worked before."""
-        hopeless = {arm for arm in self._plan.arms if _never_works([one for one in records if one.spec.arm == arm])}
+        hopeless = {
+            arm for arm in self._plan.arms if _never_works([record for record in records if record.spec.arm == arm])
+        }
         return all(claim.arm in hopeless or claim.control in hopeless for claim in self._plan.study.questions)
 
 
@@ -192,4 +194,4 @@ def was_interrupted(trial: TrialRecord) -> bool:
 
 
 def _never_works(records: Sequence[TrialRecord]) -> bool:
-    return len(records) >= HOPELESS_BLOCKS and all(one.outcome is TrialOutcome.FAILED for one in records)
+    return len(records) >= HOPELESS_BLOCKS and all(record.outcome is TrialOutcome.FAILED for record in records)

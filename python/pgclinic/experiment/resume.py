@@ -28,4 +28,6 @@ def _apart(differs: Doubt | None) -> str:
     """What is not the same, as an error names it: cores 2 and 64."""
     facts = differs.facts if differs is not None else None
     assert isinstance(facts, MachinesDiffer)
-    return "; ".join(f"{one.what.replace('_', ' ')} {one.one} and {one.other}" for one in facts.apart)
+    return "; ".join(
+        f"{difference.what.replace('_', ' ')} {difference.one} and {difference.other}" for difference in facts.apart
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgclinic.errors import UsageError
-from pgclinic.lab.binaries import Progress as Fetching
+from pgclinic.lab.binaries import FetchProgress as Fetching
 from pgclinic.lab.sources import attach, find_source
 from pgclinic.lab.trial_databases import refuse_without_createdb
 from pgclinic.model.server import Server, server_words

@@ -143,7 +143,7 @@ class _Arrived:
 def _twins_of(block: BlockSpec) -> dict[str, bytes]:
     """The files of the block's twins, which a host does not have."""
     datasets = (trial.dataset for trial in block.trials)
-    return {one.sha256: kept_twin(one).read_bytes() for one in datasets if isinstance(one, TwinDataset)}
+    return {dataset.sha256: kept_twin(dataset).read_bytes() for dataset in datasets if isinstance(dataset, TwinDataset)}
 
 
 def _waiting(queue: Queue) -> Iterator[tuple[str, bytes]]:
@@ -177,7 +177,7 @@ def _run_block(block: bytes, addresses: dict[str, str], twins: dict[str, bytes],
     except PgclinicError as error:
         # An error of ours keeps its words and its exit code on the way back.
         raise _HostError(type(error).__name__, error.message, error.hint) from None
-    trials = tuple(replace(one, host=host) for one in record.trials)
+    trials = tuple(replace(trial, host=host) for trial in record.trials)
     return msgspec.json.encode(replace(record, trials=trials, host=host))
 
 

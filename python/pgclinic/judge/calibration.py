@@ -72,7 +72,7 @@ GATE_PAIRS = 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class CalibratedPlan:
     """What the study will use: slices, how many blocks, and whether these are looked at once, when all have run.
 
     ``horizon`` is the most blocks that were planned, None where their number is fixed or nothing was planned.
@@ -177,12 +177,12 @@ def _noises(
     return slice_noises(series, switch_s, restart, shortest_s), restart
 
 
-def _plan(noise: SliceNoise, budget_s: float, blocks_max: int | None, *, fixed: bool) -> Plan:
+def _plan(noise: SliceNoise, budget_s: float, blocks_max: int | None, *, fixed: bool) -> CalibratedPlan:
     room = blocks_in_budget(noise.pair_s, budget_s)
     if blocks_max is None:
-        return Plan(noise, room, fixed=False)
+        return CalibratedPlan(noise, room, fixed=False)
     horizon = None if fixed else blocks_max
-    return Plan(noise, min(room, blocks_max), fixed=fixed and room >= blocks_max, horizon=horizon)
+    return CalibratedPlan(noise, min(room, blocks_max), fixed=fixed and room >= blocks_max, horizon=horizon)
 
 
 def _planned_noise(
@@ -196,7 +196,9 @@ def _planned_noise(
     return SliceNoise(length_s=tail_s, deviation=known[-1].deviation, pair_s=block_s, pairs=known[-1].pairs)
 
 
-def _reached(seen: Calibration, noises: Sequence[SliceNoise], claims: Sequence[Question], plan: Plan) -> Calibration:
+def _reached(
+    seen: Calibration, noises: Sequence[SliceNoise], claims: Sequence[Question], plan: CalibratedPlan
+) -> Calibration:
     deviation = plan.noise.cautious_deviation
     best = best_slice(noises, seen.budget_s, first_bounded())
     return replace(

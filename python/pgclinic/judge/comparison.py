@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pgclinic.judge.evidence import Evidence, gather
+from pgclinic.judge.evidence import ClaimEvidence, gather
 from pgclinic.judge.interval import FIRST_LOOK, interval_about
 from pgclinic.judge.reasons import block_reasons, interval_reason, ratio_reasons, refusing, transport_reason
 from pgclinic.judge.thresholds import judge_ratios
@@ -139,7 +139,7 @@ def value_of(measure: Measure, trial: TrialRecord) -> float | None:
     return value
 
 
-def _measures(evidence: Evidence, seen: ClaimVerdict, *, fixed: bool) -> list[MeasureCompared]:
+def _measures(evidence: ClaimEvidence, seen: ClaimVerdict, *, fixed: bool) -> list[MeasureCompared]:
     """All that every block can tell; the TPS have the interval that the word was found by."""
     found = []
     b_later = [pair.arm_later for pair in evidence.pairs]
@@ -168,7 +168,7 @@ def _interval(
     return interval_about(block_mean([log_ratio(b, a) for a, b in pairs], b_later), fixed=fixed, horizon=horizon)
 
 
-def _side(study: Study, name: str, trials: Sequence[TrialRecord], evidence: Evidence) -> ArmCompared:
+def _side(study: Study, name: str, trials: Sequence[TrialRecord], evidence: ClaimEvidence) -> ArmCompared:
     own = [trial for trial in trials if trial.spec.arm == name]
     return ArmCompared(
         about=study.arms[name].about,
@@ -177,7 +177,7 @@ def _side(study: Study, name: str, trials: Sequence[TrialRecord], evidence: Evid
     )
 
 
-def _smallest_effect(evidence: Evidence, interval: Interval | None, *, fixed: bool) -> float | None:
+def _smallest_effect(evidence: ClaimEvidence, interval: Interval | None, *, fixed: bool) -> float | None:
     """How large a difference would have to be so that this many blocks of this noise tell its direction."""
     values = [pair.log_ratio for pair in evidence.pairs]
     blocks, deviation = len(values), standard_deviation(values) if len(values) > 1 else 0.0
@@ -198,7 +198,7 @@ def _refusal(seen: ClaimVerdict, calibration: Calibration | None) -> Reason:
 
 
 def _reasons(
-    claim: Question, evidence: Evidence, seen: ClaimVerdict, word: CompareWord, calibration: Calibration | None
+    claim: Question, evidence: ClaimEvidence, seen: ClaimVerdict, word: CompareWord, calibration: Calibration | None
 ) -> tuple[Reason, ...]:
     """The steps in order, the answer last."""
     steps = list(block_reasons(claim, evidence))

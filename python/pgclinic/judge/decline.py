@@ -31,7 +31,7 @@ def went_one_way(claim: Question, mechanism: Mechanism, trials: Sequence[TrialRe
 def hits_by_part(trial: TrialRecord) -> tuple[float, ...] | None:
     """Buffer hits per transaction in each third of what was measured; None where there are too few samples."""
     span_s = trial.load.span_s if trial.load is not None else 0.0
-    inside = [one for one in trial.samples.of(Rate.COMMITS.view) if one.rows and 0.0 <= one.at_s <= span_s]
+    inside = [sample for sample in trial.samples.of(Rate.COMMITS.view) if sample.rows and 0.0 <= sample.at_s <= span_s]
     if len(inside) <= PARTS * SAMPLES_A_PART:
         return None
     edges = [inside[part * (len(inside) - 1) // PARTS] for part in range(PARTS + 1)]

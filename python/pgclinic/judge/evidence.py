@@ -102,7 +102,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ClaimEvidence:
     """What a run offers for one claim: usable blocks in order, and why each other block was left out."""
 
     pairs: tuple[Pair, ...]
@@ -113,7 +113,7 @@ class Evidence:
         return tuple(trial for pair in self.pairs for trial in pair.trials)
 
 
-def gather(claim: Question, trials: Sequence[TrialRecord], levels: Sequence[float] = ()) -> Evidence:
+def gather(claim: Question, trials: Sequence[TrialRecord], levels: Sequence[float] = ()) -> ClaimEvidence:
     """Put the claim's arms together block by block; ``levels`` are those of the arms of a sweep."""
     pairs: list[Pair] = []
     left_out: list[BlockLeftOut] = []
@@ -124,7 +124,7 @@ def gather(claim: Question, trials: Sequence[TrialRecord], levels: Sequence[floa
             pairs.append(outcome)
         else:
             left_out.append(BlockLeftOut(block=block, unfit=outcome))
-    return Evidence(pairs=tuple(pairs), left_out=tuple(left_out))
+    return ClaimEvidence(pairs=tuple(pairs), left_out=tuple(left_out))
 
 
 def never_started(arm: str, trials: Sequence[TrialRecord]) -> str | None:

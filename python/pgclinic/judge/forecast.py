@@ -21,7 +21,7 @@ def halving_forecast(claim: Question, trials: Sequence[TrialRecord]) -> HalvingF
     """What the hits per transaction of a falling claim's arm foretell; None where they follow no straight line."""
     if direction_of(claim) >= 0 or claim.levels or not _names_hits(claim):
         return None
-    law = fitted_law((one.samples, one.load.span_s) for one in trials if one.load is not None)
+    law = fitted_law((trial.samples, trial.load.span_s) for trial in trials if trial.load is not None)
     if law is None or law.halved_after_s is None:
         return None
     cheap, dear = (law.tps_at(HOUR_S, price) for price in law.prices)
@@ -62,4 +62,4 @@ def _version_bytes(trials: Sequence[TrialRecord]) -> float | None:
 
 
 def _names_hits(claim: Question) -> bool:
-    return any(one.counter == Counter.BUFFER_HITS_PER_TRANSACTION for one in claim.mechanisms)
+    return any(mechanism.counter == Counter.BUFFER_HITS_PER_TRANSACTION for mechanism in claim.mechanisms)

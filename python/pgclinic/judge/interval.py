@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from pgclinic.judge.evidence import Counts, Evidence, Pair
+from pgclinic.judge.evidence import ClaimEvidence, Counts, Pair
 from pgclinic.judge.machine_wave import wave_among, without_wave
 from pgclinic.model.verdict import Interval, IntervalMethod
 from pgclinic.stats import planned_sequence
@@ -29,7 +29,7 @@ EVENTS_IF_NONE = math.log(2)
 ALPHA_WHEN_LOOKING = 0.01
 
 
-def interval_of(evidence: Evidence, blocks_fixed: int | None, horizon: int | None = None) -> Interval | None:
+def interval_of(evidence: ClaimEvidence, blocks_fixed: int | None, horizon: int | None = None) -> Interval | None:
     """The interval of arm / control; None without a usable block.
 
     ``blocks_fixed`` is the number of blocks that was fixed before the run. With all of them usable the plain t interval
@@ -94,17 +94,17 @@ def has_few_events(pairs: Sequence[Pair]) -> bool:
     the interval.
     """
     counts = [pair.counts for pair in pairs if pair.counts is not None and not pair.levels]
-    return bool(counts) and min(sum(one.arm for one in counts), sum(one.control for one in counts)) < FEW_EVENTS
+    return bool(counts) and min(sum(count.arm for count in counts), sum(count.control for count in counts)) < FEW_EVENTS
 
 
 def total_counts(pairs: Sequence[Pair]) -> Counts:
     """The commits and the seconds of all blocks together."""
     counts = _counts(pairs)
     return Counts(
-        arm=sum(one.arm for one in counts),
-        control=sum(one.control for one in counts),
-        arm_s=sum(one.arm_s for one in counts),
-        control_s=sum(one.control_s for one in counts),
+        arm=sum(count.arm for count in counts),
+        control=sum(count.control for count in counts),
+        arm_s=sum(count.arm_s for count in counts),
+        control_s=sum(count.control_s for count in counts),
     )
 
 
@@ -116,7 +116,7 @@ def _of_counts(pairs: Sequence[Pair], alpha: float) -> Interval:
     counts, total = _counts(pairs), total_counts(pairs)
     low, high = 0.0, math.inf
     if len(pairs) >= 2:
-        arm, control = [one.arm for one in counts], [one.control for one in counts]
+        arm, control = [count.arm for count in counts], [count.control for count in counts]
         low, high = dispersed_ratio_limits(arm, total.arm_s, control, total.control_s, alpha)
     ratio = ((total.arm or EVENTS_IF_NONE) / total.arm_s) / ((total.control or EVENTS_IF_NONE) / total.control_s)
     # Without an event of the control there is no upper limit.

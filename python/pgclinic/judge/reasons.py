@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from pgclinic.judge.doubts.run import STARVED_SHARE, starved_trials
-from pgclinic.judge.evidence import EVENTS_WHEN_NONE, FEW, Evidence, Pair
+from pgclinic.judge.evidence import EVENTS_WHEN_NONE, FEW, ClaimEvidence, Pair
 from pgclinic.judge.interval import FEW_EVENTS, total_counts
 from pgclinic.judge.regions import Ground, direction_of
 from pgclinic.judge.sweep import SweepSeen
@@ -48,7 +48,7 @@ def refusing(reasons: Sequence[Reason]) -> Reason | None:
     return next((reason for reason in reasons if isinstance(reason, CounterCompared) and not reason.moved), None)
 
 
-def block_reasons(claim: Question, evidence: Evidence) -> tuple[Reason, ...]:
+def block_reasons(claim: Question, evidence: ClaimEvidence) -> tuple[Reason, ...]:
     """Which blocks were used, and why the others were not."""
     used = len(evidence.pairs)
     total = used + len(evidence.left_out)
@@ -58,7 +58,7 @@ def block_reasons(claim: Question, evidence: Evidence) -> tuple[Reason, ...]:
     return (BlocksUsed(used=used, total=total, arms=arms), *evidence.left_out)
 
 
-def ratio_reasons(claim: Question, evidence: Evidence, interval: Interval) -> tuple[Reason, ...]:
+def ratio_reasons(claim: Question, evidence: ClaimEvidence, interval: Interval) -> tuple[Reason, ...]:
     """What was compared and what each block gave."""
     pairs = evidence.pairs
     compared = Compared(
@@ -97,7 +97,7 @@ def interval_reason(interval: Interval) -> Reason:
             return SequenceInterval(low=interval.low, high=interval.high, blocks=interval.blocks)
 
 
-def sweep_reasons(claim: Question, evidence: Evidence, sweep: SweepSeen) -> tuple[Reason, ...]:
+def sweep_reasons(claim: Question, evidence: ClaimEvidence, sweep: SweepSeen) -> tuple[Reason, ...]:
     """What the order of all levels says beside the size, and where the curve bends."""
     trend = Trend(
         rising=direction_of(claim) > 0,

@@ -175,7 +175,7 @@ def judge_ratios(
     thresholds: Sequence[Threshold], measures: Sequence[MeasureCompared], *, valid: bool
 ) -> tuple[ThresholdSeen, ...]:
     """Every threshold with the interval of its measure; an experiment that is not ``valid`` decides none."""
-    intervals = {one.measure.value: one.interval for one in measures}
+    intervals = {measure.measure.value: measure.interval for measure in measures}
     return tuple(
         ThresholdSeen(
             threshold=threshold,

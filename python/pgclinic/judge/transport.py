@@ -75,7 +75,7 @@ def transported(
     ``touched`` are the names of tables that the change touches, None for what may touch any, as a setting.
     ``null_zone`` is the equivalence margin of b / a.
     """
-    weighted = [_weigh(one, blocks, touched) for one in fidelity.statements]
+    weighted = [_weigh(statement, blocks, touched) for statement in fidelity.statements]
     weighted += [
         _Weighted(one.time_share, None, is_untouched=one.reason == _UTILITY and _is_untouched(one.text, touched))
         for one in fidelity.omitted
@@ -84,7 +84,7 @@ def transported(
     measured = [one for one in weighted if one.ratios is not None]
     if not blocks or not measured or whole <= 0:
         return None
-    later = [one.b_later for one in blocks]
+    later = [block.b_later for block in blocks]
 
     def mean_with(bound: _Bound) -> BlockMean | None:
         logs = []
@@ -132,19 +132,21 @@ def transported(
 def block_seen(a: TrialRecord, b: TrialRecord) -> tuple[BlockSeen, bool]:
     """What the statements of both trials took, and whether the server counted it in both."""
     seen = [
-        statements_seen(one.samples, one.load, one.events, major=int((one.server_version or "0").split(".")[0]))
-        for one in (a, b)
+        statements_seen(trial.samples, trial.load, trial.events, major=int((trial.server_version or "0").split(".")[0]))
+        for trial in (a, b)
     ]
     by_server = all(one.counted_by_server for one in seen)
     first, second = (
         {
-            one.fingerprint: PerCall(
-                ms=one.total_ms / one.calls,
-                buffers=(one.hits + (one.reads or 0.0)) / one.calls if one.hits is not None else None,
-                wal_bytes=one.wal_bytes / one.calls if one.wal_bytes is not None else None,
+            statement.fingerprint: PerCall(
+                ms=statement.total_ms / statement.calls,
+                buffers=(statement.hits + (statement.reads or 0.0)) / statement.calls
+                if statement.hits is not None
+                else None,
+                wal_bytes=statement.wal_bytes / statement.calls if statement.wal_bytes is not None else None,
             )
-            for one in all_.statements
-            if one.fingerprint is not None and one.calls > 0 and one.of_load
+            for statement in all_.statements
+            if statement.fingerprint is not None and statement.calls > 0 and statement.of_load
         }
         for all_ in seen
     )

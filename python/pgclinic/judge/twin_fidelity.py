@@ -21,7 +21,7 @@ def twin_unlike(fidelity: Fidelity | None, blocks: Sequence[tuple[TrialRecord, T
     """
     if fidelity is None:
         return None
-    outside = [one for one in fidelity.statements if not one.is_within]
+    outside = [statement for statement in fidelity.statements if not statement.is_within]
     share = sum(one.time_share for one in outside) + sum(one.time_share for one in fidelity.omitted)
     changed = _changed_outside(fidelity, blocks)
     rests_on = share if changed is None else changed
@@ -42,7 +42,7 @@ def _changed_outside(fidelity: Fidelity, blocks: Sequence[tuple[TrialRecord, Tri
     None where no statement clearly differs. A statement that no capture knows, such as one of the user's own scripts,
     is not one of the twin.
     """
-    is_within = {key: one.is_within for one in fidelity.statements for key in one.fingerprints}
+    is_within = {key: statement.is_within for statement in fidelity.statements for key in statement.fingerprints}
     changed = {key: abs(us) for key, us in changed_us(blocks).items() if key in is_within}
     whole = sum(changed.values())
     if not whole:

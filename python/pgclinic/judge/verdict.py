@@ -10,7 +10,7 @@ from pgclinic.judge.arms import arms_seen
 from pgclinic.judge.decline import went_one_way
 from pgclinic.judge.doubts.between_arms import doubts_side_by_side
 from pgclinic.judge.doubts.run import different_machines, gate_failed, gathered_doubts, refused
-from pgclinic.judge.evidence import OF_THE_LOAD, TPS, Evidence, gather, never_started
+from pgclinic.judge.evidence import OF_THE_LOAD, TPS, ClaimEvidence, gather, never_started
 from pgclinic.judge.false_discovery import weighed_together
 from pgclinic.judge.forecast import halving_forecast
 from pgclinic.judge.interval import FIRST_LOOK, interval_of
@@ -151,7 +151,9 @@ def _judge_claim(study: Study, claim: Question, run: _Run) -> ClaimVerdict:
     ground = ground_of(claim)
     evidence = gather(claim, run.trials, [study.arms[arm].level or 0.0 for arm in claim.levels])
     interval = interval_of(evidence, run.blocks_fixed, run.horizon)
-    mechanisms = tuple(_mechanism(claim, one, evidence) for one in claim.mechanisms) if evidence.pairs else ()
+    mechanisms = (
+        tuple(_mechanism(claim, mechanism, evidence) for mechanism in claim.mechanisms) if evidence.pairs else ()
+    )
     sweep = _sweep(claim, ground, evidence, interval)
     carried = _transport(claim, evidence, run)
     outcome = _outcome(claim, ground, evidence, interval, mechanisms, run, sweep, carried)
@@ -185,16 +187,16 @@ def _published_others(claim: Question, interval: Interval | None) -> tuple[Publi
     bounds = (interval.low, interval.high)
     return tuple(
         PublishedSeen(
-            ratio=one.ratio,
-            text=one.text,
-            supported=bounds[0] is not None and bounds[1] is not None and bounds[0] <= one.ratio <= bounds[1],
-            nearest=one is nearest,
+            ratio=other.ratio,
+            text=other.text,
+            supported=bounds[0] is not None and bounds[1] is not None and bounds[0] <= other.ratio <= bounds[1],
+            nearest=other is nearest,
         )
-        for one in claim.published_others
+        for other in claim.published_others
     )
 
 
-def _mechanism(claim: Question, mechanism: Mechanism, evidence: Evidence) -> MechanismSeen:
+def _mechanism(claim: Question, mechanism: Mechanism, evidence: ClaimEvidence) -> MechanismSeen:
     arm = _counter_mean(mechanism, [pair.arm for pair in evidence.pairs])
     control = _counter_mean(mechanism, [pair.control for pair in evidence.pairs])
     one_way = went_one_way(claim, mechanism, [pair.arm for pair in evidence.pairs])
@@ -221,7 +223,7 @@ def _moved(arm: float, control: float, ratio_min: float) -> bool:
     return arm < control and arm <= ratio_min * control
 
 
-def _windows(claim: Question, evidence: Evidence) -> tuple[WindowSeen, ...]:
+def _windows(claim: Question, evidence: ClaimEvidence) -> tuple[WindowSeen, ...]:
     published = claim.published_windows
     if published is None:
         return ()
@@ -237,7 +239,7 @@ def _windows(claim: Question, evidence: Evidence) -> tuple[WindowSeen, ...]:
     return tuple(windows)
 
 
-def _sweep(claim: Question, ground: Ground, evidence: Evidence, interval: Interval | None) -> SweepSeen | None:
+def _sweep(claim: Question, ground: Ground, evidence: ClaimEvidence, interval: Interval | None) -> SweepSeen | None:
     """What the trend over the levels says; None for a claim that is no sweep, or has no blocks."""
     if not claim.levels or interval is None:
         return None
@@ -252,7 +254,7 @@ def _sweep(claim: Question, ground: Ground, evidence: Evidence, interval: Interv
 def _outcome(
     claim: Question,
     ground: Ground,
-    evidence: Evidence,
+    evidence: ClaimEvidence,
     interval: Interval | None,
     mechanisms: Sequence[MechanismSeen],
     run: _Run,
@@ -277,7 +279,7 @@ def _outcome(
     return _worded(claim, _by_interval(ground, evidence, interval, sweep))
 
 
-def _refusal(evidence: Evidence, run: _Run, carried: Transport | None) -> _Outcome | None:
+def _refusal(evidence: ClaimEvidence, run: _Run, carried: Transport | None) -> _Outcome | None:
     """Why no answer can rest on what the load did."""
     if refused(evidence.trials):
         starved = starved_reason(evidence.trials)
@@ -298,7 +300,7 @@ def _refusal(evidence: Evidence, run: _Run, carried: Transport | None) -> _Outco
     return None
 
 
-def _transport(claim: Question, evidence: Evidence, run: _Run) -> Transport | None:
+def _transport(claim: Question, evidence: ClaimEvidence, run: _Run) -> Transport | None:
     """What the blocks on a twin say of its original; None elsewhere, and for claims of other measures or of sweeps."""
     if run.fidelity is None or claim.measure != TPS or claim.levels or not evidence.pairs:
         return None
@@ -320,7 +322,7 @@ def _touched(control: ArmSpec | None, arm: ArmSpec | None) -> frozenset[str] | N
     if control is None or arm is None or control.settings != arm.settings or control.server != arm.server:
         return None
     changes = [one.dataset.changes for one in (control, arm) if isinstance(one.dataset, TwinDataset)]
-    return touched_tables(one for text in changes for one in text.splitlines() if one.strip())
+    return touched_tables(line for text in changes for line in text.splitlines() if line.strip())
 
 
 def _worded(claim: Question, outcome: _Outcome) -> _Outcome:
@@ -337,7 +339,7 @@ def _worded(claim: Question, outcome: _Outcome) -> _Outcome:
     return outcome
 
 
-def _by_interval(ground: Ground, evidence: Evidence, interval: Interval, sweep: SweepSeen | None) -> _Outcome:
+def _by_interval(ground: Ground, evidence: ClaimEvidence, interval: Interval, sweep: SweepSeen | None) -> _Outcome:
     bounds = (interval.low or 0.0, interval.high or math.inf)
     by_size = word_for(bounds, ground)
     word = by_size if sweep is None else sweep_word(bounds, ground, sweep)
@@ -357,7 +359,7 @@ def _without_blocks(claim: Question, trials: Sequence[TrialRecord]) -> _Outcome:
     return _Outcome(VerdictWord.INCONCLUSIVE, blocks_needed=first_bounded())
 
 
-def _needed(ground: Ground, evidence: Evidence, interval: Interval) -> int | None:
+def _needed(ground: Ground, evidence: ClaimEvidence, interval: Interval) -> int | None:
     """How many more blocks would settle the claim, if it stays where it is and as noisy as it is."""
     values = [pair.log_ratio for pair in evidence.pairs]
     if len(values) < 2:
@@ -370,7 +372,7 @@ def _needed(ground: Ground, evidence: Evidence, interval: Interval) -> int | Non
 def _reasons(
     claim: Question,
     ground: Ground,
-    evidence: Evidence,
+    evidence: ClaimEvidence,
     interval: Interval | None,
     mechanisms: Sequence[MechanismSeen],
     outcome: _Outcome,

@@ -34,7 +34,7 @@ class Binaries(Record):
         return self.bindir / name
 
 
-class Progress(Record):
+class FetchProgress(Record):
     """How far a download or a fill is. ``total_bytes`` is None where it is not known beforehand."""
 
     what: str
@@ -42,4 +42,4 @@ class Progress(Record):
     total_bytes: int | None = None
 
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[FetchProgress], None]

@@ -12,7 +12,7 @@ import msgspec
 
 from pgclinic.lab import failure
 from pgclinic.lab.account import own, server_account
-from pgclinic.lab.binaries import Binaries, OnProgress, Progress
+from pgclinic.lab.binaries import Binaries, FetchProgress, OnProgress
 from pgclinic.lab.clone import NO_ROOM, flush, no_room, tree_bytes
 from pgclinic.lab.home import folder
 from pgclinic.lab.instance import RunningServer, start_server
@@ -161,4 +161,4 @@ def _was_full(error: Exception, running: RunningServer) -> bool:
 
 def _tell(on_progress: OnProgress | None, what: str, done_bytes: int) -> None:
     if on_progress is not None:
-        on_progress(Progress(what=what, done_bytes=done_bytes))
+        on_progress(FetchProgress(what=what, done_bytes=done_bytes))

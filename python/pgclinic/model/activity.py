@@ -7,7 +7,7 @@ from enum import Enum
 from pgclinic.model.record import Record
 
 
-class Work(str, Enum):
+class WorkKind(str, Enum):
     """What a server does for a transaction. Bytes in bytes, times in microseconds, the rest in numbers."""
 
     TEMPORARY_FILES = "temporary_files"
@@ -25,7 +25,7 @@ class WorkCompared(Record):
     ``clear`` says that the difference is beyond what one block differs from another by chance.
     """
 
-    work: Work
+    work: WorkKind
     a: float
     b: float
     a_per_s: float
@@ -117,7 +117,7 @@ class TrialActivity(Record):
     session_us: float
     samples: int
     waits: dict[str, float] = {}
-    work: dict[Work, float] = {}
+    work: dict[WorkKind, float] = {}
     checkpoints: int | None = None
     autovacuums: int | None = None
     statements: tuple[StatementShare, ...] = ()

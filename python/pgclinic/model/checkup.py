@@ -85,7 +85,7 @@ class Checkup(Record):
     @property
     def causes(self) -> tuple[Finding, ...]:
         """Those that no other finding explains."""
-        return tuple(one for one in self.findings if not one.explained_by)
+        return tuple(finding for finding in self.findings if not finding.explained_by)
 
 
 class Change(Record):

@@ -247,7 +247,7 @@ class Failure(Record):
     command: int = -1
 
 
-class StatementKind(str, Enum):
+class CommandKind(str, Enum):
     SQL = "sql"
     META = "meta"
 
@@ -264,7 +264,7 @@ class StatementResult(Record):
     executions: int
     failures: int
     latency: Histogram
-    kind: StatementKind = StatementKind.SQL
+    kind: CommandKind = CommandKind.SQL
     retries: int = 0
 
 

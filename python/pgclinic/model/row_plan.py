@@ -116,7 +116,7 @@ class RangeMaker(Record, tag="range", tag_field="kind"):
 Maker = OrdinalMaker | TextMaker | ListedMaker | ElementsMaker | DocumentMaker | RangeMaker
 
 
-class Common(Record):
+class CommonValue(Record):
     """A common value. ``place`` is where it stands among the bounds, counted in buckets."""
 
     text: str
@@ -130,7 +130,7 @@ class ColumnPlan(Record):
 
     maker: Maker
     nulls: int = 0
-    common: tuple[Common, ...] = ()
+    common: tuple[CommonValue, ...] = ()
     distinct: int = 0
     correlation: float = 0.0
     unique: bool = False

@@ -41,7 +41,7 @@ class Samples(Record):
 
     def since(self, epoch_s: float) -> Samples:
         """The same samples at seconds since ``epoch_s``."""
-        moved = tuple(Sample(at_s=one.at_s - epoch_s, view=one.view, rows=one.rows) for one in self.taken)
+        moved = tuple(Sample(at_s=sample.at_s - epoch_s, view=sample.view, rows=sample.rows) for sample in self.taken)
         return Samples(
             taken=moved, gaps=self.gaps, failed=self.failed, cost_s=self.cost_s, server_cost_s=self.server_cost_s
         )

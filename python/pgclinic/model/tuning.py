@@ -31,7 +31,7 @@ class Risk(str, Enum):
     MEANING = "meaning"
 
 
-class Level(Record):
+class SettingLevel(Record):
     """One value of one setting. ``weight`` is the prior: by how many decades it may change the speed, 0 if unknown.
 
     ``reason`` and ``source`` are of the prior. ``together`` are settings without which the value does nothing.
@@ -71,7 +71,7 @@ class LevelTried(Record):
     ``asked`` is the more extreme value that it was meant to have, where the server does not start with that.
     """
 
-    level: Level
+    level: SettingLevel
     outcome: AttemptOutcome
     message: str | None = None
     asked: str | None = None
@@ -86,7 +86,7 @@ class Levels(Record):
 
     aim: Aim
     tried: tuple[LevelTried, ...]
-    left_out: tuple[Level, ...] = ()
+    left_out: tuple[SettingLevel, ...] = ()
     start: dict[str, str] = {}
     p99_times: float | None = None
     memory_bytes: float | None = None
@@ -94,11 +94,11 @@ class Levels(Record):
     format: int = 1
 
     @property
-    def usable(self) -> tuple[Level, ...]:
-        return tuple(one.level for one in self.tried if one.outcome is AttemptOutcome.DONE)
+    def usable(self) -> tuple[SettingLevel, ...]:
+        return tuple(level.level for level in self.tried if level.outcome is AttemptOutcome.DONE)
 
 
-class ArmAsked(Record):
+class WantedArm(Record):
     """One arm of a block that an adaptive plan asks for."""
 
     name: str

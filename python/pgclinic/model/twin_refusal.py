@@ -10,7 +10,7 @@ from enum import Enum
 from pgclinic.model.record import Record
 
 
-class Refusal(str, Enum):
+class ObjectRefusal(str, Enum):
     """Why an object is left out without being tried.
 
     unreadable: it is not exactly one statement that the SQL parser can read. statement: a capture writes no statement
@@ -30,5 +30,5 @@ class RefusedObject(Record):
 
     kind: str
     name: str
-    refusal: Refusal
+    refusal: ObjectRefusal
     detail: str = ""

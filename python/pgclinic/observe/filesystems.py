@@ -103,7 +103,7 @@ def _behind(process: Path, place: Path, shown: str) -> tuple[Path, str]:
 def _mount_of(device: int, path: str, known: list[Mount]) -> Mount | None:
     name = f"{os.major(device)}:{os.minor(device)}"
     above = [one for one in known if Path(path).is_relative_to(one.point)]
-    of_device = [one for one in above if one.device == name] or [one for one in known if one.device == name]
+    of_device = [mount for mount in above if mount.device == name] or [mount for mount in known if mount.device == name]
     # Overlays and btrfs give files other devices than their mounts have.
     return max(of_device or above, key=lambda one: len(one.point), default=None)
 

@@ -38,7 +38,7 @@ _SWAPPED = ("pswpin", "pswpout")
 
 
 @dataclass(frozen=True)
-class _Look:
+class _HostLook:
     """Counters at one moment."""
 
     at_s: float
@@ -63,13 +63,13 @@ def watch_host(postmaster: int, observe_s: float = 0.0) -> HostState | None:
     return _state(postmaster, before, after)
 
 
-def _look(postmaster: int) -> _Look:
+def _look(postmaster: int) -> _HostLook:
     pressures = {
         f"{resource}_{kind}": found
         for resource in _RESOURCES
         for kind, found in pressure(_text(_PROC / "pressure" / resource)).items()
     }
-    return _Look(
+    return _HostLook(
         at_s=time.monotonic(),
         cpu=cpu_ticks(_text(_PROC / "stat")),
         vm=vmstat(_text(_PROC / "vmstat")),
@@ -79,12 +79,12 @@ def _look(postmaster: int) -> _Look:
     )
 
 
-def _state(postmaster: int, before: _Look, after: _Look) -> HostState:
+def _state(postmaster: int, before: _HostLook, after: _HostLook) -> HostState:
     memory = meminfo(_text(_PROC / "meminfo"))
     watched_s = after.at_s - before.at_s
     processors = os.cpu_count() or 1
     processes = _processes(before, after, watched_s)
-    used = [one.cpu_share for one in processes if one.cpu_share is not None]
+    used = [process.cpu_share for process in processes if process.cpu_share is not None]
     return HostState(
         observed_s=watched_s,
         processors=processors,
@@ -136,18 +136,18 @@ def _state(postmaster: int, before: _Look, after: _Look) -> HostState:
     )
 
 
-def _processes(before: _Look, after: _Look, watched_s: float) -> tuple[HostProcess, ...]:
-    used = {one.pid: one.use.cpu_s for one in before.processes}
+def _processes(before: _HostLook, after: _HostLook, watched_s: float) -> tuple[HostProcess, ...]:
+    used = {process.pid: process.use.cpu_s for process in before.processes}
     return tuple(
         HostProcess(
-            pid=one.pid,
-            kind=one.kind.value,
-            cpu_share=max(one.use.cpu_s - used.get(one.pid, 0.0), 0.0) / watched_s if watched_s > 0 else None,
-            memory_bytes=one.rss_anon_bytes,
-            niceness=_niceness(one.pid),
-            oom_score_adj=whole(first_line(_PROC / str(one.pid) / "oom_score_adj")),
+            pid=process.pid,
+            kind=process.kind.value,
+            cpu_share=max(process.use.cpu_s - used.get(process.pid, 0.0), 0.0) / watched_s if watched_s > 0 else None,
+            memory_bytes=process.rss_anon_bytes,
+            niceness=_niceness(process.pid),
+            oom_score_adj=whole(first_line(_PROC / str(process.pid) / "oom_score_adj")),
         )
-        for one in after.processes
+        for process in after.processes
     )
 
 
@@ -159,7 +159,7 @@ def _share(before: CpuTicks | None, after: CpuTicks | None, name: str) -> float 
     return max(used, 0) / (after.total - before.total)
 
 
-def _rate(before: _Look, after: _Look, names: tuple[str, ...]) -> float | None:
+def _rate(before: _HostLook, after: _HostLook, names: tuple[str, ...]) -> float | None:
     """Of counters of /proc/vmstat together; None where the kernel has none of them."""
     known = [name for name in names if name in after.vm]
     if not known or after.at_s <= before.at_s:
@@ -173,7 +173,7 @@ def _throttled(before: ControlGroup, after: ControlGroup) -> float | None:
     return ((after.throttled_periods or 0) - (before.throttled_periods or 0)) / (after.periods - before.periods)
 
 
-def _pressures(before: _Look, after: _Look, watched_s: float) -> dict[str, float]:
+def _pressures(before: _HostLook, after: _HostLook, watched_s: float) -> dict[str, float]:
     found = {}
     for name, now in after.pressure.items():
         share = now.share
@@ -186,7 +186,7 @@ def _pressures(before: _Look, after: _Look, watched_s: float) -> dict[str, float
 
 
 def _page_tables(processes: tuple[HostProcess, ...]) -> int | None:
-    sizes = [int(found[1]) * 1024 for one in processes if (found := _PAGE_TABLES.search(_status(one.pid)))]
+    sizes = [int(found[1]) * 1024 for process in processes if (found := _PAGE_TABLES.search(_status(process.pid)))]
     return sum(sizes) if sizes else None
 
 

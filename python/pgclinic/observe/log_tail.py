@@ -22,7 +22,7 @@ _PART_BYTES_MAX = 8_000_000
 _FORBIDDEN = "42501"
 
 
-class LogFormat(str, Enum):
+class LogDestination(str, Enum):
     """As log_destination calls them."""
 
     JSON = "jsonlog"
@@ -30,13 +30,17 @@ class LogFormat(str, Enum):
     STDERR = "stderr"
 
 
-_READERS: dict[LogFormat, FormatName] = {LogFormat.JSON: "json", LogFormat.CSV: "csv", LogFormat.STDERR: "stderr"}
+_READERS: dict[LogDestination, FormatName] = {
+    LogDestination.JSON: "json",
+    LogDestination.CSV: "csv",
+    LogDestination.STDERR: "stderr",
+}
 
 
 class LogTail(Protocol):
     """A log from now on. ``prefix`` is the server's log_line_prefix."""
 
-    format: LogFormat
+    format: LogDestination
     prefix: str
 
     def read(self) -> bytes:
@@ -47,7 +51,7 @@ class _FileTail:
     """A file that this process can open."""
 
     def __init__(self, path: Path, prefix: str) -> None:
-        self.format = LogFormat.STDERR
+        self.format = LogDestination.STDERR
         self.prefix = prefix
         self._path = path
         self._start = path.stat().st_size
@@ -61,7 +65,7 @@ class _FileTail:
 class _ServerTail:
     """A file that the logging collector writes, read by the server itself: it may be another machine's."""
 
-    def __init__(self, session: Session, major: int, log_format: LogFormat, prefix: str) -> None:
+    def __init__(self, session: Session, major: int, log_format: LogDestination, prefix: str) -> None:
         self.format = log_format
         self.prefix = prefix
         self._session = session
@@ -78,7 +82,7 @@ def open_tail(access: Access, session: Session) -> LogTail:
     """The end of the server's log. Raises RunFailedError with the reason when it cannot be read from here."""
     collected, destination, prefix = session.row(query("log_destinations", access.major))
     written = [name.strip().lower() for name in destination.split(",")]
-    formats = [each for each in LogFormat if each.value in written]
+    formats = [each for each in LogDestination if each.value in written]
     if not formats:
         raise RunFailedError(
             f"the server logs to {destination}, which pgclinic cannot read",
@@ -89,7 +93,7 @@ def open_tail(access: Access, session: Session) -> LogTail:
     return _file_tail(access, session, prefix)
 
 
-def _server_tail(access: Access, session: Session, formats: list[LogFormat], prefix: str) -> LogTail:
+def _server_tail(access: Access, session: Session, formats: list[LogDestination], prefix: str) -> LogTail:
     try:
         # In this order: what says most about each line comes first.
         return _ServerTail(session, access.major, formats[0], prefix)
@@ -114,7 +118,7 @@ def _file_tail(access: Access, session: Session, prefix: str) -> LogTail:
     raise RunFailedError(reason, hint="set logging_collector = on, and pgclinic reads the log through the server")
 
 
-def messages(content: bytes, log_format: LogFormat, *, pid: int, prefix: str) -> Iterator[str]:
+def messages(content: bytes, log_format: LogDestination, *, pid: int, prefix: str) -> Iterator[str]:
     """What process ``pid`` wrote; pieces that are no entry of the log are passed over.
 
     In the plain format only a prefix with ``%p`` tells the processes apart; without it the entries of all count.

@@ -11,7 +11,7 @@ from pgclinic.observe.log_tail import LogTail, messages, open_tail
 from pgclinic.observe.proc_files import read_memory, read_title
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.samples.memory_dump import ContextLine, context_tree, last_dump
+from pgclinic.samples.memory_dump import DumpedContext, context_tree, last_dump
 
 SINCE = 14
 STATEMENT_TIMEOUT_MS = 10_000
@@ -23,7 +23,7 @@ def own_memory(session: Session, major: int) -> MemoryContext:
     refuse_old(major)
     rows = session.rows(query("own_memory", major))
     root = context_tree(
-        ContextLine(
+        DumpedContext(
             level=level,
             context=MemoryContext(
                 name=name,

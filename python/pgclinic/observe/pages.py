@@ -49,10 +49,10 @@ def page_facts(
     server before 13; QueryError when the limit does not even allow to find them.
     """
     with Session(access, statement_timeout_ms=round(limit_s * 1000), application_name="pgclinic-pages") as session:
-        return _Look(access, session, table, limit_s, sample_pages).facts(index, probe, may_create=may_create)
+        return _TableLook(access, session, table, limit_s, sample_pages).facts(index, probe, may_create=may_create)
 
 
-class _Look:
+class _TableLook:
     """One look at a table: the session, the time that is left, and what could not be had so far."""
 
     def __init__(self, access: Access, session: Session, table: str, limit_s: float, sample_pages: int) -> None:

@@ -48,7 +48,7 @@ class Status:
 
 
 @dataclass(frozen=True)
-class Io:
+class ProcessIo:
     """From /proc/PID/io; the sums include children that have ended and were waited for.
 
     ``_calls`` are system calls, ``_chars`` bytes they moved, ``_bytes`` those of them that storage saw.
@@ -93,12 +93,12 @@ def read_status(pid: int) -> Status | None:
     )
 
 
-def read_io(pid: int) -> Io | None:
+def read_io(pid: int) -> ProcessIo | None:
     """None also where this user may not see it: only the process's own user and root may."""
     fields = _named(_text(pid, "io"), _IN_IO)
     if "syscr" not in fields:
         return None
-    return Io(
+    return ProcessIo(
         read_calls=fields["syscr"],
         write_calls=fields["syscw"],
         read_chars=fields["rchar"],

@@ -12,7 +12,7 @@ import msgspec
 from pgclinic.errors import ServerLostError
 from pgclinic.model.processes import KindRow, ProcessKind, ProcessRow, ProcessSample, ProcessUse
 from pgclinic.observe.proc_files import (
-    Io,
+    ProcessIo,
     Stat,
     Status,
     children_of,
@@ -174,7 +174,7 @@ def _own_use(stat: Stat, status: Status) -> ProcessUse:
     )
 
 
-def _handed_on(stat: Stat, io: Io | None) -> ProcessUse:
+def _handed_on(stat: Stat, io: ProcessIo | None) -> ProcessUse:
     """The use of ended children. For reads and writes the kernel has one sum for them and the process itself."""
     use = ProcessUse(
         user_s=stat.reaped_user_s,

@@ -74,7 +74,7 @@ def kernel_threads_s() -> float:
     except OSError:
         return 0.0
     stats = (_stat(pid) for pid in _children(2))
-    return sum(sum(one[11:13]) for one in stats if one is not None and one[1] == 2) / _TICKS_PER_S
+    return sum(sum(stat[11:13]) for stat in stats if stat is not None and stat[1] == 2) / _TICKS_PER_S
 
 
 def cpu_pressure() -> CpuPressure | None:

@@ -10,7 +10,7 @@ from pgclinic.errors import PgclinicError, ServerLostError, UsageError
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.observe.processes import cpu_seconds
 from pgclinic.observe.views import DEFAULT_VIEWS, OF_STATEMENTS, View, busiest, key_of
-from pgclinic.pg.batch import Answer, BatchSession
+from pgclinic.pg.batch import BatchAnswer, BatchSession
 from pgclinic.pg.extension_schemas import STATEMENTS, extension_schemas, in_schemas
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError
@@ -187,7 +187,7 @@ class Sampler:
             waiting = [view for view in waiting if view.name not in answers]
         self.gaps += 0 if complete and self._session is not None else 1
 
-    def _ask(self, session: BatchSession, views: list[View], began_s: float) -> dict[str, Answer]:
+    def _ask(self, session: BatchSession, views: list[View], began_s: float) -> dict[str, BatchAnswer]:
         """Answers by view; none, and no session any more, when the server is lost or hangs."""
         texts = {view.name: self._texts[view.name] for view in views}
         try:
@@ -201,7 +201,7 @@ class Sampler:
         now_s = time.monotonic()
         return now_s > self._give_up_s or now_s - began_s > LOST_AFTER_S
 
-    def _settle(self, view: View, answer: Answer) -> bool:
+    def _settle(self, view: View, answer: BatchAnswer) -> bool:
         """Take what came; False when it will come later."""
         if answer.failure is not None:
             return self._refuse(view, answer.failure)

@@ -21,7 +21,7 @@ _PATIENCE_MS = 50
 
 
 @dataclass(frozen=True)
-class Answer:
+class BatchAnswer:
     """What one statement gave, at which epoch second and after how long a wait: its rows, or why it failed."""
 
     at_s: float
@@ -57,7 +57,7 @@ class BatchSession:
         """The rows of a statement by itself; it may last as long as statement_timeout. Raises QueryError."""
         return Session.over(self._connection).rows(sql)
 
-    def ask(self, statements: Mapping[str, str], *, give_up: Callable[[], bool]) -> dict[str, Answer]:
+    def ask(self, statements: Mapping[str, str], *, give_up: Callable[[], bool]) -> dict[str, BatchAnswer]:
         """Run ``statements``, each with a name of its own, and give the answers by name.
 
         ``give_up`` is asked several times a second while the server keeps us waiting. Raises QueryError when it says
@@ -93,8 +93,8 @@ class BatchSession:
         self._pgconn.pipeline_sync()
         return steps
 
-    def _collect(self, steps: list[tuple[str, bool]], give_up: Callable[[], bool]) -> dict[str, Answer]:
-        answers: dict[str, Answer] = {}
+    def _collect(self, steps: list[tuple[str, bool]], give_up: Callable[[], bool]) -> dict[str, BatchAnswer]:
+        answers: dict[str, BatchAnswer] = {}
         asked_s = time.monotonic()
         for name, preparing in steps:
             result = self._result(give_up)
@@ -105,12 +105,12 @@ class BatchSession:
             match result.status:
                 case pq.ExecStatus.TUPLES_OK:
                     took_s = time.monotonic() - asked_s
-                    answers[name] = Answer(at_s=time.time(), took_s=took_s, rows=_rows(result))
+                    answers[name] = BatchAnswer(at_s=time.time(), took_s=took_s, rows=_rows(result))
                     asked_s = time.monotonic()
                 case pq.ExecStatus.COMMAND_OK if preparing:
                     self._prepared.add(name)
                 case pq.ExecStatus.FATAL_ERROR:
-                    answers[name] = Answer(at_s=time.time(), failure=_failure(result))
+                    answers[name] = BatchAnswer(at_s=time.time(), failure=_failure(result))
         end = self._result(give_up)
         if end is None or end.status != pq.ExecStatus.PIPELINE_SYNC:
             raise psycopg.OperationalError("the connection was lost")

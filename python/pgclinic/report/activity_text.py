@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pgclinic.model.activity import Activity, Cause, StatementCompared, WaitCompared, Work, WorkCompared
-from pgclinic.report.arms_table import Table
+from pgclinic.model.activity import Activity, Cause, StatementCompared, WaitCompared, WorkCompared, WorkKind
+from pgclinic.report.arms_table import PageTable
 from pgclinic.report.columns import in_columns
 from pgclinic.report.words.figures import number, size
 from pgclinic.samples.plan_nodes import only_in
@@ -25,16 +25,16 @@ WAIT_HEADS = ("Sessions waiting for", "a", "b")
 STATEMENT_HEADS = ("Statement, time per transaction", "a", "b")
 
 #: What is compared, and how an amount of it is worded.
-WORK_TITLES: dict[Work, str] = {
-    Work.TEMPORARY_FILES: "temporary files",
-    Work.BUFFER_READS: "buffers read",
-    Work.WAL: "WAL",
-    Work.FULL_PAGE_IMAGES: "full-page images",
-    Work.BUFFERS: "buffers visited",
-    Work.SEQUENTIAL_SCANS: "sequential scans",
-    Work.CPU: "server CPU",
+WORK_TITLES: dict[WorkKind, str] = {
+    WorkKind.TEMPORARY_FILES: "temporary files",
+    WorkKind.BUFFER_READS: "buffers read",
+    WorkKind.WAL: "WAL",
+    WorkKind.FULL_PAGE_IMAGES: "full-page images",
+    WorkKind.BUFFERS: "buffers visited",
+    WorkKind.SEQUENTIAL_SCANS: "sequential scans",
+    WorkKind.CPU: "server CPU",
 }
-_SIZES = (Work.TEMPORARY_FILES, Work.WAL)
+_SIZES = (WorkKind.TEMPORARY_FILES, WorkKind.WAL)
 
 #: A name, and what it is in a and in b.
 Row = tuple[str, ...]
@@ -61,7 +61,7 @@ def _cause(cause: Cause, names: tuple[str, str]) -> str:
         return _against(f"sessions waiting for {cause.wait.wait}", cause.wait.a, cause.wait.b, number, names)
     assert cause.work is not None
     one = cause.work
-    if one.work is Work.TEMPORARY_FILES:
+    if one.work is WorkKind.TEMPORARY_FILES:
         return _against(WORK_TITLES[one.work], one.a_per_s, one.b_per_s, lambda value: f"{size(value)}/s", names)
     return _against(
         f"{WORK_TITLES[one.work]} per transaction", one.a, one.b, lambda value: work_amount(one.work, value), names
@@ -85,10 +85,10 @@ def _against(what: str, a: float, b: float, worded: Callable[[float], str], name
     return f"{what}: {amounts[0]} ({names[0]}) against {amounts[1]} ({names[1]})"
 
 
-def work_amount(work: Work, value: float) -> str:
+def work_amount(work: WorkKind, value: float) -> str:
     if work in _SIZES:
         return size(value)
-    return duration(value) if work is Work.CPU else number(value)
+    return duration(value) if work is WorkKind.CPU else number(value)
 
 
 def duration(us: float) -> str:
@@ -99,16 +99,16 @@ def duration(us: float) -> str:
 
 
 def activity_rows(activity: Activity) -> ActivityRows:
-    waits = [one for one in activity.waits if max(one.a, one.b) >= WAITS_FROM][:WAITS_SHOWN]
+    waits = [wait for wait in activity.waits if max(wait.a, wait.b) >= WAITS_FROM][:WAITS_SHOWN]
     statements = activity.statements[:STATEMENTS_SHOWN]
     return ActivityRows(
-        work=tuple(_work_row(one) for one in activity.work if one.a or one.b),
-        waits=tuple(_wait_row(one, activity) for one in waits),
-        statements=tuple(row for one in statements for row in _statement_rows(one)),
+        work=tuple(_work_row(compared) for compared in activity.work if compared.a or compared.b),
+        waits=tuple(_wait_row(wait, activity) for wait in waits),
+        statements=tuple(row for statement in statements for row in _statement_rows(statement)),
     )
 
 
-def activity_tables(activity: Activity | None) -> tuple[Table, ...]:
+def activity_tables(activity: Activity | None) -> tuple[PageTable, ...]:
     """The same tables for the page; none without a block."""
     if activity is None:
         return ()
@@ -118,7 +118,7 @@ def activity_tables(activity: Activity | None) -> tuple[Table, ...]:
         ("Waits of the load's sessions, mean number of sessions waiting", WAIT_HEADS, rows.waits),
         ("The statements with the highest total time, with the nodes of their plans", STATEMENT_HEADS, rows.statements),
     )
-    return tuple(Table(caption=caption, heads=heads, rows=own) for caption, heads, own in parts if own)
+    return tuple(PageTable(caption=caption, heads=heads, rows=own) for caption, heads, own in parts if own)
 
 
 def activity_lines(activity: Activity, width: int) -> list[str]:
@@ -154,7 +154,7 @@ def _cut(text: str, width: int) -> str:
 
 def _work_row(one: WorkCompared) -> Row:
     title = WORK_TITLES[one.work]
-    if one.work is Work.TEMPORARY_FILES:
+    if one.work is WorkKind.TEMPORARY_FILES:
         return (title, *(f"{size(amount)}, {size(by_s)}/s" if amount else _NONE for amount, by_s in _sides(one)))
     return (title, *(work_amount(one.work, amount) if amount else _NONE for amount, _ in _sides(one)))
 

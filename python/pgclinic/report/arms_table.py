@@ -57,7 +57,7 @@ _FATES = {
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Cells are words already."""
 
     caption: str
@@ -73,9 +73,9 @@ class ArmsView:
     """
 
     title: str
-    speed: Table
-    rest: Table | None
-    counters: Table | None
+    speed: PageTable
+    rest: PageTable | None
+    counters: PageTable | None
     paragraph: str
     notes: tuple[str, ...]
 
@@ -92,33 +92,33 @@ def arms_view(study: Study, verdict: Verdict) -> ArmsView | None:
         rest=rest_table(verdict.arms, tpcc=tpcc) if ladder or any(map(_has_rest, verdict.arms)) else None,
         counters=counters_table(verdict.arms) if ladder else None,
         paragraph=how_counted(verdict.arms) if tpcc else "",
-        notes=tuple(f"{one.seen.arm}, published: {one.published_note}." for one in steps if one.published_note),
+        notes=tuple(f"{step.seen.arm}, published: {step.published_note}." for step in steps if step.published_note),
     )
 
 
-def speed_table(steps: Sequence[LadderStep], *, ladder: bool, tpcc: bool) -> Table:
+def speed_table(steps: Sequence[LadderStep], *, ladder: bool, tpcc: bool) -> PageTable:
     """Commits a second beside what the source and BenchBase would call them."""
     heads = ["Arm", "Commits/s here", "95 % CI", "Commits", "Statements/s"]
     rows = []
-    for one in steps:
-        seen = one.seen
+    for step in steps:
+        seen = step.seen
         ran = seen.refusal is None and seen.trials > 0
-        cells = [seen.arm, one.measured_text, one.limits_text or _NONE]
+        cells = [seen.arm, step.measured_text, step.limits_text or _NONE]
         cells += [f"{seen.commits:,} in {_seconds(seen.exposure_s)}", number(seen.statements_per_s)]
         cells += [number(seen.throughput), number(seen.goodput)] if tpcc else []
-        cells = cells if ran else [seen.arm, one.measured_text, *([_NONE] * (len(cells) - 2))]
-        rows.append((cells[0], *([one.published_text] if ladder else []), *cells[1:]))
+        cells = cells if ran else [seen.arm, step.measured_text, *([_NONE] * (len(cells) - 2))]
+        rows.append((cells[0], *([step.published_text] if ladder else []), *cells[1:]))
     heads[1:1] = ["Published TPS"] if ladder else []
     heads += ["BenchBase's throughput", "BenchBase's goodput"] if tpcc else []
     caption = "All usable trials of each arm, counted in the measured time only"
-    return Table(caption=caption, heads=tuple(heads), rows=tuple(rows))
+    return PageTable(caption=caption, heads=tuple(heads), rows=tuple(rows))
 
 
 def _has_rest(arm: ArmSeen) -> bool:
     return bool(arm.refusal or arm.rolled_back or arm.failures or arm.running)
 
 
-def rest_table(arms: Sequence[ArmSeen], *, tpcc: bool) -> Table:
+def rest_table(arms: Sequence[ArmSeen], *, tpcc: bool) -> PageTable:
     """What became of the transactions that did not commit: rolled back, failed, or still running."""
     heads = ["Arm", *(["Rolled back"] if tpcc else []), "Running at the end", "Oldest of these", "Failed"]
     rows = []
@@ -130,7 +130,7 @@ def rest_table(arms: Sequence[ArmSeen], *, tpcc: bool) -> Table:
             cells = [*([_NONE] * (len(cells) - 1)), f"the server refused: {arm.refusal}"]
         rows.append((arm.arm, *cells))
     caption = "Transactions that did not commit; running at the end is a mean over the trials"
-    return Table(caption=caption, heads=tuple(heads), rows=tuple(rows))
+    return PageTable(caption=caption, heads=tuple(heads), rows=tuple(rows))
 
 
 def _seconds(value: float) -> str:
@@ -172,12 +172,12 @@ def how_counted(arms: Sequence[ArmSeen]) -> str:
     return f"{text}, longer than the {_seconds(window_s)} that a trial measured." if mean_s > window_s else f"{text}."
 
 
-def counters_table(arms: Sequence[ArmSeen]) -> Table | None:
+def counters_table(arms: Sequence[ArmSeen]) -> PageTable | None:
     """The mechanism counters arm by arm; None where no arm has one. Statements/s stand in the other table."""
     counters = [counter for counter in counters_seen(arms) if counter != Counter.STATEMENTS_PER_S]
     if not counters:
         return None
-    return Table(
+    return PageTable(
         caption="Counters of the server, means over the trials",
         heads=("Arm", *(_HEADS.get(counter, counter.replace("_", " ").capitalize()) for counter in counters)),
         rows=tuple(

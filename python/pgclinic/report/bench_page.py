@@ -11,7 +11,7 @@ from pgclinic.model.log import PlanLogged, SlowStatement
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report import run_view
-from pgclinic.report.arms_table import Table
+from pgclinic.report.arms_table import PageTable
 from pgclinic.report.bench_figures import percentile_words, search_lines, threshold_lines
 from pgclinic.report.html_page import assets, content_policy, environment
 from pgclinic.report.log_events import event_words
@@ -37,7 +37,7 @@ EVENTS_SHOWN = 100
 class LogView:
     """What the server logged, but for statements and plans; ``notes`` say what is not here and why."""
 
-    table: Table | None
+    table: PageTable | None
     notes: tuple[str, ...]
 
 
@@ -108,15 +108,15 @@ def log_view(trial: TrialRecord) -> LogView:
     events = trial.events
     if events.problem is not None:
         return LogView(None, (f"No events: {events.problem}.",))
-    kept = [one for one in events.kept if not isinstance(one.event, PlanLogged | SlowStatement)]
+    kept = [event for event in events.kept if not isinstance(event.event, PlanLogged | SlowStatement)]
     shown = kept[:EVENTS_SHOWN]
-    rows = tuple(("-" if one.at_s is None else f"{one.at_s:.1f}", event_words(one.event)) for one in shown)
+    rows = tuple(("-" if event.at_s is None else f"{event.at_s:.1f}", event_words(event.event)) for event in shown)
     notes = [f"{count(len(kept) - len(shown), 'more event')} are in the record."] if len(kept) > len(shown) else []
     notes += [f"Thinned out: {count(lost, kind)}." for kind, lost in events.left_out.items()]
     if not rows:
         return LogView(None, ("The server logged nothing but statements, if anything.", *notes))
     heads = ("Second", "Event")
-    return LogView(Table("What the server logged, by seconds since measuring began", heads, rows), tuple(notes))
+    return LogView(PageTable("What the server logged, by seconds since measuring began", heads, rows), tuple(notes))
 
 
 def _scripts(trial: TrialRecord) -> tuple[tuple[str, int, str], ...]:

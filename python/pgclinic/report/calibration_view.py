@@ -29,7 +29,7 @@ def calibration_view(calibration: Calibration | None) -> CalibrationView | None:
     return CalibrationView(
         said=tuple(line.strip() for line in calibration_text(calibration).splitlines()),
         lead=_lead(calibration),
-        rows=tuple(_row(one, calibration) for one in calibration.slices),
+        rows=tuple(_row(seen, calibration) for seen in calibration.slices),
     )
 
 

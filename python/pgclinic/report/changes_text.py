@@ -32,7 +32,7 @@ def change_groups(changes: Changes) -> tuple[tuple[str, tuple[str, ...]], ...]:
         ("gone", changes.gone),
         ("unknown", changes.unknown),
     )
-    return tuple((label, tuple(change_words(one) for one in found)) for label, found in groups if found)
+    return tuple((label, tuple(change_words(change) for change in found)) for label, found in groups if found)
 
 
 def change_words(change: Change) -> str:

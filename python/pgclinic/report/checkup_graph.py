@@ -18,7 +18,7 @@ def numbers(checkup: Checkup) -> Mapping[str, int]:
 
 def explained(checkup: Checkup, cause: Finding) -> tuple[Finding, ...]:
     """What a finding causes, directly."""
-    return tuple(one for one in checkup.findings if cause.key in one.explained_by)
+    return tuple(finding for finding in checkup.findings if cause.key in finding.explained_by)
 
 
 def all_explained(checkup: Checkup, cause: Finding) -> tuple[Finding, ...]:
@@ -52,13 +52,13 @@ def graph_dot(checkup: Checkup) -> str:
     """The same for Graphviz: ``dot -Tsvg``."""
     numbered = numbers(checkup)
     lines = ["digraph checkup {", "  rankdir=LR;", '  node [shape=box, style=rounded, fontname="sans-serif"];']
-    for one in checkup.findings:
-        label = _quoted(f"{numbered[one.key]}  {one.pathology}\n{headline(one)}")
-        lines.append(f'  f{numbered[one.key]} [label={label}, color="{_COLOURS[one.severity]}"];')
+    for finding in checkup.findings:
+        label = _quoted(f"{numbered[finding.key]}  {finding.pathology}\n{headline(finding)}")
+        lines.append(f'  f{numbered[finding.key]} [label={label}, color="{_COLOURS[finding.severity]}"];')
     lines += [
-        f"  f{numbered[cause]} -> f{numbered[one.key]};"
-        for one in checkup.findings
-        for cause in _known(one.explained_by, numbered)
+        f"  f{numbered[cause]} -> f{numbered[finding.key]};"
+        for finding in checkup.findings
+        for cause in _known(finding.explained_by, numbered)
     ]
     return "\n".join([*lines, "}"])
 

@@ -85,7 +85,7 @@ def checkup_text(
     _cure(screen, checkup)
     answer = first_answer(checkup)
     named = {finding.key for finding, _ in answer.steps} if answer is not None else set()
-    groups = [(one,) for one in checkup.causes] if full else list(_groups(checkup))
+    groups = [(cause,) for cause in checkup.causes] if full else list(_groups(checkup))
     groups += [(one,) for one in checkup.findings if one.explained_by and one.key in named]
     shown = [group for group in groups if full or group[0].severity is not Severity.NOTICE or group[0].key in named]
     brief = [group for group in groups if group not in shown]
@@ -170,12 +170,12 @@ def _verdict(screen: _Screen, checkup: Checkup) -> None:
 
 def _groups(checkup: Checkup) -> Iterator[tuple[Finding, ...]]:
     """Causes in their order; those of one pathology and severity stand together, unless there is more to say of one."""
-    makes = {key for one in checkup.findings for key in one.explained_by}
+    makes = {key for finding in checkup.findings for key in finding.explained_by}
     alike: dict[tuple[str, ...], list[Finding]] = {}
-    for one in checkup.causes:
-        is_alone = one.key in makes or bool(one.proofs)
-        group: tuple[str, ...] = (one.key,) if is_alone else (one.pathology, one.severity.value)
-        alike.setdefault(group, []).append(one)
+    for cause in checkup.causes:
+        is_alone = cause.key in makes or bool(cause.proofs)
+        group: tuple[str, ...] = (cause.key,) if is_alone else (cause.pathology, cause.severity.value)
+        alike.setdefault(group, []).append(cause)
     yield from (tuple(group) for group in alike.values())
 
 
@@ -295,9 +295,9 @@ def _alike(screen: _Screen, alike: Sequence[Finding], checkup: Checkup, *, full:
     numbered = numbers(checkup)
     shown = alike if full else alike[:_ALIKE_SHOWN]
     lines = [
-        f"{numbered[one.key]}  {_shortened(' '.join(one.subject.split()))}"
-        + (f": {'; '.join(costs(one))}" if costs(one) else "")
-        for one in shown
+        f"{numbered[finding.key]}  {_shortened(' '.join(finding.subject.split()))}"
+        + (f": {'; '.join(costs(finding))}" if costs(finding) else "")
+        for finding in shown
     ]
     if len(alike) > len(shown):
         lines.append(f"and {len(alike) - len(shown)} more")
@@ -329,7 +329,7 @@ def _notice(screen: _Screen, checkup: Checkup, group: Sequence[Finding]) -> None
 
 def _looked_for(screen: _Screen, checkup: Checkup, *, full: bool) -> None:
     unchecked = {one.pathology for one in checkup.unchecked}
-    areas = dict.fromkeys(one.area.value for one in catalog().values() if one.name not in unchecked)
+    areas = dict.fromkeys(pathology.area.value for pathology in catalog().values() if pathology.name not in unchecked)
     screen.row("looked for", pathologies_words(checkup.pathologies))
     if full or checkup.health is Health.OK:
         screen.row("", f"in {', '.join(areas)}")
@@ -359,7 +359,7 @@ def _places(screen: _Screen, checkup: Checkup, places: CheckupPlaces, *, hidden:
         screen.raw("report", places.report)
     if places.folder is None:
         return
-    treatable = next((one for one in checkup.findings if one.treatments), None)
+    treatable = next((finding for finding in checkup.findings if finding.treatments), None)
     if treatable is not None:
         screen.raw("treat", f"pgclinic treat {places.folder} {numbers(checkup)[treatable.key]} -o FILE")
     if hidden:

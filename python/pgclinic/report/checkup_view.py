@@ -131,8 +131,8 @@ def render_checkup(
     checkup: Checkup, snapshot: Snapshot, changes: Changes | None = None, folder: str | None = None
 ) -> str:
     """The whole page. ``folder`` is how the user would name the run folder, None where nothing is kept."""
-    views = [_view(checkup, one) for one in checkup.findings]
-    causes = {numbers(checkup)[one.key] for one in checkup.causes}
+    views = [_view(checkup, finding) for finding in checkup.findings]
+    causes = {numbers(checkup)[cause.key] for cause in checkup.causes}
     return (
         environment()
         .get_template("checkup.html.j2")
@@ -152,9 +152,9 @@ def render_checkup(
             about=_about(checkup),
             server=snapshot_facts(snapshot),
             changes=_changes(changes),
-            causes=[one for one in views if one.number in causes and one.severity != Severity.NOTICE.value],
-            symptoms=[one for one in views if one.number not in causes],
-            notices=[one for one in views if one.number in causes and one.severity == Severity.NOTICE.value],
+            causes=[view for view in views if view.number in causes and view.severity != Severity.NOTICE.value],
+            symptoms=[view for view in views if view.number not in causes],
+            notices=[view for view in views if view.number in causes and view.severity == Severity.NOTICE.value],
             tree=_tree(checkup),
             twin=twin_view(checkup.fidelity),
             twin_heads=TWIN_HEADS,
@@ -212,11 +212,11 @@ def _view(checkup: Checkup, one: Finding) -> FindingView:
 
 def _named(findings: Sequence[Finding], checkup: Checkup) -> tuple[tuple[int, str], ...]:
     numbered = numbers(checkup)
-    return tuple((numbered[one.key], headline(one)) for one in findings)
+    return tuple((numbered[finding.key], headline(finding)) for finding in findings)
 
 
 def _evidence(evidence: Evidence) -> EvidenceView:
-    facts = ", ".join(fact_words(one) for one in evidence.facts)
+    facts = ", ".join(fact_words(fact) for fact in evidence.facts)
     return EvidenceView(evidence_name(evidence), facts, place_words(evidence) or "")
 
 
@@ -306,7 +306,7 @@ def _commands(checkup: Checkup, folder: str | None) -> tuple[tuple[str, str], ..
     rows = [
         (shlex.join(["pgclinic", "checkup", "--from", folder]), "examine the same snapshot again, without a server")
     ]
-    treatable = next((one for one in checkup.findings if one.treatments), None)
+    treatable = next((finding for finding in checkup.findings if finding.treatments), None)
     if treatable is not None:
         number = numbers(checkup)[treatable.key]
         rows.append((_treat_command(folder, [number]), f"write the treatment of finding {number} with its undo"))

@@ -94,7 +94,7 @@ def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdic
         published=stated_figure(claim),
         origin=capitalised(stated(claim)[0]),
         stated=stated_in_full(claim)[1],
-        revisions=tuple(revision_words(one) for one in (*study.revisions, *claim.revisions)),
+        revisions=tuple(revision_words(revision) for revision in (*study.revisions, *claim.revisions)),
         sentence=plain_sentence(claim, verdict),
         reason=reason_for_invalid(verdict) if verdict.word is VerdictWord.INVALID else None,
         picture=interval_picture(verdict, is_open=claim.is_open, measure=claim.measure),

@@ -18,7 +18,7 @@ from pgclinic.report.calibration_text import calibration_text
 from pgclinic.report.columns import in_columns
 from pgclinic.report.no_answer import no_answer
 from pgclinic.report.quantities import range_words, slower, told_as_factor
-from pgclinic.report.terminal import Places, doubt_rows, more_rows
+from pgclinic.report.terminal import RunPaths, doubt_rows, more_rows
 from pgclinic.report.twin_text import twin_line
 from pgclinic.report.words.cost import server_words
 from pgclinic.report.words.figures import count, number, percent, ratio, size
@@ -104,7 +104,7 @@ def resolution(comparison: Comparison) -> str | None:
     return f"with this noise, {count(interval.blocks, 'block')} detect a difference of {percent(effect)} or more"
 
 
-def compare_text(comparison: Comparison, trials: Sequence[TrialRecord], places: Places, *, width: int = 100) -> str:
+def compare_text(comparison: Comparison, trials: Sequence[TrialRecord], places: RunPaths, *, width: int = 100) -> str:
     """The whole answer, wrapped to ``width`` columns, without a last line break."""
     lines = [f"{comparison.word.value.upper()}   {sentence(comparison)}"]
     if len(lines[0]) > width:
@@ -127,7 +127,7 @@ def compare_text(comparison: Comparison, trials: Sequence[TrialRecord], places: 
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _rows(comparison: Comparison, trials: Sequence[TrialRecord], places: Places) -> Iterator[tuple[str, str]]:
+def _rows(comparison: Comparison, trials: Sequence[TrialRecord], places: RunPaths) -> Iterator[tuple[str, str]]:
     for seen in comparison.thresholds:
         yield "fail-if", threshold_words(seen)
     if comparison.word is CompareWord.INVALID:
@@ -136,7 +136,7 @@ def _rows(comparison: Comparison, trials: Sequence[TrialRecord], places: Places)
         told = (closed_loop_words(comparison.transport, comparison.interval), outside_words(comparison.transport))
         yield from (("twin", words) for words in told if words is not None)
     if comparison.word is CompareWord.INCONCLUSIVE:
-        yield from (("needs", sentence_of(one)) for one in comparison.reasons if isinstance(one, Answer))
+        yield from (("needs", sentence_of(reason)) for reason in comparison.reasons if isinstance(reason, Answer))
     detects = resolution(comparison)
     if detects is not None:
         yield "resolution", detects

@@ -16,7 +16,7 @@ def bencher_json(comparison: Comparison) -> str:
 
     Bounds are 95 % limits of ratios: of the arms alone there are none, for only within blocks is noise shared.
     """
-    seen = {one.measure: one for one in comparison.measures}
+    seen = {measure.measure: measure for measure in comparison.measures}
     metrics: dict[str, dict[str, dict[str, float]]] = {}
     for side in ("a", "b"):
         about = (comparison.a if side == "a" else comparison.b).about
@@ -28,7 +28,9 @@ def bencher_json(comparison: Comparison) -> str:
         if measures:
             metrics[f"{side}: {about}"] = measures
     ratios = {
-        f"{one.measure.value}-ratio": _metric(one.interval) for one in comparison.measures if one.interval is not None
+        f"{measure.measure.value}-ratio": _metric(measure.interval)
+        for measure in comparison.measures
+        if measure.interval is not None
     }
     if ratios:
         metrics["b / a"] = ratios

@@ -32,8 +32,8 @@ _EVIDENCE_SHOWN = 8
 def checkup_markdown(checkup: Checkup, changes: Changes | None = None, *, report: str | None = None) -> str:
     """The verdict, each cause with its treatment, then notices in a list; ``report`` names the whole report."""
     numbered = numbers(checkup)
-    shown = [one for one in checkup.causes if one.severity is not Severity.NOTICE]
-    notices = [one for one in checkup.causes if one.severity is Severity.NOTICE]
+    shown = [cause for cause in checkup.causes if cause.severity is not Severity.NOTICE]
+    notices = [cause for cause in checkup.causes if cause.severity is Severity.NOTICE]
     lines = [*_head(checkup)]
     if changes is not None:
         lines += ["", *_changes(changes)]
@@ -41,7 +41,10 @@ def checkup_markdown(checkup: Checkup, changes: Changes | None = None, *, report
         lines += ["", *_finding(checkup, one, numbered[one.key])]
     if notices:
         lines += ["", "#### Notices", ""]
-        lines += [f"- {numbered[one.key]} {plain_markdown(_with_costs(one))} (`{one.pathology}`)" for one in notices]
+        lines += [
+            f"- {numbered[notice.key]} {plain_markdown(_with_costs(notice))} (`{notice.pathology}`)"
+            for notice in notices
+        ]
     lines += ["", *_looked_for(checkup, report)]
     return "\n".join(lines) + "\n"
 

@@ -41,7 +41,7 @@ def markdown(comparison: Comparison, *, report: str) -> str:
         ]
     if comparison.doubts:
         words = [doubt_words(doubt) for doubt in comparison.doubts]
-        lines += ["", *(f"> **doubt** {plain_markdown(one.text)} ({plain_markdown(one.advice)})" for one in words)]
+        lines += ["", *(f"> **doubt** {plain_markdown(word.text)} ({plain_markdown(word.advice)})" for word in words)]
     detects = resolution(comparison)
     lines += ["", "<details><summary>How the answer was reached</summary>", ""]
     lines += [f"{number}. {plain_markdown(step)}" for number, step in enumerate(sentences(comparison.reasons), start=1)]

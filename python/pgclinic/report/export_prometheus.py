@@ -61,9 +61,14 @@ def _families_of_findings(findings: Sequence[Finding], of_server: dict[str, str]
         yield from _family(
             "finding",
             "A finding: 1 notice, 2 warning, 3 critical.",
-            [(of_server | _labels(one) | _about(one), float(one.severity.rank + 1)) for one in findings],
+            [
+                (of_server | _labels(finding) | _about(finding), float(finding.severity.rank + 1))
+                for finding in findings
+            ],
         )
-    shares = [(of_server | _labels(one), one.time_share) for one in findings if one.time_share is not None]
+    shares = [
+        (of_server | _labels(finding), finding.time_share) for finding in findings if finding.time_share is not None
+    ]
     if shares:
         yield from _family(
             "finding_time_ratio",
@@ -72,9 +77,9 @@ def _families_of_findings(findings: Sequence[Finding], of_server: dict[str, str]
         )
     for kind, suffix in _COSTS.items():
         costs = [
-            (of_server | _labels(one), _value(one.cost))
-            for one in findings
-            if one.cost is not None and one.cost.kind is kind
+            (of_server | _labels(finding), _value(finding.cost))
+            for finding in findings
+            if finding.cost is not None and finding.cost.kind is kind
         ]
         if costs:
             yield from _family(f"finding_{suffix}", f"Cost of a finding: {kind.value}.", costs)

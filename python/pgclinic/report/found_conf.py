@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from pgclinic.model.run import RunInfo
-from pgclinic.model.tuning import Aim, Level, Levels, Search, SettingEffect
+from pgclinic.model.tuning import Aim, Levels, Search, SettingEffect, SettingLevel
 from pgclinic.report.quantities import ratio_words
 from pgclinic.report.tuning_text import effect_words, interval_words, rule_words
 from pgclinic.report.words.figures import percent
@@ -27,7 +27,7 @@ def _lines(found: Search, levels: Levels, info: RunInfo) -> Iterator[str]:
         yield f"# All of it against the base: {effect_words(found.effect)}, {found.blocks} blocks."
     if found.rule is not None:
         yield f"# Rule: {rule_words(found)}."
-    effects = {one.setting: one for one in found.effects}
+    effects = {effect.setting: effect for effect in found.effects}
     known = {level.setting: level for level in levels.usable}
     order = [*effects, *(name for name in found.settings if name not in effects)]
     for name in order:
@@ -47,7 +47,7 @@ def _effect(one: SettingEffect | None) -> str:
     )
 
 
-def _reason(level: Level | None, value: str) -> str | None:
+def _reason(level: SettingLevel | None, value: str) -> str | None:
     """What the prior says of that very value."""
     if level is None or level.reason is None or level.value != value:
         return None

@@ -13,6 +13,7 @@ from typing import Any
 from pgclinic.model.horizon import HorizonRecording
 from pgclinic.model.twin import HorizonHold
 from pgclinic.report.horizon_text import KIND_WORDS, duration_words, hold_words
+from pgclinic.report.tick import Tick
 from pgclinic.report.words.figures import count, number, percent
 from pgclinic.samples.horizon_holds import ALL, distributions
 
@@ -31,13 +32,7 @@ _TICKS_MAX = 8
 
 
 @dataclass(frozen=True)
-class Tick:
-    at: float
-    text: str
-
-
-@dataclass(frozen=True)
-class Bar:
+class HoldBar:
     """One hold; ``kind`` is the number of its colour."""
 
     left: float
@@ -54,7 +49,7 @@ class HorizonPicture:
     age_path: str
     age_top: str
     ticks: tuple[Tick, ...]
-    bars: tuple[Bar, ...]
+    bars: tuple[HoldBar, ...]
     lanes: tuple[tuple[str, int], ...]
     lanes_height: int
     not_drawn: int
@@ -95,10 +90,10 @@ def _age_path(recording: HorizonRecording, duration_s: float, top: int) -> str:
     return f"M0 {_BOX_HEIGHT:g} {' '.join(steps)} H{_BOX_WIDTH:g} V{_BOX_HEIGHT:g} Z"
 
 
-def _bar(hold: HorizonHold, duration_s: float, kinds: list[str]) -> Bar:
+def _bar(hold: HorizonHold, duration_s: float, kinds: list[str]) -> HoldBar:
     left = 100 * max(0.0, hold.began_s) / duration_s
     right = 100 * min(duration_s, hold.began_s + hold.held_s) / duration_s
-    return Bar(
+    return HoldBar(
         left=round(min(left, 100 - _BAR_WIDTH_MIN), 3),
         width=round(max(right - left, _BAR_WIDTH_MIN), 3),
         lane=kinds.index(hold.kind) * LANE_HEIGHT,

@@ -41,7 +41,7 @@ def horizon_text(recording: HorizonRecording) -> str:
 
 def distribution_rows(recording: HorizonRecording) -> list[tuple[str, ...]]:
     """A row for all holds and one for each kind, under ``HEADS``."""
-    return [_row(one) for one in distributions(recording)]
+    return [_row(distribution) for distribution in distributions(recording)]
 
 
 def _row(one: HoldDistribution) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pgclinic.judge.evidence import TPS
 from pgclinic.model.verdict import ClaimVerdict
 from pgclinic.report.quantities import range_of_measure, range_words, ratio_of_measure
+from pgclinic.report.tick import Tick
 from pgclinic.report.words.figures import ratio, times
 
 #: Sets of round ratios in each power of ten, from coarse to fine; finer ones fill the gaps while ticks are few.
@@ -33,12 +34,6 @@ _TICK_SHORT = 5
 #: Below this ratio an axis is labelled with divisors.
 _DEEP = 0.005
 _UNITS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
-
-
-@dataclass(frozen=True)
-class Tick:
-    at: float
-    text: str
 
 
 @dataclass(frozen=True)

@@ -53,12 +53,12 @@ def size_of(claim: Question, verdict: ClaimVerdict) -> Size:
     ordered = sorted(verdict.published_others, key=lambda one: one.ratio)
     rows = [
         (
-            slower(one.ratio),
-            one.text,
-            _inside(verdict, one.supported),
-            "✓\u00a0nearest" if one.nearest else "",
+            slower(published.ratio),
+            published.text,
+            _inside(verdict, published.supported),
+            "✓\u00a0nearest" if published.nearest else "",
         )
-        for one in ordered
+        for published in ordered
     ]
     rows.append((_measured(verdict), "measured here", _limits(verdict), ""))
     return Size(arm=claim.arm, control=claim.control, sentence=_size_sentence(claim, verdict), rows=tuple(rows))
@@ -86,11 +86,11 @@ def _size_sentence(claim: Question, verdict: ClaimVerdict) -> str:
     pair = f"{claim.arm} against {claim.control}"
     opening = f"For {pair} the source prints {count(len(others), 'figure')} that differ. "
     opening = opening if len(others) > 1 else ""
-    supported = sum(one.supported for one in others)
+    supported = sum(other.supported for other in others)
     if verdict.interval is None or verdict.interval.low is None:
         return f"{opening}This run has no confidence interval yet to compare them with."
     if supported == 0:
-        nearest = next((f"; the nearest is {slower(one.ratio)}" for one in others if one.nearest), "")
+        nearest = next((f"; the nearest is {slower(other.ratio)}" for other in others if other.nearest), "")
         return (
             f"{opening}None is inside the interval measured here, on a different machine with different data{nearest}."
         )
@@ -107,7 +107,9 @@ def scale_rows(
 ) -> tuple[tuple[str, ...], ...]:
     """What an effect's size depends on: as published, as it is here where that is known, and what follows."""
     here = _known_here(run, study, trials, verdict)
-    return tuple((one.what, one.published, here.get(one.what.lower()) or _NONE, one.effect) for one in study.scale)
+    return tuple(
+        (scale.what, scale.published, here.get(scale.what.lower()) or _NONE, scale.effect) for scale in study.scale
+    )
 
 
 def _known_here(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdict: Verdict) -> dict[str, str | None]:

@@ -64,7 +64,7 @@ def _lock_wait(event: LockWait) -> str:
 
 
 def _deadlock(event: Deadlock) -> str:
-    circle = ", ".join(f"{one.pid} waits for {one.blocked_by}" for one in event.processes)
+    circle = ", ".join(f"{process.pid} waits for {process.blocked_by}" for process in event.processes)
     return f"deadlock: {circle or 'the log does not name the processes'}"
 
 

@@ -9,7 +9,7 @@ from pgclinic.model.processes import ProcessKind
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.arms_table import Table
+from pgclinic.report.arms_table import PageTable
 from pgclinic.report.observed_series import ENDED
 from pgclinic.report.wording import claim_of
 from pgclinic.report.words.figures import count, number, size
@@ -35,7 +35,7 @@ _HEADS = (
 class MachineUse:
     """``notes`` say what is left out of the table and what a word in it means."""
 
-    table: Table
+    table: PageTable
     notes: tuple[str, ...]
 
 
@@ -61,7 +61,7 @@ def use_by_arm(trials: Mapping[str, Sequence[TrialRecord]]) -> MachineUse | None
     rows = [_row(kind, arm, known.get((kind, arm))) for kind in busy for arm in arms]
     trials_seen = ", ".join(f"{arm} {count(len(seen[arm]), 'trial')}" for arm in arms)
     caption = f"By process type, means over the measured time of {trials_seen}"
-    return MachineUse(table=Table(caption=caption, heads=_HEADS, rows=tuple(rows)), notes=_notes(busy, idle))
+    return MachineUse(table=PageTable(caption=caption, heads=_HEADS, rows=tuple(rows)), notes=_notes(busy, idle))
 
 
 def _notes(busy: Sequence[ProcessKind], idle: Sequence[str]) -> tuple[str, ...]:

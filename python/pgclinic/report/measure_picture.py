@@ -15,7 +15,7 @@ from pgclinic.judge.block_means import arm_means
 from pgclinic.judge.evidence import OF_THE_LOAD
 from pgclinic.model.study import Question, Study
 from pgclinic.model.verdict import ClaimVerdict
-from pgclinic.report.interval_picture import Tick
+from pgclinic.report.tick import Tick
 from pgclinic.report.wording import measure_words, measured_words, stated_figure
 from pgclinic.report.words.figures import count
 
@@ -54,7 +54,7 @@ class MeasurePicture:
     description: str
 
 
-class _Axis:
+class _MeasureAxis:
     """From a value to per cent; linear from 0, or logarithmic where the values differ by a large factor."""
 
     def __init__(self, values: Sequence[float]) -> None:
@@ -94,7 +94,7 @@ def measure_picture(study: Study, claim: Question, verdict: ClaimVerdict) -> Mea
         values = {claim.control: [block.control_value for block in blocks], **values}
         means = {claim.control: control_mean, **means}
     reference = [] if claim.reference_value is None else [claim.reference_value]
-    axis = _Axis([*reference, *(value for own in values.values() for value in own)])
+    axis = _MeasureAxis([*reference, *(value for own in values.values() for value in own)])
     numbers = [block.block for block in blocks]
     rows = tuple(
         _row(
@@ -127,7 +127,7 @@ def _round(claim: Question, value: float) -> str:
 
 
 def _row(
-    claim: Question, axis: _Axis, arm: tuple[str, int], y: float, own: Sequence[tuple[int, float]], middle: float
+    claim: Question, axis: _MeasureAxis, arm: tuple[str, int], y: float, own: Sequence[tuple[int, float]], middle: float
 ) -> Row:
     dots = tuple(Tick(at=axis.at(value), text=f"block {block}: {measured_words(claim, value)}") for block, value in own)
     return Row(

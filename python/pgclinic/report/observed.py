@@ -84,7 +84,7 @@ def observed_arms(
     names = tuple(study.arms)
     return in_colours(
         [
-            observed_arm(names.index(arm), trial, [one for one in seconds if one.trial == trial.spec.number])
+            observed_arm(names.index(arm), trial, [second for second in seconds if second.trial == trial.spec.number])
             for arm, trial in shown.items()
         ]
     )
@@ -92,7 +92,7 @@ def observed_arms(
 
 def in_colours(arms: Sequence[ObservedArm]) -> tuple[ObservedArm, ...]:
     """The same, every part in the colour that it has in all arms."""
-    drawn = coloured([one.drawn for one in arms])
+    drawn = coloured([arm.drawn for arm in arms])
     return tuple(replace(one, drawn=own) for one, own in zip(arms, drawn, strict=True))
 
 
@@ -143,7 +143,7 @@ def _panels(
     """Those for which there is something to show, from what clients saw down to CPU; and the titles of flat ones."""
     samples, begin_s, end_s = trial.samples, window.begin_s, window.end_s
     # A second that was cut off by the trial's end has fewer transactions for no other reason.
-    seconds = [one for one in seconds if one.second + 1 <= end_s + 0.01]
+    seconds = [second for second in seconds if second.second + 1 <= end_s + 0.01]
     pages = rate_track(samples, {"found in shared_buffers": Rate.BUFFER_HITS, "read": Rate.BUFFER_READS})
     horizon = horizon_track(samples)
     candidates = (

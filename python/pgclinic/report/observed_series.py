@@ -199,7 +199,7 @@ def _foremost(track: Track, begin_s: float, end_s: float) -> Track:
     places = {name: place for place, name in enumerate(track.names)}
     groups = [[places[name]] for name in kept] + ([[places[name] for name in rest]] if rest else [])
     pieces = (
-        Piece(one.from_s, one.to_s, tuple(sum(one.values[place] or 0.0 for place in group) for group in groups))
-        for one in track.pieces
+        Piece(piece.from_s, piece.to_s, tuple(sum(piece.values[place] or 0.0 for place in group) for group in groups))
+        for piece in track.pieces
     )
     return Track((*kept, *([REST] if rest else [])), tuple(pieces))

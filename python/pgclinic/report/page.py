@@ -106,7 +106,7 @@ def render_report(
             statements=arms_statements(study, trials, verdict),
             machine_use=machine_use(study, trials, verdict),
             pages=pages_view(study, trials, verdict),
-            observed_data=script_json([one.drawn for one in observed]),
+            observed_data=script_json([arm.drawn for arm in observed]),
             css=assets(_STYLES),
             script=script,
             policy=content_policy(script),
@@ -122,7 +122,7 @@ def _about_throughput(views: Sequence[ClaimView]) -> bool:
 def _about(views: Sequence[ClaimView], counter: str) -> bool:
     """Whether any claim compares this counter, or names it as its cause."""
     claims = [view.claim for view in views]
-    return any(counter in (claim.measure, *(one.counter for one in claim.mechanisms)) for claim in claims)
+    return any(counter in (claim.measure, *(mechanism.counter for mechanism in claim.mechanisms)) for claim in claims)
 
 
 def _more(

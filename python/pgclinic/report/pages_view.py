@@ -9,7 +9,7 @@ from pgclinic.model.pages import PageFacts
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.arms_table import Table
+from pgclinic.report.arms_table import PageTable
 from pgclinic.report.wording import claim_of
 from pgclinic.report.words.figures import number, percent
 from pgclinic.samples.means import mean_known
@@ -22,7 +22,7 @@ _Read = Callable[[PageFacts], float | None]
 class PagesView:
     """``missing`` says what could not be had and why."""
 
-    table: Table
+    table: PageTable
     missing: tuple[str, ...]
 
 
@@ -78,4 +78,6 @@ def pages_view(study: Study, trials: Sequence[TrialRecord], verdict: Verdict) ->
     first = seen[arms[0]][0]
     name = f"{first.table} and {first.index}" if first.index else first.table
     missing = {f"{one.part.replace('_', ' ')}: {one.reason}" for facts in seen[arms[-1]] for one in facts.missing}
-    return PagesView(Table(f"Pages of {name} at the end of a trial", ("", *arms), tuple(rows)), tuple(sorted(missing)))
+    return PagesView(
+        PageTable(f"Pages of {name} at the end of a trial", ("", *arms), tuple(rows)), tuple(sorted(missing))
+    )

@@ -15,7 +15,7 @@ from pgclinic.report.words.cost import observers_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, number, percent
 from pgclinic.report.workload_words import clients_of, tpcc_rows, warehouses_of
-from pgclinic.samples.machine_cost import Cost, cost_of
+from pgclinic.samples.machine_cost import CoresUsed, cost_of
 
 Rows = tuple[tuple[str, str], ...]
 
@@ -128,7 +128,7 @@ def cost_rows(trials: Sequence[TrialRecord]) -> Rows:
     return tuple(rows)
 
 
-def _server(cost: Cost) -> str:
+def _server(cost: CoresUsed) -> str:
     if cost.server_cores is None:
         return "its processes are not visible from this machine"
     return f"{cost.server_cores:.2f} of {count(cost.cores, 'core')}"

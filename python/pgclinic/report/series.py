@@ -123,4 +123,4 @@ def _mean_values(own: Sequence[Values]) -> Values:
 
 def _published(study: Study, arms: Sequence[str]) -> tuple[Steps, ...]:
     windows = [claim.published_windows for claim in study.claims if claim.published_windows is not None]
-    return tuple(Steps(arm=arms.index(one.arm), window_s=one.window_s, values=one.tps) for one in windows)
+    return tuple(Steps(arm=arms.index(window.arm), window_s=window.window_s, values=window.tps) for window in windows)

@@ -47,35 +47,37 @@ def snapshot_text(snapshot: Snapshot) -> str:
 
 def snapshot_facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """The figures that matter first, each with its label."""
-    changed = [one for one in snapshot.settings if one.source not in ("default", "override", "client")]
-    pending = sum(one.pending_restart for one in snapshot.settings)
+    changed = [setting for setting in snapshot.settings if setting.source not in ("default", "override", "client")]
+    pending = sum(setting.pending_restart for setting in snapshot.settings)
     yield "settings", f"{len(changed)} changed" + (f", {pending} wait for a restart" if pending else "")
     yield "sessions", _session_words(snapshot)
-    tables = [one for one in snapshot.tables if one.schema != "pg_catalog"]
-    indexes = [one for one in snapshot.indexes if one.schema not in ("pg_catalog", "pg_toast")]
-    bytes_now = sum(one.bytes or 0 for one in tables) + sum(one.bytes or 0 for one in indexes)
+    tables = [table for table in snapshot.tables if table.schema != "pg_catalog"]
+    indexes = [index for index in snapshot.indexes if index.schema not in ("pg_catalog", "pg_toast")]
+    bytes_now = sum(table.bytes or 0 for table in tables) + sum(index.bytes or 0 for index in indexes)
     yield "tables", f"{len(tables):,} with {len(indexes):,} indexes, {size(bytes_now)}"
     statements = snapshot.counters.statements
     if statements:
-        calls = sum(one.calls for one in statements)
+        calls = sum(statement.calls for statement in statements)
         yield "statements", f"{len(statements):,}, {count(calls, 'call')}"
     yield from _database_facts(snapshot)
     yield "horizon", _horizon_words(snapshot)
 
 
 def _session_words(snapshot: Snapshot) -> str:
-    clients = [one for one in snapshot.sessions if one.backend_type in ("client backend", None)]
+    clients = [session for session in snapshot.sessions if session.backend_type in ("client backend", None)]
     states = {
-        "active": sum(one.state == "active" for one in clients),
-        "idle in transaction": sum((one.state or "").startswith("idle in transaction") for one in clients),
-        "waiting for a lock": sum(one.wait_event_type == "Lock" for one in clients),
+        "active": sum(client.state == "active" for client in clients),
+        "idle in transaction": sum((client.state or "").startswith("idle in transaction") for client in clients),
+        "waiting for a lock": sum(client.wait_event_type == "Lock" for client in clients),
     }
     parts = [f"{amount} {name}" for name, amount in states.items() if amount]
     return ", ".join([count(len(clients), "client"), *parts])
 
 
 def _database_facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    own = next((one for one in snapshot.counters.databases if one.name == snapshot.server.database), None)
+    own = next(
+        (database for database in snapshot.counters.databases if database.name == snapshot.server.database), None
+    )
     if own is None:
         return
     hits, reads = own.hits or 0, own.reads or 0

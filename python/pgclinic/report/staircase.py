@@ -59,7 +59,7 @@ class Tread:
 
 
 @dataclass(frozen=True)
-class Step:
+class StairColumn:
     """One arm's column: its treads and what stands below them."""
 
     name: str
@@ -80,11 +80,11 @@ class Staircase:
     width_min: float
     bottom: float
     grid: tuple[GridLine, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[StairColumn, ...]
     description: str
 
 
-class _Axis:
+class _StairAxis:
     """From TPS to pixels from the top, over whole decades."""
 
     def __init__(self, values: Sequence[float]) -> None:
@@ -107,8 +107,8 @@ def staircase(ladder: Sequence[LadderStep]) -> Staircase | None:
     values = [value for ladder_step in ladder for value in _values(ladder_step)]
     if not values:
         return None
-    axis = _Axis(values)
-    steps: list[Step] = []
+    axis = _StairAxis(values)
+    steps: list[StairColumn] = []
     for index, ladder_step in enumerate(ladder):
         before = steps[-1] if steps else None
         steps.append(_step(ladder_step, axis, before, (index * 100 / len(ladder), (index + 1) * 100 / len(ladder))))
@@ -133,7 +133,9 @@ def _was_measured(ladder_step: LadderStep) -> bool:
     return ladder_step.seen.refusal is None and ladder_step.seen.trials > 0
 
 
-def _step(ladder_step: LadderStep, axis: _Axis, before: Step | None, sides: tuple[float, float]) -> Step:
+def _step(
+    ladder_step: LadderStep, axis: _StairAxis, before: StairColumn | None, sides: tuple[float, float]
+) -> StairColumn:
     seen = ladder_step.seen
     published, measured = _published(ladder_step, axis), _measured(ladder_step, axis)
     if published is not None:
@@ -141,7 +143,7 @@ def _step(ladder_step: LadderStep, axis: _Axis, before: Step | None, sides: tupl
     if measured is not None:
         measured = _placed(measured, sides, _APART, before.measured if before is not None else None)
     published, measured = _with_texts_apart(published, measured)
-    return Step(
+    return StairColumn(
         name=_cut(seen.arm),
         full_name=seen.arm,
         middle=round(sum(sides) / 2, 3),
@@ -153,12 +155,12 @@ def _step(ladder_step: LadderStep, axis: _Axis, before: Step | None, sides: tupl
     )
 
 
-def _published(ladder_step: LadderStep, axis: _Axis) -> Tread | None:
+def _published(ladder_step: LadderStep, axis: _StairAxis) -> Tread | None:
     tps = ladder_step.seen.published_tps
     return Tread(y=axis.y(tps), text=ladder_step.published_text) if tps else None
 
 
-def _measured(ladder_step: LadderStep, axis: _Axis) -> Tread | None:
+def _measured(ladder_step: LadderStep, axis: _StairAxis) -> Tread | None:
     """The measured step with its interval; without a commit it is an open mark at its upper limit."""
     seen = ladder_step.seen
     if not _was_measured(ladder_step):

@@ -11,7 +11,7 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.verdict import Verdict
 from pgclinic.model.version import parse_version
-from pgclinic.report.arms_table import Table
+from pgclinic.report.arms_table import PageTable
 from pgclinic.report.observed import chosen_trial
 from pgclinic.report.words.figures import count, number, size
 from pgclinic.samples.statements import statements_seen
@@ -49,7 +49,7 @@ class ArmStatements:
     arm: str
     index: int
     title: str
-    table: Table
+    table: PageTable
     plans: tuple[PlanShown, ...]
     notes: tuple[str, ...]
 
@@ -74,7 +74,7 @@ def arm_statements(index: int, trial: TrialRecord, title: str | None = None) -> 
         return None
     major = parse_version(trial.server_version).major
     seen = statements_seen(trial.samples, trial.load, trial.events, major=major, limit=TOP)
-    if seen.counted_by_server or len(seen.statements) > 1 or any(one.plans for one in seen.statements):
+    if seen.counted_by_server or len(seen.statements) > 1 or any(statement.plans for statement in seen.statements):
         return _shown(index, trial, seen, title or f"Trial {trial.spec.number}, block {trial.spec.block}")
     return None
 
@@ -85,12 +85,12 @@ def _shown(index: int, trial: TrialRecord, seen: StatementsSeen, title: str) -> 
         arm=trial.spec.arm,
         index=index,
         title=title,
-        table=Table(
+        table=PageTable(
             caption=f"The statements of {trial.spec.arm} with the highest total time",
             heads=_HEADS if seen.counted_by_server else _ENGINE_HEADS,
-            rows=tuple(cells(one) for one in seen.statements),
+            rows=tuple(cells(statement) for statement in seen.statements),
         ),
-        plans=tuple(_plan(one, plan) for one in seen.statements for plan in one.plans),
+        plans=tuple(_plan(statement, plan) for statement in seen.statements for plan in statement.plans),
         notes=(*_notes(seen), *_log_words(trial.events)),
     )
 

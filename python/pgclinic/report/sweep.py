@@ -14,8 +14,8 @@ from pgclinic.judge.block_means import fitted_ends, level_means
 from pgclinic.model.study import Question, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import ClaimVerdict
-from pgclinic.report.interval_picture import Tick
 from pgclinic.report.staircase import GridLine
+from pgclinic.report.tick import Tick
 from pgclinic.report.wording import measure_words, measured_words
 from pgclinic.report.words.figures import number, times
 

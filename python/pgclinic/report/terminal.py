@@ -42,7 +42,7 @@ _WINDOWS_SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Places:
+class RunPaths:
     """The run folder and the report, as the user would type them; None if they are not written.
 
     ``resume_note`` is what must be added to the command that continues the run, such as a password.
@@ -57,7 +57,7 @@ def verdict_text(
     study: Study,
     trials: Sequence[TrialRecord],
     verdict: Verdict,
-    places: Places = Places(),
+    places: RunPaths = RunPaths(),
     *,
     colour: bool = False,
     width: int = 100,
@@ -85,7 +85,7 @@ def verdict_text(
 
 
 def _ladder(
-    text: Text, study: Study, trials: Sequence[TrialRecord], verdict: Verdict, places: Places, width: int
+    text: Text, study: Study, trials: Sequence[TrialRecord], verdict: Verdict, places: RunPaths, width: int
 ) -> None:
     """The headline, the ladder it stands for, and every other claim in a line, for a ladder has one a step."""
     claim = claim_of(study, verdict.headline)
@@ -108,8 +108,8 @@ def _claim_lines(text: Text, study: Study, claims: Sequence[ClaimVerdict], width
     """A claim a line, its word first; the interval is left out where there is no room for it."""
     if not claims:
         return
-    sentences = [answer(claim_of(study, one), one) for one in claims]
-    space = max(len(word_in_full(one)) for one in claims)
+    sentences = [answer(claim_of(study, claim), claim) for claim in claims]
+    space = max(len(word_in_full(claim)) for claim in claims)
     # Where the longest would not fit under one another, every claim takes the room that it needs.
     space = space if 2 + space + 3 + max(map(len, sentences)) <= width else 0
     for one, sentence in zip(claims, sentences, strict=True):
@@ -171,7 +171,7 @@ def _claim_rows(claim: Question, verdict: ClaimVerdict, width: int) -> Iterator[
         yield "needs", _needs(verdict)
     yield stated(claim)
     if verdict.published_others:
-        yield "others", "; ".join(_other(one) for one in verdict.published_others)
+        yield "others", "; ".join(_other(other) for other in verdict.published_others)
     if verdict.mechanisms:
         yield "why", "; ".join(_mechanism(seen) for seen in verdict.mechanisms)
     if any(window.measured_tps is not None for window in verdict.windows):
@@ -246,7 +246,7 @@ def more_rows(verb: str, folder: str, blocks: int | None, note: str | None = Non
             yield "", note
 
 
-def _place_rows(places: Places, blocks: int | None) -> Iterator[tuple[str, str]]:
+def _place_rows(places: RunPaths, blocks: int | None) -> Iterator[tuple[str, str]]:
     if places.folder is not None:
         yield from more_rows("study run", places.folder, blocks, places.resume_note)
     if places.report is not None:

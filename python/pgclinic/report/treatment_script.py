@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pgclinic.checkup.treat import chosen_treatment, statements_of, undo_of
-from pgclinic.checkup.treatment_steps import Step, blockers_query, rank_of, safe_steps
+from pgclinic.checkup.treatment_steps import TreatmentStep, blockers_query, rank_of, safe_steps
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Applies, Confidence, Finding, Treatment
 from pgclinic.model.snapshot import Snapshot
@@ -64,7 +64,9 @@ def _sorted_out(checkup: Checkup) -> tuple[list[_NUMBERED], list[str]]:
             others.append(f"{name}: {treatment.title}.")
         elif finding.confidence is Confidence.POSSIBLE:
             others.append(f"{name}: a hint that needs a proof first (pgclinic checkup --prove).")
-        elif (twice := next((known[one] for one in _subjects(treatment) if one in known), None)) is not None:
+        elif (
+            twice := next((known[subject] for subject in _subjects(treatment) if subject in known), None)
+        ) is not None:
             others.append(f"{name}: finding {twice} changes the same.")
         else:
             known |= dict.fromkeys(_subjects(treatment), position)
@@ -79,7 +81,7 @@ def _subjects(treatment: Treatment) -> Iterator[str]:
         yield from statements_of(treatment)
 
 
-def _conditional(step: Step, number: int) -> list[str]:
+def _conditional(step: TreatmentStep, number: int) -> list[str]:
     """A statement that psql leaves out where its check does not hold."""
     if step.statement is None:
         return comment(f"Not written: {step.else_words}.", "--")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from pgclinic.checkup.treat import undo_of
-from pgclinic.checkup.treatment_steps import Step, blockers_query, long_transactions, safe_steps
+from pgclinic.checkup.treatment_steps import TreatmentStep, blockers_query, long_transactions, safe_steps
 from pgclinic.checkup.treatments import session_name
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Applies, Finding, Treatment
@@ -54,7 +54,7 @@ def treatment_sql(checkup: Checkup, finding: Finding, chosen: Treatment, snapsho
     return "\n".join(lines) + "\n"
 
 
-def checked_lines(step: Step) -> list[str]:
+def checked_lines(step: TreatmentStep) -> list[str]:
     """A statement behind its checks, in SQL that every client runs: what does not hold is an error."""
     if step.statement is None:
         return comment(f"Not written: {step.else_words}.", "--")
@@ -78,7 +78,7 @@ def _block(body: str, declared: str = "") -> list[str]:
     return [f"do {tag}", *head, "begin", f"  {body}", "end", f"{tag};"]
 
 
-def waits_for(checkup: Checkup, snapshot: Snapshot | None, steps: Sequence[Step]) -> list[str]:
+def waits_for(checkup: Checkup, snapshot: Snapshot | None, steps: Sequence[TreatmentStep]) -> list[str]:
     """Who was in the way of a statement that waits for open transactions, with the finding that ends him."""
     if not any(step.waits for step in steps):
         return []

@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from pgclinic.model.activity import TrialActivity, Work
+from pgclinic.model.activity import TrialActivity, WorkKind
 from pgclinic.model.doubt import Doubt
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.activity_text import WORK_TITLES, duration, work_amount
-from pgclinic.report.arms_table import Table
+from pgclinic.report.arms_table import PageTable
 from pgclinic.report.observed import missing_words
 from pgclinic.report.words.cost import observers_words, server_words
 from pgclinic.report.words.doubts import doubt_words
@@ -27,13 +27,13 @@ _NO_WAITS = ("running", IDLE, "idle in transaction")
 
 #: The order in which the work of a transaction is listed.
 _WORK = (
-    Work.CPU,
-    Work.BUFFERS,
-    Work.BUFFER_READS,
-    Work.WAL,
-    Work.FULL_PAGE_IMAGES,
-    Work.TEMPORARY_FILES,
-    Work.SEQUENTIAL_SCANS,
+    WorkKind.CPU,
+    WorkKind.BUFFERS,
+    WorkKind.BUFFER_READS,
+    WorkKind.WAL,
+    WorkKind.FULL_PAGE_IMAGES,
+    WorkKind.TEMPORARY_FILES,
+    WorkKind.SEQUENTIAL_SCANS,
 )
 
 
@@ -80,11 +80,15 @@ def labelled_lines(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
     return lines
 
 
-def why_tables(activity: TrialActivity) -> tuple[Table, ...]:
+def why_tables(activity: TrialActivity) -> tuple[PageTable, ...]:
     """The same in full for the page."""
     waits = tuple((_wait_words(name), percent(share)) for name, share in activity.waits.items())
-    work = tuple((WORK_TITLES[one], work_amount(one, activity.work[one])) for one in _WORK if activity.work.get(one))
-    statements = tuple((one.text, duration(one.us), percent(one.share)) for one in activity.statements)
+    work = tuple(
+        (WORK_TITLES[kind], work_amount(kind, activity.work[kind])) for kind in _WORK if activity.work.get(kind)
+    )
+    statements = tuple(
+        (statement.text, duration(statement.us), percent(statement.share)) for statement in activity.statements
+    )
     tables = (
         ("What the sessions' time went into", ("Sessions", "Share of their time"), waits),
         ("What the server did for a transaction", ("Per transaction", "Amount"), work),
@@ -94,7 +98,7 @@ def why_tables(activity: TrialActivity) -> tuple[Table, ...]:
             statements,
         ),
     )
-    return tuple(Table(caption=caption, heads=heads, rows=rows) for caption, heads, rows in tables if rows)
+    return tuple(PageTable(caption=caption, heads=heads, rows=rows) for caption, heads, rows in tables if rows)
 
 
 def _sessions(activity: TrialActivity) -> str:
@@ -110,7 +114,7 @@ def _wait_words(name: str) -> str:
 
 
 def _work(activity: TrialActivity) -> str:
-    parts = [_work_words(one, activity.work[one]) for one in _WORK if activity.work.get(one)]
+    parts = [_work_words(kind, activity.work[kind]) for kind in _WORK if activity.work.get(kind)]
     found = ((activity.checkpoints, "checkpoint"), (activity.autovacuums, "autovacuum run"))
     events = [count(times, noun) for times, noun in found if times]
     words = [f"per transaction: {', '.join(parts)}"] if parts else []
@@ -118,7 +122,7 @@ def _work(activity: TrialActivity) -> str:
     return "; ".join(words)
 
 
-def _work_words(work: Work, amount: float) -> str:
+def _work_words(work: WorkKind, amount: float) -> str:
     return f"{WORK_TITLES[work]} {work_amount(work, amount)}"
 
 
@@ -127,7 +131,7 @@ def _statements(activity: TrialActivity) -> str:
     if not shown:
         return ""
     whole = duration(activity.session_us)
-    parts = [f"{duration(one.us)} {_short(one.text)}" for one in shown]
+    parts = [f"{duration(statement.us)} {_short(statement.text)}" for statement in shown]
     return f"of {whole} for each transaction: {'; '.join(parts)}"
 
 

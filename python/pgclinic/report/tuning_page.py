@@ -35,7 +35,7 @@ _SETTING_HEADS = ("Setting", "Factor", "Interval", "Share", "Alone", "Last")
 
 
 @dataclass(frozen=True)
-class Table:
+class TuningTable:
     title: str
     about: str
     heads: tuple[str, ...]
@@ -54,7 +54,7 @@ class TuningView:
     facts: tuple[tuple[str, str], ...]
     picture: Bars | None
     picture_about: str
-    tables: tuple[Table, ...]
+    tables: tuple[TuningTable, ...]
     notes: tuple[str, ...]
 
 
@@ -85,8 +85,8 @@ def _assay(info: RunInfo, plan: ExperimentPlan, found: Assay) -> TuningView:
     tables = []
     if found.carriers:
         about = "A factor is the mean over orders of adding it; where alone and last differ, settings interact."
-        tables.append(Table("Carriers", about, _SETTING_HEADS, tuple(setting_rows(found.carriers))))
-    notes = [interaction_words(one) for one in found.interactions]
+        tables.append(TuningTable("Carriers", about, _SETTING_HEADS, tuple(setting_rows(found.carriers))))
+    notes = [interaction_words(interaction) for interaction in found.interactions]
     if found.smallest and found.keeps is not None and found.smallest_effect is not None:
         notes.append(
             f"The smallest set found is {', '.join(found.smallest)}: {kept_words(found.keeps)} of the effect, "
@@ -124,9 +124,9 @@ def _search(info: RunInfo, plan: ExperimentPlan, found: Search) -> TuningView:
     tables = []
     if found.effects:
         about = "Each added to the base, taken out of what was found, and over orders."
-        tables.append(Table("Settings", about, _SETTING_HEADS, tuple(setting_rows(found.effects))))
+        tables.append(TuningTable("Settings", about, _SETTING_HEADS, tuple(setting_rows(found.effects))))
     heads = ("Trial", "Added", "Taken out", "Outcome", "Ratio to base", "Kept", "Best", "Time")
-    tables.append(Table("Every step", "All trials of the search in their order.", heads, tuple(_steps(found)), 4))
+    tables.append(TuningTable("Every step", "All trials of the search in their order.", heads, tuple(_steps(found)), 4))
     facts = (
         *_facts(info, plan),
         ("Base", f"{number(found.base_per_s)} {found.counted.value} per second"),
@@ -150,29 +150,34 @@ def _search(info: RunInfo, plan: ExperimentPlan, found: Search) -> TuningView:
 def _steps(found: Search) -> list[tuple[str, ...]]:
     return [
         (
-            str(one.trial),
-            ", ".join(f"{name} = {value}" for name, value in one.added.items()) or "-",
-            ", ".join(one.removed) or "-",
-            OUTCOME_WORDS[one.outcome],
-            times(one.ratio) if one.ratio is not None else "-",
-            "kept" if one.accepted else "",
-            times(one.best_ratio),
-            clock(one.spent_s),
+            str(step.trial),
+            ", ".join(f"{name} = {value}" for name, value in step.added.items()) or "-",
+            ", ".join(step.removed) or "-",
+            OUTCOME_WORDS[step.outcome],
+            times(step.ratio) if step.ratio is not None else "-",
+            "kept" if step.accepted else "",
+            times(step.best_ratio),
+            clock(step.spent_s),
         )
-        for one in found.steps
+        for step in found.steps
     ]
 
 
 def _bisect(info: RunInfo, plan: ExperimentPlan, found: Bisect) -> TuningView:
     first = found.releases[0].version if found.releases else "the first"
     heads = ("Release", "Rate", f"Ratio to {first}", "Tail", "Buffers")
-    tables = [Table("Releases", "Measured in the same blocks.", heads, tuple(release_rows(found)))]
+    tables = [TuningTable("Releases", "Measured in the same blocks.", heads, tuple(release_rows(found)))]
     for change in found.changes:
-        rows = tuple((one.setting, one.before or "does not exist", one.after or "is gone") for one in change.defaults)
+        rows = tuple(
+            (default.setting, default.before or "does not exist", default.after or "is gone")
+            for default in change.defaults
+        )
         if rows:
             about = "What else differs between the two releases; none of it is shown to be the cause."
             tables.append(
-                Table(f"Defaults changed in {change.after}", about, ("Setting", change.before, change.after), rows)
+                TuningTable(
+                    f"Defaults changed in {change.after}", about, ("Setting", change.before, change.after), rows
+                )
             )
     notes = [f"{change.after}: {words}" for change in found.changes if (words := change.why) is not None]
     notes += [f"{change.after}: {words}" for change in found.changes if (words := defaults_words(change)) is not None]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.tuning import Aim, Assay, Bisect, Search
+from pgclinic.report.tick import Tick
 from pgclinic.report.tuning_text import interval_words
 from pgclinic.report.words.figures import number, times
 
@@ -34,12 +35,6 @@ class Bar:
     tone: str
     low: float | None = None
     high: float | None = None
-
-
-@dataclass(frozen=True)
-class Tick:
-    at: float
-    text: str
 
 
 @dataclass(frozen=True)
@@ -92,10 +87,10 @@ def search_picture(found: Search) -> Bars | None:
 def bisect_picture(found: Bisect) -> Bars | None:
     """Every release as its ratio to the first."""
     rows = []
-    for one in found.releases:
-        if one.failure is None:
-            effect = one.against_first
-            rows.append(_Row(one.version, times(effect.ratio), 1.0, effect.ratio, effect.low, effect.high))
+    for release in found.releases:
+        if release.failure is None:
+            effect = release.against_first
+            rows.append(_Row(release.version, times(effect.ratio), 1.0, effect.ratio, effect.low, effect.high))
     first = found.releases[0].version if found.releases else ""
     return _bars(rows, f"Statements per second by release, as ratios to {first}", "x")
 

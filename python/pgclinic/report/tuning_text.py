@@ -64,8 +64,8 @@ def assay_lines(found: Assay) -> Iterator[str]:
     if found.carriers:
         yield "  carriers"
         yield from _indented(setting_rows(found.carriers))
-    for one in found.interactions:
-        yield f"  depends    {interaction_words(one)}"
+    for interaction in found.interactions:
+        yield f"  depends    {interaction_words(interaction)}"
     others = len(found.bystanders) + len(found.suspected) + len(found.untried)
     if found.smallest and found.keeps is not None and len(found.smallest) < len(found.carriers) + others:
         effect = f", {effect_words(found.smallest_effect)}" if found.smallest_effect is not None else ""
@@ -89,7 +89,7 @@ def assay_headline(found: Assay) -> str:
     effect = effect_words(found.whole) if found.whole is not None else "not measured"
     if found.word in (AssayWord.NO_DIFFERENCE, AssayWord.INCONCLUSIVE) and not found.carriers:
         return f"{found.word.value.upper()}   {effect}"
-    share = math.fsum(one.share for one in found.carriers)
+    share = math.fsum(carrier.share for carrier in found.carriers)
     carriers = count(len(found.carriers), "setting")
     carry = "carries" if len(found.carriers) == 1 else "carry"
     of_it = f" {percent(share)} of it" if 0 < share <= 1.5 else " it"
@@ -100,14 +100,14 @@ def setting_rows(effects: Sequence[SettingEffect]) -> list[tuple[str, ...]]:
     """Setting and value, factor, limits, share, alone, last."""
     return [
         (
-            f"{one.setting} = {one.value}",
-            ratio_words(one.factor),
-            f"95 % CI {interval_words(one.interval)}",
-            f"{percent(one.share)} of the effect",
-            f"alone {ratio_words(one.alone)}" if one.alone is not None else "alone -",
-            f"last {ratio_words(one.last)}" if one.last is not None else "last -",
+            f"{effect.setting} = {effect.value}",
+            ratio_words(effect.factor),
+            f"95 % CI {interval_words(effect.interval)}",
+            f"{percent(effect.share)} of the effect",
+            f"alone {ratio_words(effect.alone)}" if effect.alone is not None else "alone -",
+            f"last {ratio_words(effect.last)}" if effect.last is not None else "last -",
         )
-        for one in effects
+        for effect in effects
     ]
 
 
@@ -179,7 +179,7 @@ def search_lines(found: Search) -> Iterator[str]:
     if found.effects:
         yield "  settings"
         yield from _indented(setting_rows(found.effects))
-    others = [name for name in found.settings if name not in {one.setting for one in found.effects}]
+    others = [name for name in found.settings if name not in {effect.setting for effect in found.effects}]
     if others:
         yield "  beside     " + ", ".join(f"{name} = {found.settings[name]}" for name in others)
     if found.rule is not None:
@@ -276,20 +276,20 @@ def change_words(change: ChangeFound) -> str:
 def release_rows(found: Bisect) -> list[tuple[str, ...]]:
     """Version, what was counted per second, ratio to the first one with limits, p99, buffer hits."""
     rows: list[tuple[str, ...]] = []
-    for one in found.releases:
-        if one.failure is not None:
-            rows.append((one.version, "-", f"failed: {one.failure}", "", ""))
+    for release in found.releases:
+        if release.failure is not None:
+            rows.append((release.version, "-", f"failed: {release.failure}", "", ""))
             continue
-        effect = one.against_first
-        limits = "" if one is found.releases[0] else interval_words((effect.low, effect.high))
+        effect = release.against_first
+        limits = "" if release is found.releases[0] else interval_words((effect.low, effect.high))
         rows.append(
             (
-                one.version,
-                f"{number(one.rate_per_s)} {found.counted.value}/s",
+                release.version,
+                f"{number(release.rate_per_s)} {found.counted.value}/s",
                 f"{times(effect.ratio)}{f' ({limits})' if limits else ''}",
-                f"p99 {number(one.p99_us / 1000)} ms" if one.p99_us is not None else "",
-                f"{number(one.buffer_hits_per_transaction)} hits/txn"
-                if one.buffer_hits_per_transaction is not None
+                f"p99 {number(release.p99_us / 1000)} ms" if release.p99_us is not None else "",
+                f"{number(release.buffer_hits_per_transaction)} hits/txn"
+                if release.buffer_hits_per_transaction is not None
                 else "",
             )
         )
@@ -298,10 +298,10 @@ def release_rows(found: Bisect) -> list[tuple[str, ...]]:
 
 def defaults_words(change: ChangeFound) -> str | None:
     """Settings whose defaults are other ones; those that came or went are counted."""
-    moved = [one for one in change.defaults if one.before is not None and one.after is not None]
+    moved = [default for default in change.defaults if default.before is not None and default.after is not None]
     if not change.defaults:
         return None
-    named = ", ".join(f"{one.setting} {one.before} -> {one.after}" for one in moved[:_DEFAULTS])
+    named = ", ".join(f"{changed.setting} {changed.before} -> {changed.after}" for changed in moved[:_DEFAULTS])
     rest = len(change.defaults) - min(len(moved), _DEFAULTS)
     return ", ".join(part for part in (named, f"{count(rest, 'other difference')}" if rest else "") if part)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.fidelity import Fidelity, Figure, FigureName, OmittedStatement, StatementFidelity
-from pgclinic.model.twin_refusal import Refusal, RefusedObject
+from pgclinic.model.twin_refusal import ObjectRefusal, RefusedObject
 
 _NAMES = {
     FigureName.COLUMNS: "columns: nulls, width, top value",
@@ -58,7 +58,7 @@ def fidelity_text(fidelity: Fidelity, name: str) -> str:
 def twin_line(fidelity: Fidelity) -> str:
     """How far the twin can be trusted, in a line."""
     run = len(fidelity.statements)
-    calls = 1.0 - sum(one.calls_share for one in fidelity.omitted)
+    calls = 1.0 - sum(statement.calls_share for statement in fidelity.omitted)
     statements = f"{run} of {run + len(fidelity.omitted)} statements run ({_percent(calls)} of the calls)"
     return f"{statements}; {_verdict(fidelity)}"
 
@@ -158,7 +158,9 @@ def _outside_tables(figures: Sequence[Figure]) -> Iterator[str]:
 
 
 def _outside_statements(statements: Sequence[StatementFidelity]) -> Iterator[str]:
-    outside = sorted((one for one in statements if not one.is_within), key=lambda one: -one.time_share)
+    outside = sorted(
+        (statement for statement in statements if not statement.is_within), key=lambda one: -one.time_share
+    )
     if not outside:
         return
     calls, time = sum(one.calls_share for one in outside), sum(one.time_share for one in outside)
@@ -188,11 +190,14 @@ def _difference(one: StatementFidelity) -> str:
 def _omitted(omitted: Sequence[OmittedStatement]) -> Iterator[str]:
     if not omitted:
         return
-    calls, time = sum(one.calls_share for one in omitted), sum(one.time_share for one in omitted)
+    calls, time = (
+        sum(statement.calls_share for statement in omitted),
+        sum(statement.time_share for statement in omitted),
+    )
     yield f"  not run: {len(omitted)} statements, {_percent(calls)} of the calls, {_percent(time)} of the time"
-    for one in sorted(omitted, key=lambda one: -one.time_share)[:_SHOWN]:
-        reason = f"{_REASONS[one.reason]} {one.detail}".strip()
-        yield f"    {_percent(one.calls_share)} of the calls: {_short(one.text)}: {reason}"
+    for statement in sorted(omitted, key=lambda one: -one.time_share)[:_SHOWN]:
+        reason = f"{_REASONS[statement.reason]} {statement.detail}".strip()
+        yield f"    {_percent(statement.calls_share)} of the calls: {_short(statement.text)}: {reason}"
     if len(omitted) > _SHOWN:
         yield f"    and {len(omitted) - _SHOWN} more: see --json"
 
@@ -203,26 +208,26 @@ def _not_masked(names: Sequence[str]) -> Iterator[str]:
         yield f"  not masked: {', '.join(names[:_SHOWN])}{more}"
 
 
-def refusal_words(refusal: Refusal, detail: str = "") -> str:
+def refusal_words(refusal: ObjectRefusal, detail: str = "") -> str:
     """Why something in a twin's file is left out."""
     match refusal:
-        case Refusal.UNREADABLE:
+        case ObjectRefusal.UNREADABLE:
             return "not exactly one SQL statement"
-        case Refusal.STATEMENT:
+        case ObjectRefusal.STATEMENT:
             return f"{detail} is not a statement that a capture writes for it"
-        case Refusal.LANGUAGE:
+        case ObjectRefusal.LANGUAGE:
             return f"language {detail} is not allowed in a twin, only sql and plpgsql"
-        case Refusal.EXTENSION:
+        case ObjectRefusal.EXTENSION:
             return f"extension {detail} is not allowed in a twin"
-        case Refusal.NAME:
+        case ObjectRefusal.NAME:
             return "not the name of a table or sequence"
 
 
 def _refused(objects: Sequence[RefusedObject]) -> Iterator[str]:
     if objects:
         yield f"  left out of the file: {len(objects)}"
-    for one in objects[:_SHOWN]:
-        yield f"    {one.kind} {_short(one.name)}: {_short(refusal_words(one.refusal, one.detail))}"
+    for refused in objects[:_SHOWN]:
+        yield f"    {refused.kind} {_short(refused.name)}: {_short(refusal_words(refused.refusal, refused.detail))}"
     if len(objects) > _SHOWN:
         yield f"    and {len(objects) - _SHOWN} more"
 

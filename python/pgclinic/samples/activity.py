@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pgclinic.model.activity import Activity, StatementCompared, WaitCompared, Work, WorkCompared
+from pgclinic.model.activity import Activity, StatementCompared, WaitCompared, WorkCompared, WorkKind
 from pgclinic.model.trial import TrialRecord
 from pgclinic.samples.clear_difference import clear_differences
 from pgclinic.samples.session_waits import session_waits
@@ -55,7 +55,7 @@ def _share(part: float, whole: float) -> float | None:
 
 def _work(blocks: Sequence[Block]) -> list[WorkCompared]:
     seen = [(work_of(a), work_of(b)) for a, b in blocks]
-    in_all = [work for work in Work if all(work in a and work in b for a, b in seen)]
+    in_all = [work for work in WorkKind if all(work in a and work in b for a, b in seen)]
     figures = [([one[work] for one, _ in seen], [one[work] for _, one in seen]) for work in in_all]
     return [
         WorkCompared(
@@ -107,13 +107,13 @@ def _statements(blocks: Sequence[Block]) -> list[StatementCompared]:
 
 
 def _known_us(seen: Sequence[StatementTime | None]) -> list[float]:
-    return [one.us for one in seen if one is not None]
+    return [time.us for time in seen if time is not None]
 
 
 def _statement(
     a: Sequence[StatementTime | None], b: Sequence[StatementTime | None], more_us: float, *, clear: bool
 ) -> StatementCompared:
-    text = next(one.text for one in (*a, *b) if one is not None)
+    text = next(time.text for time in (*a, *b) if time is not None)
     a_us, b_us = _known_us(a), _known_us(b)
     both = len(a_us) == len(a) and len(b_us) == len(b)
     a_plans, b_plans = _plans(a), _plans(b)
@@ -133,9 +133,9 @@ def _statement(
 def _plans(seen: Sequence[StatementTime | None]) -> Mapping[tuple[str, ...], int]:
     """Each plan with the number of trials in which it was the commonest."""
     plans: dict[tuple[str, ...], int] = {}
-    for one in seen:
-        if one is not None and one.plan:
-            plans[one.plan] = plans.get(one.plan, 0) + 1
+    for time in seen:
+        if time is not None and time.plan:
+            plans[time.plan] = plans.get(time.plan, 0) + 1
     return plans
 
 

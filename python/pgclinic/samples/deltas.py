@@ -196,7 +196,9 @@ def horizon_age(samples: Samples) -> Series:
 
 def top_statements(samples: Samples, *, limit: int = 10) -> tuple[StatementGrowth, ...]:
     """The statements that took most time between the first and the last sample."""
-    texts = {row.get("query_id"): str(row.get("query")) for one in samples.of("statement_texts") for row in one.rows}
+    texts = {
+        row.get("query_id"): str(row.get("query")) for sample in samples.of("statement_texts") for row in sample.rows
+    }
     found = []
     for history in _histories(samples.of("statements"), ("query_id",)):
         query_id = history[-1].get("query_id")

@@ -19,7 +19,7 @@ def logged_counters(events: TrialEvents) -> dict[Counter, float]:
 
 def _dead_rows_kept(vacuums: list[VacuumLogged]) -> float | None:
     """Of the dead rows that autovacuum met, those that it could not remove yet."""
-    own = [one for one in vacuums if one.automatic]
+    own = [vacuum for vacuum in vacuums if vacuum.automatic]
     removed = sum(one.tuples_removed or 0 for one in own)
     kept = sum(one.tuples_dead_not_removable or 0 for one in own)
     return kept / (removed + kept) if removed + kept else None

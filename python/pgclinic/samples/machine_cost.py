@@ -10,7 +10,7 @@ from pgclinic.model.trial import TrialRecord
 
 
 @dataclass(frozen=True)
-class Cost:
+class CoresUsed:
     """Cores used on average by the server, the load engine, and everything else; shares are of the whole machine.
 
     ``server_cores`` is None where the server's processes were not visible; everything else may then be the server.
@@ -30,7 +30,7 @@ class Cost:
     sampler_server_share: float | None = None
 
 
-def cost_of(trials: Sequence[TrialRecord]) -> Cost | None:
+def cost_of(trials: Sequence[TrialRecord]) -> CoresUsed | None:
     """The mean over all trials that recorded their CPU use, weighted by time; None where none did."""
     uses = [trial.cpu for trial in trials if trial.cpu is not None and trial.cpu.elapsed_s > 0]
     if not uses:
@@ -40,7 +40,7 @@ def cost_of(trials: Sequence[TrialRecord]) -> Cost | None:
     seen = [use.server_s for use in uses]
     known = [use for use in uses if use.pressure_share is not None]
     pressure = sum((use.pressure_share or 0.0) * use.elapsed_s for use in known)
-    return Cost(
+    return CoresUsed(
         cores=cores,
         server_cores=None if None in seen else sum(one or 0.0 for one in seen) / elapsed,
         client_cores=sum(use.client_s for use in uses) / elapsed,

@@ -111,7 +111,9 @@ class _Span:
         if not mine:
             return None
         begin_s, end_s = mine[0].at_s - _SAME_ROUND_S, mine[-1].at_s + _SAME_ROUND_S
-        commits = [one for one in self._samples.of(Rate.COMMITS.view) if one.rows and begin_s <= one.at_s <= end_s]
+        commits = [
+            sample for sample in self._samples.of(Rate.COMMITS.view) if sample.rows and begin_s <= sample.at_s <= end_s
+        ]
         if not commits or commits[0].at_s - begin_s > 2 * _SAME_ROUND_S or end_s - commits[-1].at_s > 2 * _SAME_ROUND_S:
             return None
         return grown(commits, Rate.COMMITS)

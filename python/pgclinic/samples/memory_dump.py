@@ -22,7 +22,7 @@ _GRAND_TOTAL = re.compile(
 
 
 @dataclass(frozen=True)
-class ContextLine:
+class DumpedContext:
     """One context without its children, and how deep it stands."""
 
     level: int
@@ -35,7 +35,7 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
 
 
-def context_line(message: str) -> ContextLine | None:
+def context_line(message: str) -> DumpedContext | None:
     """Read one message of a dump; None for any other message."""
     line = logged_context(message)
     if line is None:
@@ -50,7 +50,7 @@ def context_line(message: str) -> ContextLine | None:
         free_chunks=line.free_chunks,
         more=line.more or 0,
     )
-    return ContextLine(level=line.level, context=context)
+    return DumpedContext(level=line.level, context=context)
 
 
 def grand_total(message: str) -> MemorySum | None:
@@ -67,7 +67,7 @@ def grand_total(message: str) -> MemorySum | None:
     )
 
 
-def context_tree(lines: Iterable[ContextLine]) -> MemoryContext | None:
+def context_tree(lines: Iterable[DumpedContext]) -> MemoryContext | None:
     """The tree whose contexts come parents first; None for no lines.
 
     A line hangs below the last one that is a level higher. Lines that have no such parent, as in a dump whose
@@ -91,7 +91,7 @@ def context_tree(lines: Iterable[ContextLine]) -> MemoryContext | None:
 def last_dump(messages: Iterable[str]) -> tuple[MemoryContext, MemorySum] | None:
     """The last complete dump among one process's messages, with the server's own sum; None when there is none."""
     found = None
-    lines: list[ContextLine] = []
+    lines: list[DumpedContext] = []
     for message in messages:
         line = context_line(message)
         if line is not None:

@@ -49,13 +49,13 @@ def kind_use(kind: ProcessKind, trials: Sequence[TrialRecord]) -> KindUse | None
     each = [one for trial in trials if (one := _used_in(kind, trial)) is not None]
     if not each:
         return None
-    known = [one.io for one in each if one.io is not None]
+    known = [use.io for use in each if use.io is not None]
     return KindUse(
         cpu=mean([one.cpu for one in each]),
         io=tuple(mean(column) for column in zip(*known, strict=True)) if known else None,
-        voluntary_switches=mean([one.voluntary_switches for one in each]),
-        involuntary_switches=mean([one.involuntary_switches for one in each]),
-        memory_bytes=mean([one.memory_bytes for one in each]),
+        voluntary_switches=mean([use.voluntary_switches for use in each]),
+        involuntary_switches=mean([use.involuntary_switches for use in each]),
+        memory_bytes=mean([use.memory_bytes for use in each]),
         alive=mean([one.alive for one in each]),
     )
 
@@ -74,7 +74,7 @@ def _used_in(kind: ProcessKind, trial: TrialRecord) -> KindUse | None:
     last = inside[-1].of(kind) or rows[-1]
     return KindUse(
         cpu=rate(lambda use: use.cpu_s),
-        io=tuple(rate(one) for one in _OF_IO) if all(row.io_known for row in rows) else None,
+        io=tuple(rate(statement) for statement in _OF_IO) if all(row.io_known for row in rows) else None,
         voluntary_switches=rate(lambda use: use.voluntary_switches),
         involuntary_switches=rate(lambda use: use.involuntary_switches),
         memory_bytes=last.rss_anon_bytes,

@@ -38,8 +38,8 @@ def plans_of(
 
     In the extended protocol the line of a plan may tell the id of the statement after it.
     """
-    by_id = {one.query_id: _key(one) for one in statements if one.query_id is not None}
-    by_print = {one.fingerprint: _key(one) for one in statements if one.fingerprint is not None}
+    by_id = {statement.query_id: _key(statement) for statement in statements if statement.query_id is not None}
+    by_print = {statement.fingerprint: _key(statement) for statement in statements if statement.fingerprint is not None}
     found: dict[Key, list[PlanLogged]] = defaultdict(list)
     matched_by_id = matched_by_print = 0
     for event in events:

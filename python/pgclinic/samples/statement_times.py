@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from pgclinic.model.load import StatementKind
+from pgclinic.model.load import CommandKind
 from pgclinic.model.log import PlanLogged
 from pgclinic.model.trial import TrialRecord
 from pgclinic.samples.plan_nodes import nodes_of
@@ -29,12 +29,12 @@ def statement_times(trial: TrialRecord) -> dict[str, StatementTime]:
         return {}
     found: dict[str, StatementTime] = {}
     for script in load.scripts:
-        for one in script.statements:
-            if one.kind is StatementKind.SQL and one.latency.count:
-                key = fingerprint(one.text)
-                us = one.latency.mean_us * one.latency.count / load.transactions
+        for statement in script.statements:
+            if statement.kind is CommandKind.SQL and statement.latency.count:
+                key = fingerprint(statement.text)
+                us = statement.latency.mean_us * statement.latency.count / load.transactions
                 before = found.get(key)
-                text = before.text if before is not None else " ".join(one.text.split()).removesuffix(";")
+                text = before.text if before is not None else " ".join(statement.text.split()).removesuffix(";")
                 found[key] = StatementTime(text, us + (before.us if before is not None else 0.0))
     return _with_plans(found, trial)
 

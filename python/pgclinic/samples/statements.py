@@ -10,7 +10,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from pgclinic.errors import UsageError
-from pgclinic.model.load import Histogram, LoadResult, StatementKind, StatementResult
+from pgclinic.model.load import CommandKind, Histogram, LoadResult, StatementResult
 from pgclinic.model.log import PlanLogged, SlowStatement
 from pgclinic.model.record import Record
 from pgclinic.model.sample import Samples, StatementGrowth
@@ -42,7 +42,7 @@ def statements_seen(
     counted = top_statements(samples, limit=CUT_OFF_ROWS)
     rows = _counted(counted, sent, major, method) if counted else _of_engine(sent, events, method)
     rows = sorted(rows, key=lambda row: row.total_ms, reverse=True)[:limit]
-    found = plans_of([one.event for one in events.kept if isinstance(one.event, PlanLogged)], rows, method)
+    found = plans_of([event.event for event in events.kept if isinstance(event.event, PlanLogged)], rows, method)
     waits = _waits(samples, load.span_s if load is not None else None)
     return StatementsSeen(
         statements=tuple(_completed(row, waits, found) for row in rows),
@@ -67,7 +67,9 @@ def load_query_ids(samples: Samples, load: LoadResult) -> frozenset[int] | None:
 def counted_fingerprints(samples: Samples, method: FingerprintMethod) -> dict[int, str | None]:
     """All query ids that the statistics have at the end, with fingerprints of those texts that were asked for."""
     counted = [row.get("query_id") for one in samples.of("statements")[-1:] for row in one.rows]
-    texts = {row.get("query_id"): str(row.get("query")) for one in samples.of("statement_texts") for row in one.rows}
+    texts = {
+        row.get("query_id"): str(row.get("query")) for sample in samples.of("statement_texts") for row in sample.rows
+    }
     return {
         query_id: fingerprint(texts[query_id], method) if query_id in texts else None
         for query_id in counted
@@ -109,7 +111,7 @@ def _of_engine(sent: Mapping[str, _Sent], events: TrialEvents, method: Fingerpri
     ids = _logged_ids(events, method)
     rows = []
     for key, own in sent.items():
-        total_ms = sum(one.mean_us * one.count for one in own.latencies) / 1000
+        total_ms = sum(latency.mean_us * latency.count for latency in own.latencies) / 1000
         row = StatementSeen(
             text=own.text,
             fingerprint=key,
@@ -136,7 +138,7 @@ def _sent(load: LoadResult | None, method: FingerprintMethod) -> dict[str, _Sent
     found: dict[str, list[StatementResult]] = defaultdict(list)
     for script in load.scripts if load is not None else ():
         for statement in script.statements:
-            if statement.kind is StatementKind.SQL and statement.executions > 0:
+            if statement.kind is CommandKind.SQL and statement.executions > 0:
                 found[fingerprint(statement.text, method)].append(statement)
     return {
         key: _Sent(
@@ -190,8 +192,8 @@ def _percentiles(latencies: Sequence[Histogram]) -> dict[str, float]:
 
 def _merged(latencies: Iterable[Histogram]) -> Buckets:
     counts: Counter[int] = Counter()
-    for one in latencies:
-        counts.update(dict(decode_histogram(one.hdr).counts))
+    for latency in latencies:
+        counts.update(dict(decode_histogram(latency.hdr).counts))
     return Buckets(tuple(sorted(counts.items())), ())
 
 

@@ -57,7 +57,7 @@ def _count(trial: TrialRecord, rate: Rate, measured_s: float) -> int | None:
 
 def _statements(trial: TrialRecord, load: LoadResult) -> tuple[StatementShare, ...]:
     """By what clients waited; TPC-C's transactions where the engine timed no single statements."""
-    found = {one.text: one.us for one in statement_times(trial).values()}
+    found = {statement.text: statement.us for statement in statement_times(trial).values()}
     if not found and load.transactions:
         found = {
             script.name: script.latency.mean_us * script.latency.count / load.transactions for script in load.scripts

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from pgclinic.model.activity import Work
+from pgclinic.model.activity import WorkKind
 from pgclinic.model.study import Counter
 from pgclinic.model.trial import TrialRecord
 from pgclinic.samples.deltas import Rate
 from pgclinic.samples.mechanism import per_transaction
 
 _OF_SAMPLES = {
-    Work.TEMPORARY_FILES: (Rate.TEMP_BYTES,),
-    Work.BUFFER_READS: (Rate.BUFFER_READS,),
-    Work.WAL: (Rate.WAL_BYTES,),
-    Work.FULL_PAGE_IMAGES: (Rate.FULL_PAGE_IMAGES,),
-    Work.BUFFERS: (Rate.BUFFER_HITS, Rate.BUFFER_READS),
-    Work.SEQUENTIAL_SCANS: (Rate.SEQUENTIAL_SCANS,),
+    WorkKind.TEMPORARY_FILES: (Rate.TEMP_BYTES,),
+    WorkKind.BUFFER_READS: (Rate.BUFFER_READS,),
+    WorkKind.WAL: (Rate.WAL_BYTES,),
+    WorkKind.FULL_PAGE_IMAGES: (Rate.FULL_PAGE_IMAGES,),
+    WorkKind.BUFFERS: (Rate.BUFFER_HITS, Rate.BUFFER_READS),
+    WorkKind.SEQUENTIAL_SCANS: (Rate.SEQUENTIAL_SCANS,),
 }
 
 
-def work_of(trial: TrialRecord) -> dict[Work, float]:
+def work_of(trial: TrialRecord) -> dict[WorkKind, float]:
     """Per transaction; what this server does not count is left out."""
     load = trial.load
     if load is None or not load.transactions:
@@ -39,4 +39,4 @@ def work_of(trial: TrialRecord) -> dict[Work, float]:
         if len(known) == len(rates):
             found[work] = sum(known)
     cpu_us = trial.counters.get(Counter.SERVER_CPU_US_PER_TRANSACTION)
-    return found if cpu_us is None else {**found, Work.CPU: cpu_us}
+    return found if cpu_us is None else {**found, WorkKind.CPU: cpu_us}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgclinic.model.twin import ObjectKind
-from pgclinic.model.twin_refusal import Refusal
+from pgclinic.model.twin_refusal import ObjectRefusal
 from pgclinic.sql import nodes
 from pgclinic.sql.nodes import command_words
 from pgclinic.sql.parser import only_statement
@@ -106,7 +106,7 @@ _ROLE = re.compile(
 class StatementRefused:
     """Why a statement is not run; ``detail`` is its kind, its language or the extension."""
 
-    refusal: Refusal
+    refusal: ObjectRefusal
     detail: str = ""
 
 
@@ -114,13 +114,13 @@ def refused(kind: ObjectKind, statement: str) -> StatementRefused | None:
     """Why ``statement`` is not what a capture writes for an object of ``kind``; None where it is."""
     node = only_statement(statement)
     if node is None:
-        return StatementRefused(Refusal.UNREADABLE)
+        return StatementRefused(ObjectRefusal.UNREADABLE)
     if not isinstance(node, _WRITTEN[kind]) or not _is_as_written(kind, node, statement):
-        return StatementRefused(Refusal.STATEMENT, command_words(node))
+        return StatementRefused(ObjectRefusal.STATEMENT, command_words(node))
     if isinstance(node, nodes.CreateExtensionStmt) and node.extname not in SAFE_EXTENSIONS:
-        return StatementRefused(Refusal.EXTENSION, str(node.extname))
+        return StatementRefused(ObjectRefusal.EXTENSION, str(node.extname))
     if isinstance(node, nodes.CreateFunctionStmt) and (language := _language(node)) not in _LANGUAGES:
-        return StatementRefused(Refusal.LANGUAGE, language)
+        return StatementRefused(ObjectRefusal.LANGUAGE, language)
     return None
 
 

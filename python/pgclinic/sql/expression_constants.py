@@ -40,7 +40,7 @@ def constants_by_predicate(expression: str, predicate: str) -> tuple[str, ...]:
             if isinstance(values, nodes.TypeCast) and isinstance(values.arg, nodes.A_ArrayExpr):
                 values = values.arg
             elements = values.elements if isinstance(values, nodes.A_ArrayExpr) else (values,)
-            return tuple(value for one in elements if (value := _constant(one)) is not None)
+            return tuple(value for element in elements if (value := _constant(element)) is not None)
     return ()
 
 

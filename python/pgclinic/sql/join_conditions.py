@@ -39,8 +39,8 @@ def join_conditions(item: Any, compared: frozenset[str]) -> Iterator[tuple[Any, 
     yield from join_conditions(item.larg, compared if keeps_left else compared | own)
     yield from join_conditions(item.rarg, compared if keeps_right else compared | own)
     restricted = (frozenset() if keeps_left else left) | (frozenset() if keeps_right else right)
-    for one in conditions:
-        yield one, None if restricted == left | right else restricted
+    for condition in conditions:
+        yield condition, None if restricted == left | right else restricted
 
 
 def compared_names(conditions: Iterable[Any], names: frozenset[str]) -> frozenset[str]:
@@ -68,7 +68,7 @@ def _own(item: Any) -> Iterator[Any]:
 
 
 def _names(item: Any) -> frozenset[str]:
-    return frozenset(name for one in sources_of(item) if (name := _name(one)) is not None)
+    return frozenset(name for counters in sources_of(item) if (name := _name(counters)) is not None)
 
 
 def _last_named(item: Any) -> str | None:

@@ -52,7 +52,7 @@ def keyset_page(text: str, unique: Sequence[str] = ()) -> KeysetPage | None:
         return None
     prefix = _prefix(node.sortClause[0].node) if missing else ()
     node.sortClause = (*node.sortClause, *(_sorted_by(prefix, one, node.sortClause[-1].sortby_dir) for one in missing))
-    keys = tuple(_key(one) for one in node.sortClause)
+    keys = tuple(_key(table) for table in node.sortClause)
     try:
         return _page(node, keys)
     except (UnprintableError, RecursionError):
@@ -83,7 +83,7 @@ def _all_keys(node: Any) -> Any:
 def _go_behind(page: Any, keys: Sequence[SortKey], first: int) -> None:
     columns = [one.node for one in page.sortClause]
     values = [nodes.ParamRef(number=first + index) for index in range(len(keys))]
-    behind = _behind(columns, values, [one.descending for one in keys])
+    behind = _behind(columns, values, [key.descending for key in keys])
     page.whereClause = behind if page.whereClause is None else _all((page.whereClause, behind))
 
 
@@ -118,11 +118,12 @@ def _is_sorted_by_columns(node: Any) -> bool:
 
 
 def _computed_names(targets: Iterable[Any]) -> Iterable[str]:
-    for one in targets:
-        if one.name is not None and not (
-            isinstance(one.val, nodes.ColumnRef) and getattr((one.val.fields or (None,))[-1], "sval", None) == one.name
+    for target in targets:
+        if target.name is not None and not (
+            isinstance(target.val, nodes.ColumnRef)
+            and getattr((target.val.fields or (None,))[-1], "sval", None) == target.name
         ):
-            yield str(one.name)
+            yield str(target.name)
 
 
 def _key(one: Any) -> SortKey:

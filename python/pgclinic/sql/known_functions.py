@@ -59,16 +59,16 @@ def known_function(statement: str) -> KnownFunction | None:
     node = only_statement(statement)
     if not isinstance(node, nodes.CreateFunctionStmt) or node.is_procedure:
         return None
-    parameters = [one for one in node.parameters if one.mode in _INPUT]
-    if any(one.mode == "FUNC_PARAM_VARIADIC" for one in node.parameters):
+    parameters = [parameter for parameter in node.parameters if parameter.mode in _INPUT]
+    if any(parameter.mode == "FUNC_PARAM_VARIADIC" for parameter in node.parameters):
         return None
     names = [str(part.sval) for part in node.funcname]
     return KnownFunction(
         schema=names[0] if len(names) > 1 else None,
         name=names[-1],
-        names=tuple(one.name or "" for one in parameters),
-        types=tuple(_type(one) for one in parameters),
-        required=sum(one.defexpr is None for one in parameters),
+        names=tuple(parameter.name or "" for parameter in parameters),
+        types=tuple(_type(parameter) for parameter in parameters),
+        required=sum(parameter.defexpr is None for parameter in parameters),
         body=tuple(_statements(node)),
     )
 

@@ -246,19 +246,19 @@ def _messages() -> Mapping[str, Descriptor]:
 @lru_cache(maxsize=1024)
 def _fields(kind: str) -> Mapping[str, _Field]:
     """The fields of a kind of node by their names in PostgreSQL's source."""
-    return {one.json_name: _Field(one) for one in _messages()[kind].fields}
+    return {field.json_name: _Field(field) for field in _messages()[kind].fields}
 
 
 @lru_cache(maxsize=1024)
 def _class(kind: str) -> type[Node]:
-    known = {one.__name__: one for one in Node.__subclasses__()}
+    known = {subclass.__name__: subclass for subclass in Node.__subclasses__()}
     return known.get(kind) or type(kind, (Node,), {})
 
 
 @lru_cache(maxsize=1)
 def _branches() -> Mapping[str, str]:
     """Where a node of a kind stands in the message that may be of any kind."""
-    return {one.message_type.name: one.name for one in _messages()["Node"].fields}
+    return {field.message_type.name: field.name for field in _messages()["Node"].fields}
 
 
 def node_of(kind: str, values: Mapping[str, Any]) -> Node:

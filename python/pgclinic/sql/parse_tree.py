@@ -109,7 +109,7 @@ def joined_columns(part: Any, scope: Scope, first: int) -> tuple[str, str] | Non
     if not isinstance(part, nodes.A_Expr) or part.kind != "AEXPR_OP" or operator_of(part) != "=":
         return None
     sides = [scope.find(one) for one in (part.lexpr, part.rexpr) if isinstance(one, nodes.ColumnRef)]
-    origins = [one for one in sides if one is not None]
+    origins = [side for side in sides if side is not None]
     if len(origins) != 2:
         return None
     one, other = origins if origins[0].source == first else reversed(origins)

@@ -12,7 +12,7 @@ from pgclinic.sql.nodes import nodes_within
 from pgclinic.sql.parse_tree import function_name, joined_columns, qualified_text, type_name
 from pgclinic.sql.quoting import quoted
 from pgclinic.sql.scope import Origin, Scope
-from pgclinic.sql.statement_places import JoinedBy, Place, PlaceUse, Source
+from pgclinic.sql.statement_places import JoinedBy, Place, PlaceUse, TableSource
 
 #: They leave a text that went through them as it is.
 _IDEMPOTENT = frozenset(("lower", "upper", "btrim", "ltrim", "rtrim"))
@@ -26,17 +26,17 @@ class Places:
 
     def __init__(self) -> None:
         self.places: list[Place] = []
-        self.sources: list[Source] = []
+        self.sources: list[TableSource] = []
         self.joins: list[JoinedBy] = []
         self.row = 0
         self.inside: list[str] = []
         self._by_original: dict[int, int] = {}
 
-    def add_source(self, table: str, alias: str) -> Source:
+    def add_source(self, table: str, alias: str) -> TableSource:
         """One more mention of a table. Mentions may be drawn together, and so each has a name of its own."""
         number = len(self.sources)
         own = f"{alias}_{number}" if any(source.alias == alias for source in self.sources) else alias
-        self.sources.append(Source(number=number, table=table, alias=own))
+        self.sources.append(TableSource(number=number, table=table, alias=own))
         return self.sources[-1]
 
     def keep_filter(self, part: Any, scope: Scope) -> None:

@@ -62,9 +62,9 @@ class KnownSchema:
         """The function that ``name``, qualified or not, calls with so many arguments; None if several may be meant."""
         schema, _, bare = name.rpartition(".")
         found = [
-            one
-            for one in self._functions.get(bare, ())
-            if one.takes(arguments) and (not schema or one.schema in (schema, None))
+            function
+            for function in self._functions.get(bare, ())
+            if function.takes(arguments) and (not schema or function.schema in (schema, None))
         ]
         return found[0] if len(found) == 1 else None
 

@@ -77,7 +77,7 @@ class _Replaced:
 
     def _instead(self, node: Any) -> Any:
         if isinstance(node, tuple):
-            return tuple(self._instead(one) for one in node)
+            return tuple(self._instead(missing) for missing in node)
         if isinstance(node, nodes.ParamRef):
             self._last = max(self._last, node.number)
             return node
@@ -92,7 +92,7 @@ class _Replaced:
         return node
 
     def _argument(self, column: Any) -> int | None:
-        names = [str(one.sval) for one in column.fields if isinstance(one, nodes.String)]
+        names = [str(field.sval) for field in column.fields if isinstance(field, nodes.String)]
         if len(names) == 1:
             return self._numbers.get(names[0])
         return self._numbers.get(names[1]) if len(names) == 2 and names[0] == self._function else None

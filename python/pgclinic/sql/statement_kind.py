@@ -107,13 +107,13 @@ def _reads_catalogs_alone(node: Any) -> bool:
     named = {cte.ctename for cte in below if isinstance(cte, nodes.CommonTableExpr)}
     relations = [one for one in below if isinstance(one, nodes.RangeVar)]
     functions = [
-        tuple(str(part.sval) for part in one.funcname if isinstance(part, nodes.String))
-        for one in below
-        if isinstance(one, nodes.FuncCall)
+        tuple(str(part.sval) for part in event.funcname if isinstance(part, nodes.String))
+        for event in below
+        if isinstance(event, nodes.FuncCall)
     ]
-    tables = [one for one in relations if one.schemaname or one.relname not in named]
+    tables = [relation for relation in relations if relation.schemaname or relation.relname not in named]
     if tables:
-        return all(one.schemaname in _SYSTEM_SCHEMAS or str(one.relname).startswith("pg_") for one in tables)
+        return all(table.schemaname in _SYSTEM_SCHEMAS or str(table.relname).startswith("pg_") for table in tables)
     return any(
         name[0] in _SYSTEM_SCHEMAS or name[-1].startswith("pg_") or name[-1] == "set_config" for name in functions
     )

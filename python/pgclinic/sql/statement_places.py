@@ -69,7 +69,7 @@ class Place(Record):
     is_computed: bool = False
 
 
-class Source(Record):
+class TableSource(Record):
     """One mention of a table. ``filters`` are conditions on it alone that need no value.
 
     ``ordered`` are its columns that the rows are sorted by, if no other table's are.
@@ -125,7 +125,7 @@ class TypedStatement(Record):
     verb: str
     target: str | None
     places: tuple[Place, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[TableSource, ...]
     joins: tuple[JoinedBy, ...] = ()
     tables: tuple[str, ...] = ()
     unknown_relations: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ class Mention(Record):
     alias: str
 
 
-class Comparison(Record):
+class ColumnComparison(Record):
     """One condition that all rows of its tables must fulfil, of which one side has exactly one column.
 
     ``mentions`` are the tables that the column may be of: one, if it is qualified or there is one table alone.
@@ -67,7 +67,7 @@ class Level(Record):
     """
 
     mentions: tuple[Mention, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ColumnComparison, ...]
     sources: int
     aggregates: bool
     ordered_by: tuple[str, ...]
@@ -106,20 +106,22 @@ def statement_shape(text: str) -> StatementShape | None:
     verb = _VERBS.get(type(node).__name__)
     if verb is None:
         return None
-    named = {str(one.ctename) for one in nodes_within(node) if isinstance(one, nodes.CommonTableExpr)}
-    levels = tuple(_level(one, named) for one in _queries(node))
+    named = {
+        str(transaction.ctename) for transaction in nodes_within(node) if isinstance(transaction, nodes.CommonTableExpr)
+    }
+    levels = tuple(_level(query, named) for query in _queries(node))
     if not levels:
         return None
     mentions = tuple(
-        _mention(one)
-        for one in sorted(_relations(node), key=lambda one: one.location)
-        if one.schemaname or one.relname not in named
+        _mention(relation)
+        for relation in sorted(_relations(node), key=lambda one: one.location)
+        if relation.schemaname or relation.relname not in named
     )
     return StatementShape(verb=verb, levels=levels, mentions=tuple(dict.fromkeys(mentions)))
 
 
 def _relations(node: Any) -> Iterator[Any]:
-    yield from (one for one in nodes_within(node) if isinstance(one, nodes.RangeVar))
+    yield from (weighted for weighted in nodes_within(node) if isinstance(weighted, nodes.RangeVar))
 
 
 def _queries(node: Any) -> Iterator[Any]:
@@ -139,23 +141,23 @@ def _level(node: Any, named: set[str]) -> Level:
             items.append(node.sourceRelation)
     sources = [one for item in items for one in sources_of(item)]
     mentions = tuple(
-        _mention(one)
-        for one in sources
-        if isinstance(one, nodes.RangeVar) and (one.schemaname or one.relname not in named)
+        _mention(source)
+        for source in sources
+        if isinstance(source, nodes.RangeVar) and (source.schemaname or source.relname not in named)
     )
     later = [getattr(node, "whereClause", None), getattr(node, "joinCondition", None)]
     known: list[tuple[Any, Restricted]] = [(one, None) for one in later if one is not None]
     compared = compared_names((one for one, _ in known), frozenset(one.alias for one in mentions))
-    known += [one for item in items for one in join_conditions(item, compared)]
+    known += [indirection for item in items for indirection in join_conditions(item, compared)]
     sort = getattr(node, "sortClause", ())
     return Level(
         mentions=mentions,
         comparisons=tuple(
-            one
+            comparison
             for condition, restricted in known
             for part in conjuncts(condition)
-            for one in _comparisons(part, mentions, len(sources))
-            if restricted is None or all(mention.alias in restricted for mention in one.mentions)
+            for comparison in _comparisons(part, mentions, len(sources))
+            if restricted is None or all(mention.alias in restricted for mention in comparison.mentions)
         ),
         sources=len(sources),
         aggregates=_aggregates(node),
@@ -177,14 +179,16 @@ def _aggregates(node: Any) -> bool:
     if getattr(node, "groupClause", None) or getattr(node, "distinctClause", None):
         return True
     return any(
-        isinstance(one, nodes.FuncCall) and not one.over and str(one.funcname[-1].sval) in _AGGREGATES
+        isinstance(query, nodes.FuncCall) and not query.over and str(query.funcname[-1].sval) in _AGGREGATES
         for target in getattr(node, "targetList", ())
-        for one in _outside_of_queries(target)
+        for query in _outside_of_queries(target)
     )
 
 
 def _only_counts(node: Any) -> bool:
-    targets: list[Any] = [one.val for one in getattr(node, "targetList", ()) if isinstance(one, nodes.ResTarget)]
+    targets: list[Any] = [
+        statement.val for statement in getattr(node, "targetList", ()) if isinstance(statement, nodes.ResTarget)
+    ]
     if len(targets) != 1 or not isinstance(targets[0], nodes.FuncCall) or getattr(node, "groupClause", None):
         return False
     (call,) = targets
@@ -210,7 +214,7 @@ def _outside_of_queries(node: Any) -> Iterator[Any]:
             waiting.extend(getattr(one, name) for name in one)
 
 
-def _comparisons(node: Any, mentions: tuple[Mention, ...], sources: int) -> Iterator[Comparison]:
+def _comparisons(node: Any, mentions: tuple[Mention, ...], sources: int) -> Iterator[ColumnComparison]:
     if not isinstance(node, nodes.A_Expr) or node.lexpr is None or node.rexpr is None:
         return
     left, right = node.lexpr, node.rexpr
@@ -221,13 +225,13 @@ def _comparisons(node: Any, mentions: tuple[Mention, ...], sources: int) -> Iter
         return
     operator = _operator(node)
     for side, other in ((left, right), (right, left)):
-        columns: list[Any] = [one for one in _outside_of_queries(side) if isinstance(one, nodes.ColumnRef)]
-        if len(columns) != 1 or any(isinstance(one, nodes.SubLink) for one in _outside_of_queries(side)):
+        columns: list[Any] = [query for query in _outside_of_queries(side) if isinstance(query, nodes.ColumnRef)]
+        if len(columns) != 1 or any(isinstance(query, nodes.SubLink) for query in _outside_of_queries(side)):
             continue
         found = _mentions_of(columns[0], mentions, sources)
         if not found or not isinstance(columns[0].fields[-1], nodes.String):
             continue
-        yield Comparison(
+        yield ColumnComparison(
             column=str(columns[0].fields[-1].sval),
             mentions=found,
             operator=operator,
@@ -257,9 +261,9 @@ def _operator(node: Any) -> str:
 
 
 def _mentions_of(column: Any, mentions: tuple[Mention, ...], sources: int) -> tuple[Mention, ...]:
-    names = [str(one.sval) for one in column.fields if isinstance(one, nodes.String)]
+    names = [str(field.sval) for field in column.fields if isinstance(field, nodes.String)]
     if len(names) > 1:
-        return tuple(one for one in mentions if one.alias == names[-2])
+        return tuple(mention for mention in mentions if mention.alias == names[-2])
     # With a subquery or a function among the sources the column may be of that as well.
     return mentions if len(mentions) == sources else ()
 

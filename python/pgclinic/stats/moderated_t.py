@@ -58,7 +58,7 @@ def _common(variances: Sequence[float], freedom: int) -> tuple[float, float]:
     """
     if len(variances) < VARIANCES_MIN:
         return 0.0, 0.0
-    logs = [math.log(one) - digamma(freedom / 2.0) + math.log(freedom / 2.0) for one in variances]
+    logs = [math.log(variance) - digamma(freedom / 2.0) + math.log(freedom / 2.0) for variance in variances]
     # Its upper limit: to believe that variances agree when they do not is the costly error.
     spread = standard_deviation(logs) ** 2 * (1.0 + 2.0 * math.sqrt(2.0 / (len(logs) - 1)))
     beyond = spread - trigamma(freedom / 2.0)

@@ -22,7 +22,7 @@ _STEPS = 500
 
 
 @dataclass(frozen=True)
-class Line:
+class FittedLine:
     """y = ``at_zero`` + ``slope`` x; ``r_squared`` is the share of the variance of y that it explains."""
 
     at_zero: float
@@ -38,7 +38,7 @@ class RootLaw:
     the dearest tenth of the stretches, as ratios to what the law says of them.
     """
 
-    hits: Line
+    hits: FittedLine
     tps_at_start: float
     tau_s: float | None
     prices: tuple[float, float] = (1.0, 1.0)
@@ -76,13 +76,13 @@ class RootLaw:
         return 3.0 * self.tau_s if self.tau_s else None
 
 
-def fit_line(x: Sequence[float], y: Sequence[float]) -> Line:
+def fit_line(x: Sequence[float], y: Sequence[float]) -> FittedLine:
     """Least squares. Raises ValueError without two different x."""
     slope, at_zero = linear_regression(x, y)
     centre = mean(y)
     total = math.fsum((value - centre) ** 2 for value in y)
     rest = math.fsum((value - at_zero - slope * place) ** 2 for place, value in zip(x, y, strict=True))
-    return Line(at_zero=at_zero, slope=slope, r_squared=1.0 - rest / total if total > 0 else 1.0)
+    return FittedLine(at_zero=at_zero, slope=slope, r_squared=1.0 - rest / total if total > 0 else 1.0)
 
 
 def fit_root_law(versions: Sequence[float], hits: Sequence[float], tps: Sequence[float]) -> RootLaw | None:

@@ -149,7 +149,7 @@ def from_study(study: Study, length: Length) -> Study:
         names[name]: replace(arm, builds_on=names[arm.builds_on] if arm.builds_on else None, about=name)
         for name, arm in study.arms.items()
     }
-    warehouses = next((one.warehouses for one in study.profiles.values() if one.warehouses), None)
+    warehouses = next((profile.warehouses for profile in study.profiles.values() if profile.warehouses), None)
     # b may stand on a, so a comes first whatever the file says.
     return asked(replace(study, arms=dict(sorted(arms.items()))), length, warehouses)
 

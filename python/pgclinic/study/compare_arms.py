@@ -17,7 +17,7 @@ from pgclinic.model.load import Script
 from pgclinic.model.study import Condition, Holder
 from pgclinic.pg.dsn import without_password
 from pgclinic.study.replay import read_recording, replaying
-from pgclinic.study.toml_lines import Place
+from pgclinic.study.toml_lines import TomlPlace
 from pgclinic.study.toml_text import file_text, toml_of
 
 KEYS = ("version", "bindir", "dsn", "script", "schema", "clients")
@@ -95,7 +95,7 @@ def read_arm_file(path: Path) -> tuple[str, ...]:
     for key, value in raw.items():
         if isinstance(value, dict):
             if key not in GROUPS:
-                raise UnknownNameError("table", key, GROUPS, where=str(Place(str(path), text, (key,))))
+                raise UnknownNameError("table", key, GROUPS, where=str(TomlPlace(str(path), text, (key,))))
             pairs.extend(f"{key}:{name}={_text(one)}" for name, one in value.items())
         else:
             pairs.extend(f"{key}={_text(one)}" for one in (value if isinstance(value, list) else [value]))

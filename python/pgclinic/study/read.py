@@ -23,7 +23,7 @@ from pgclinic.study.claim_rules import check_question
 from pgclinic.study.in_profile import in_profile
 from pgclinic.study.inheritance import inherited_arm
 from pgclinic.study.replay import with_replays
-from pgclinic.study.toml_lines import KeyPath, Place, Where, inside
+from pgclinic.study.toml_lines import KeyPath, TomlPlace, Where, inside
 from pgclinic.study.toml_text import file_text, toml_of
 from pgclinic.study.value_limits import check_values
 from pgclinic.trial.steadiness import falls_by_design
@@ -59,7 +59,7 @@ def parse_study(text: str, where: str) -> Study:
         StudyFileError: not TOML, a wrong type, a missing key, or a contradiction between the parts.
     """
     raw = toml_of(text, where, StudyFileError)
-    place = Place(where, text)
+    place = TomlPlace(where, text)
     _refuse_unknown_keys(raw, Study, place, ())
     if raw.get("format") != FORMAT:
         raise StudyFileError(
@@ -96,7 +96,7 @@ def read_study(name_or_path: str) -> tuple[Study, str]:
     return with_replays(parse_study(text, name_or_path), name_or_path), text
 
 
-def _refuse_unknown_keys(raw: object, kind: Any, place: Place, path: KeyPath) -> None:
+def _refuse_unknown_keys(raw: object, kind: Any, place: TomlPlace, path: KeyPath) -> None:
     """Walk the raw document beside its types, so that the error can name the place and the nearest key."""
     for key, value, inner in _inner_values(raw, kind):
         here = (*path, key)

@@ -21,7 +21,7 @@ _CHARACTERS_MAX = 300_000
 
 
 @dataclass(frozen=True)
-class Place:
+class TomlPlace:
     """A value of a file: as text ``file:line``, then ``words``. The line is looked up when the text is asked for.
 
     A value that the text does not have stands where the nearest table around it does, or the file alone is named.
@@ -39,12 +39,12 @@ class Place:
 
 
 #: What an error begins with: the place in a file, or words where there is no file.
-Where = str | Place
+Where = str | TomlPlace
 
 
 def inside(where: Where, *keys: str | int, words: str = "") -> Where:
     """``where`` for a value below it; ``words`` say what it is."""
-    if isinstance(where, Place):
+    if isinstance(where, TomlPlace):
         return replace(where, path=(*where.path, *keys), words=words)
     return f"{where}: {words}" if words else where
 

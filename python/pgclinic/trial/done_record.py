@@ -14,7 +14,7 @@ from pgclinic.samples.logged_counters import logged_counters
 from pgclinic.samples.mechanism import mechanism_counters
 from pgclinic.samples.query_identity import identity_counters
 from pgclinic.trial.doubts import find_doubts
-from pgclinic.trial.observed_load import Measured
+from pgclinic.trial.observed_load import MeasuredLoad
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Clock:
 
 
 def done_record(
-    spec: TrialSpec, measured: Measured, started: Clock, *, version: str | None, settings: Mapping[str, str]
+    spec: TrialSpec, measured: MeasuredLoad, started: Clock, *, version: str | None, settings: Mapping[str, str]
 ) -> TrialRecord:
     """``settings`` are as the server reports them, ``version`` is its own."""
     return TrialRecord(
@@ -61,7 +61,7 @@ def done_record(
     )
 
 
-def counters_of(measured: Measured) -> dict[str, float]:
+def counters_of(measured: MeasuredLoad) -> dict[str, float]:
     """Mechanism counters over the measured time; one that could not be read is left out."""
     load, cpu, probe = measured.load, measured.cpu, measured.probe
     mechanism = mechanism_counters(

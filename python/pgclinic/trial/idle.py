@@ -36,7 +36,7 @@ def idle_sessions(access: Access, count: int) -> Iterator[None]:
                 wanted = min(_BATCH, count - len(sessions))
                 opening = [pool.submit(_open, access) for _ in range(wanted)]
                 # All are collected before the first failure is raised, so that none stays open.
-                sessions.extend(one.result() for one in opening if one.exception() is None)
+                sessions.extend(future.result() for future in opening if future.exception() is None)
                 for one in opening:
                     one.result()
             yield

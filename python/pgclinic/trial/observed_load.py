@@ -31,7 +31,7 @@ from pgclinic.pg.session import Access, QueryError
 from pgclinic.trial.meeting import Alone, Meeting
 from pgclinic.trial.plan_capture import capture_plans
 from pgclinic.trial.restarts import RestartWatch
-from pgclinic.trial.server_log import ServerLog
+from pgclinic.trial.server_log import TrialLog
 from pgclinic.trial.warm_up import WarmUpWatch
 
 
@@ -71,7 +71,7 @@ class Hooks:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredLoad:
     """A load, and what was seen from its start to its end. Samples and events are at seconds since measuring began.
 
     ``settled`` is False where a warm-up by state ended without. ``restart`` says that and why the server crashed or
@@ -132,7 +132,7 @@ class Observers:
         return self._meter.split(cpu, samples.cost_s + self._watch.cost_s)
 
 
-def observed_load(access: Access, load: LoadSpec, wishes: Wishes, hooks: Hooks) -> Measured:
+def observed_load(access: Access, load: LoadSpec, wishes: Wishes, hooks: Hooks) -> MeasuredLoad:
     """Run ``load``, whose target is the server of ``access``, and observe that server meanwhile.
 
     What a role may not see is missing by name in ``samples.failed``. Raises what run_load raises, ServerLostError where
@@ -142,7 +142,7 @@ def observed_load(access: Access, load: LoadSpec, wishes: Wishes, hooks: Hooks) 
     application = load.target.application_name
     warm_up = WarmUpWatch() if wishes.warm_up_ends is WarmUpEnd.STEADY else None
     with RestartWatch(access, application) as restarts:
-        log = ServerLog(access.server, application)
+        log = TrialLog(access.server, application)
         result, samples, processes, cpu = _loaded(access, load, wishes, hooks, warm_up)
         hooks.refuse(result)
         hooks.on_stage("probing")
@@ -151,11 +151,11 @@ def observed_load(access: Access, load: LoadSpec, wishes: Wishes, hooks: Hooks) 
         custom_metrics = read_custom_metrics(access, dict(wishes.custom_metrics))
         began_s = result.started_epoch_us / 1e6
         events = log.read(began_s)
-        restart = restarts.restart(result, [one.event for one in events.kept])
+        restart = restarts.restart(result, [event.event for event in events.kept])
         if wishes.plans and restart is None and access.server.source != "attached":
             hooks.on_stage("asking for plans")
             events = replace(events, kept=(*events.kept, *capture_plans(access, load, began_s)))
-    return Measured(
+    return MeasuredLoad(
         load=result,
         samples=samples.since(began_s),
         processes=tuple(replace(look, at_s=look.at_s - began_s) for look in processes),

@@ -14,7 +14,7 @@ from pgclinic.model.log import PlanLogged
 from pgclinic.model.server import Server
 from pgclinic.model.trial_events import TrialEvent
 from pgclinic.pg.session import Access, QueryError
-from pgclinic.trial.server_log import ServerLog
+from pgclinic.trial.server_log import TrialLog
 from pgclinic.twin.author import Administrator
 
 APPLICATION_NAME = "pgclinic-plans"
@@ -29,7 +29,7 @@ def capture_plans(access: Access, load: LoadSpec, began_s: float) -> tuple[Trial
 
     The transactions run as they do in the load, so the data change as much. ``load`` has its target.
     """
-    log = ServerLog(access.server, APPLICATION_NAME)
+    log = TrialLog(access.server, APPLICATION_NAME)
     settings = _settings(access.server)
     options = None if access.author else " ".join(f"-c {name}={_escaped(value)}" for name, value in settings.items())
     target = replace(load.target, application_name=APPLICATION_NAME, options=options)

@@ -15,7 +15,7 @@ from pgclinic.model.load import LoadResult
 from pgclinic.model.log import AnyLogEvent, ErrorLogged, ProcessEnded, ServerPhase
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
-from pgclinic.trial.server_log import ServerLog
+from pgclinic.trial.server_log import TrialLog
 
 #: What a server logs only when it crashes, recovers or stops.
 _PHASES = frozenset(
@@ -43,7 +43,7 @@ class RestartWatch:
 
     def __enter__(self) -> RestartWatch:
         self._start = _server_start(self._access)
-        self._log = ServerLog(self._access.server, self._application)
+        self._log = TrialLog(self._access.server, self._application)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

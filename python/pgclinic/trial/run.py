@@ -30,7 +30,7 @@ from pgclinic.trial.done_record import Clock, done_record
 from pgclinic.trial.early_stop import EarlyStop
 from pgclinic.trial.machine_doubts import PAUSED_SHARE_MAX
 from pgclinic.trial.meeting import Alone, Meeting
-from pgclinic.trial.observed_load import Hooks, Measured, Wishes, observed_load
+from pgclinic.trial.observed_load import Hooks, MeasuredLoad, Wishes, observed_load
 from pgclinic.trial.read_only import ReadOnlyGuard
 from pgclinic.trial.seconds import LiveSeconds
 from pgclinic.trial.server import server_for
@@ -87,7 +87,9 @@ def _stage_of(error: PgclinicError) -> TrialStage:
     return TrialStage.SETTINGS if refused_a_value(error) else TrialStage.START
 
 
-def _measure(spec: TrialSpec, access: Access, listener: TrialListener, meeting: Meeting, early: EarlyStop) -> Measured:
+def _measure(
+    spec: TrialSpec, access: Access, listener: TrialListener, meeting: Meeting, early: EarlyStop
+) -> MeasuredLoad:
     """Bring the condition up, load and observe, probe while the condition still lasts."""
     live = LiveSeconds(spec, listener.on_second)
     guard = ReadOnlyGuard(spec.server)

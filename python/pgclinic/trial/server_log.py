@@ -22,7 +22,7 @@ _GROUPS_MAX = 200
 _READABLE = ("stderr", "csvlog", "jsonlog")
 
 
-class ServerLog:
+class TrialLog:
     """The log from the moment this is made. It is read when the load is over: reading takes CPU that the load wants."""
 
     def __init__(self, server: Server, application: str) -> None:

@@ -17,7 +17,7 @@ from pgclinic.experiment.plan import trial_of
 from pgclinic.model.block import BlockSpec
 from pgclinic.model.plan import ArmSpec
 from pgclinic.model.trial import StopRule, TrialRecord, TrialSpec
-from pgclinic.model.tuning import ArmAsked
+from pgclinic.model.tuning import WantedArm
 from pgclinic.stats.block_order import block_order, load_seed
 
 Found = TypeVar("Found")
@@ -27,7 +27,7 @@ Found = TypeVar("Found")
 class Ask:
     """One block: a trial of each of ``arms``, in counterbalanced order. ``warm_up_s`` None is that of the run."""
 
-    arms: tuple[ArmAsked, ...]
+    arms: tuple[WantedArm, ...]
     measure_s: float
     warm_up_s: float | None = None
     stop: StopRule | None = None
@@ -78,7 +78,7 @@ class AdaptivePlan(Generic[Found]):
             self.found = end.value
             return None
 
-    def _block(self, number: int, ask: Ask, missing: Sequence[ArmAsked]) -> BlockSpec:
+    def _block(self, number: int, ask: Ask, missing: Sequence[WantedArm]) -> BlockSpec:
         wanted = {arm.name: arm for arm in missing}
         order = block_order([arm.name for arm in ask.arms], self._seed, number) if len(ask.arms) > 1 else list(wanted)
         trials = []
@@ -88,7 +88,7 @@ class AdaptivePlan(Generic[Found]):
                 trials.append(self._trial(ask, wanted[name], number, position))
         return BlockSpec(number=number, trials=tuple(trials))
 
-    def _trial(self, ask: Ask, arm: ArmAsked, block: int, position: int) -> TrialSpec:
+    def _trial(self, ask: Ask, arm: WantedArm, block: int, position: int) -> TrialSpec:
         load = replace(
             self._arm.load,
             measure_s=ask.measure_s,
@@ -127,6 +127,6 @@ def _asked_for(ask: Ask, records: Mapping[str, TrialRecord]) -> dict[str, TrialR
     }
 
 
-def asked(name: str, settings: Mapping[str, str], base: ArmSpec) -> ArmAsked:
+def asked(name: str, settings: Mapping[str, str], base: ArmSpec) -> WantedArm:
     """An arm on the server of ``base``."""
-    return ArmAsked(name=name, settings=dict(settings), server=base.server)
+    return WantedArm(name=name, settings=dict(settings), server=base.server)

@@ -46,7 +46,7 @@ def assay(difference: Difference, ledger: Ledger, *, seed: int) -> Strategy[Assa
     interactions = yield from attribution.pairs(attribution.named(survivors))
     whole = mean(log_ratios(ledger.blocks, CHANGED, BASE))
     effects = attribution.effects(survivors, whole)
-    ranked = [one.setting for one in effects if (one.factor > 1) == (whole > 0)]
+    ranked = [effect.setting for effect in effects if (effect.factor > 1) == (whole > 0)]
     smallest: tuple[str, ...] = ()
     if ranked:
         smallest = yield from smallest_set(
@@ -115,7 +115,7 @@ def _answer(
     values = log_ratios(blocks, CHANGED, BASE)
     centre = mean(values) if values else 0.0
     of_smallest = log_ratios(blocks, SMALLEST, BASE) or (values if smallest else [])
-    carriers = tuple(_with_share(one, centre) for one in effects)
+    carriers = tuple(_with_share(effect, centre) for effect in effects)
     suspected = _suspected(attribution, survivors)
     known = {carrier.setting for carrier in carriers} | {suspect.setting for suspect in suspected}
     base_rate = _rate(blocks, BASE)
@@ -199,9 +199,9 @@ def _effect(centre: float, low: float, high: float) -> Effect:
 def waterfall(carriers: Sequence[SettingEffect], base_rate: float, whole: float) -> tuple[WaterfallStep, ...]:
     """From the base to the complete configuration, one step a carrier, the last one for what no carrier explains."""
     steps, rate = [], base_rate
-    for one in carriers:
-        steps.append(WaterfallStep(setting=one.setting, before=rate, after=rate * one.factor))
-        rate *= one.factor
+    for carrier in carriers:
+        steps.append(WaterfallStep(setting=carrier.setting, before=rate, after=rate * carrier.factor))
+        rate *= carrier.factor
     complete = base_rate * math.exp(whole)
     if steps and rate > 0 and complete > 0 and abs(math.log(complete / rate)) > NULL_EFFECT:
         steps.append(WaterfallStep(setting=OTHERS, before=rate, after=complete))
@@ -215,7 +215,7 @@ def _rate(blocks: Sequence[Block], name: str) -> float:
 
 def _refused(opening: Sequence[Block], ledger: Ledger) -> Assay:
     """One of the two ends gave no measurement."""
-    end = next((name for name in (BASE, CHANGED) if not any(one.is_measured(name) for one in opening)), CHANGED)
+    end = next((name for name in (BASE, CHANGED) if not any(block.is_measured(name) for block in opening)), CHANGED)
     record = opening[-1].records[end]
     return Assay(
         word=AssayWord.REFUSED,

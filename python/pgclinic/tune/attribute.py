@@ -59,36 +59,36 @@ Asking = Generator[Ask, tuple[TrialRecord, ...], None]
 
 
 @dataclass(frozen=True)
-class Step:
+class LogRatio:
     """The logarithm of a ratio from one block, and its variance from the counts alone."""
 
     log: float
     count_variance: float
 
 
-def mean_log(steps: Sequence[Step]) -> float:
-    return mean([one.log for one in steps])
+def mean_log(steps: Sequence[LogRatio]) -> float:
+    return mean([step.log for step in steps])
 
 
-def _trimmed(orders: Sequence[Step]) -> float:
+def _trimmed(orders: Sequence[LogRatio]) -> float:
     """The mean without the highest and the lowest order, where enough are left: one trial that stands far out makes a
     mean, and not this."""
-    logs = sorted(one.log for one in orders)
+    logs = sorted(order.log for order in orders)
     return mean(logs[1:-1]) if len(logs) >= TRIMMED_MIN else mean(logs)
 
 
-def _pairs(orders: Sequence[Step]) -> list[float]:
+def _pairs(orders: Sequence[LogRatio]) -> list[float]:
     """An order and its reverse make one value: what one of them hides the other shows."""
     return [mean_log(orders[at : at + 2]) for at in range(0, len(orders), 2)]
 
 
 @dataclass
-class Seen:
+class SeenEffects:
     """What each setting did: on the base alone, in the complete configuration, and over orders."""
 
-    alone: dict[str, list[Step]] = field(default_factory=dict)
-    last: dict[str, list[Step]] = field(default_factory=dict)
-    marginals: dict[str, list[Step]] = field(default_factory=dict)
+    alone: dict[str, list[LogRatio]] = field(default_factory=dict)
+    last: dict[str, list[LogRatio]] = field(default_factory=dict)
+    marginals: dict[str, list[LogRatio]] = field(default_factory=dict)
     #: Configurations that could not be measured say that the setting matters, and not by how much.
     failed: set[str] = field(default_factory=set)
 
@@ -109,7 +109,7 @@ class Attribution:
     def __init__(self, difference: Difference, ledger: Ledger, *, seed: int, reserve_s: float = 0.0) -> None:
         self.difference = difference
         self.ledger = ledger
-        self.seen = Seen()
+        self.seen = SeenEffects()
         self._draw = random.Random(f"{seed} attribution")
         #: Kept free for what comes after the attribution.
         self._reserve_s = reserve_s
@@ -159,9 +159,11 @@ class Attribution:
         for name in names:
             self._note(self.seen.last, name, block, f"{CHANGED} - {name}", CHANGED, -1)
 
-    def _note(self, into: dict[str, list[Step]], name: str, block: Block, arm: str, control: str, sign: int) -> None:
+    def _note(
+        self, into: dict[str, list[LogRatio]], name: str, block: Block, arm: str, control: str, sign: int
+    ) -> None:
         if block.is_measured(arm, control):
-            step = Step(sign * block.log_ratio(arm, control), block.count_variance(arm, control))
+            step = LogRatio(sign * block.log_ratio(arm, control), block.count_variance(arm, control))
             into.setdefault(name, []).append(step)
         elif block.is_measured(control):
             self.seen.failed.add(name)
@@ -189,9 +191,9 @@ class Attribution:
                 return True
         return False
 
-    def _error(self, steps: Sequence[Step]) -> float:
+    def _error(self, steps: Sequence[LogRatio]) -> float:
         """Of their mean: two trials each, and their counts."""
-        counted = math.fsum(one.count_variance for one in steps) / len(steps)
+        counted = math.fsum(step.count_variance for step in steps) / len(steps)
         return math.sqrt((2.0 * self.deviation**2 + counted) / len(steps))
 
     @property
@@ -289,7 +291,7 @@ class Attribution:
         stops = list(arms)
         for name, before, after in zip(order, stops, stops[1:], strict=False):
             if block.is_measured(before, after):
-                step = Step(block.log_ratio(after, before), block.count_variance(after, before))
+                step = LogRatio(block.log_ratio(after, before), block.count_variance(after, before))
                 self.seen.marginals.setdefault(name, []).append(step)
 
     # Which of them depend on each other
@@ -327,7 +329,7 @@ class Attribution:
             return None
         alone = [block.log_ratio(f"{BASE} + {name}", BASE) for name in (one, other)]
         together, expected = block.log_ratio(both, BASE), sum(alone)
-        counted = math.fsum(one.count_variance for one in block.rates.values())
+        counted = math.fsum(rate.count_variance for rate in block.rates.values())
         if abs(together - expected) < max(2 * CARRIER_MIN, SURE * math.sqrt(4.0 * self.deviation**2 + counted)):
             return None
         kind = InteractionKind.SYNERGY if abs(together) > abs(expected) else InteractionKind.MASKING
@@ -342,7 +344,7 @@ class Attribution:
     def effects(self, survivors: Sequence[str], whole: float) -> list[SettingEffect]:
         """Of those that are carriers, the largest share first. ``whole`` is the logarithm of the whole effect."""
         made = [self._effect(name, whole) for name in survivors]
-        carriers = [one for one in made if one is not None]
+        carriers = [effect for effect in made if effect is not None]
         return sorted(carriers, key=lambda one: -abs(math.log(one.factor)))
 
     def _effect(self, name: str, whole: float) -> SettingEffect | None:
@@ -405,7 +407,7 @@ class Attribution:
             return SuspicionReason.NO_TIME
         return SuspicionReason.NOT_CONFIRMED if abs(mean_log(orders)) >= CARRIER_MIN else None
 
-    def _limits(self, values: Sequence[Step]) -> tuple[float, float]:
+    def _limits(self, values: Sequence[LogRatio]) -> tuple[float, float]:
         """From the error of trials, and wider where it differs more from order to order than trials do."""
         half, centre = quantile(0.975, self._freedom) * self._error(values), mean_log(values)
         pairs = _pairs(values)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.tuning import ArmAsked, Bisect, BisectWord, ChangeFound, ReleaseMeasured
+from pgclinic.model.tuning import Bisect, BisectWord, ChangeFound, ReleaseMeasured, WantedArm
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.summary import mean
 from pgclinic.tune.ask import Ask, Strategy
@@ -45,7 +45,7 @@ class Stage:
 class Bisection:
     """One bisection in progress; ``arms`` are the releases from the oldest to the newest, ``majors`` their versions."""
 
-    def __init__(self, arms: Sequence[ArmAsked], majors: Sequence[int], ledger: Ledger) -> None:
+    def __init__(self, arms: Sequence[WantedArm], majors: Sequence[int], ledger: Ledger) -> None:
         self._arms = list(arms)
         self._majors = list(majors)
         self._ledger = ledger
@@ -132,7 +132,7 @@ class Bisection:
 
     def _answer(self) -> Bisect:
         changes = self._changes()
-        known = {(one.before, one.after) for one in changes}
+        known = {(change.before, change.after) for change in changes}
         undecided = self._undecided()
         word = BisectWord.CHANGED if changes else BisectWord.INCONCLUSIVE if undecided else BisectWord.NO_CHANGE
         return Bisect(
@@ -146,7 +146,7 @@ class Bisection:
             margin=math.exp(NULL_EFFECT) - 1.0,
             trials=self._ledger.trials,
             spent_s=self._ledger.spent_s,
-            is_complete=all(one.neighbours for one in changes),
+            is_complete=all(change.neighbours for change in changes),
         )
 
     def _narrowest(self) -> list[tuple[Stage, int, int]]:
@@ -204,8 +204,10 @@ class Bisection:
             against_first=effect,
             blocks=len(own),
             failure=None if own else failed or "nothing was measured",
-            p99_us=_mean_of([p99_us(one) for one in records]),
-            buffer_hits_per_transaction=_mean_of([one.counters.get("buffer_hits_per_transaction") for one in records]),
+            p99_us=_mean_of([p99_us(record) for record in records]),
+            buffer_hits_per_transaction=_mean_of(
+                [record.counters.get("buffer_hits_per_transaction") for record in records]
+            ),
         )
 
 

@@ -27,14 +27,14 @@ class Guard:
         before, after = _typical_p99_us(bases), _typical_p99_us(records)
         if self.p99_times is not None and before and after and after > self.p99_times * before:
             return f"p99 latency {after / before:.2f} times that of the base"
-        used = max((seen for one in records if (seen := memory_bytes(one)) is not None), default=None)
+        used = max((seen for record in records if (seen := memory_bytes(record)) is not None), default=None)
         if self.memory_bytes is not None and used is not None and used > self.memory_bytes:
             return f"{used / 2**20:,.0f} MB of memory"
         return None
 
 
 def _typical_p99_us(records: Sequence[TrialRecord]) -> float | None:
-    logs = [math.log(seen) for one in records if (seen := p99_us(one))]
+    logs = [math.log(seen) for record in records if (seen := p99_us(record))]
     return math.exp(mean(logs)) if logs else None
 
 

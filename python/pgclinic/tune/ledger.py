@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from pgclinic.model.plan import ArmSpec
 from pgclinic.model.trial import Counted, StopRule, TrialRecord
-from pgclinic.model.tuning import ArmAsked
+from pgclinic.model.tuning import WantedArm
 from pgclinic.stats.confidence_sequence import always_valid_interval
 from pgclinic.stats.summary import mean
 from pgclinic.tune.ask import Ask, asked
-from pgclinic.tune.rate import Rate, deviation_of, rate_of
+from pgclinic.tune.rate import AttemptRate, deviation_of, rate_of
 
 #: What a trial takes beyond its load before any has run: a copy of the data, a start, an end.
 OVERHEAD_S_GUESS = 3.0
@@ -35,7 +35,7 @@ class Limits:
 class Block:
     """The rates of one block by the names of its arms, and the records that they are from."""
 
-    rates: Mapping[str, Rate]
+    rates: Mapping[str, AttemptRate]
     records: Mapping[str, TrialRecord]
 
     def is_measured(self, *names: str) -> bool:
@@ -98,14 +98,14 @@ class Ledger:
         )
 
     def block_of(
-        self, arms: Sequence[ArmAsked], *, measure_s: float | None = None, stop: StopRule | None = None
+        self, arms: Sequence[WantedArm], *, measure_s: float | None = None, stop: StopRule | None = None
     ) -> Generator[Ask, tuple[TrialRecord, ...], Block]:
         """The same on servers of their own."""
         records = yield Ask(tuple(arms), measure_s or self.limits.measure_s, stop=stop)
-        self.spent_s += sum(one.elapsed_s for one in records)
+        self.spent_s += sum(record.elapsed_s for record in records)
         self.trials += len(records)
-        self._measured_s += sum(one.load.measured_s for one in records if one.load is not None)
-        named = {one.spec.arm: one for one in records}
+        self._measured_s += sum(record.load.measured_s for record in records if record.load is not None)
+        named = {record.spec.arm: record for record in records}
         made = self._counted_block(named)
         self.blocks.append(made)
         return made

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from pgclinic.errors import UsageError
-from pgclinic.model.tuning import Aim, Level, Risk
+from pgclinic.model.tuning import Aim, Risk, SettingLevel
 from pgclinic.settings.catalog import Setting, SettingsCatalog, checked_settings
 from pgclinic.settings.units import amount_of
 from pgclinic.settings.values import parse_bool
-from pgclinic.tune.prior import Advice, Machine, Prior, literal
+from pgclinic.tune.prior import Advice, HostSize, Prior, literal
 
 #: More of the machine's memory than this is more than a server may ask for.
 MEMORY_SHARE = 0.5
@@ -40,14 +40,16 @@ def levels_of(
     aim: Aim,
     *,
     base: Mapping[str, str],
-    machine: Machine,
+    machine: HostSize,
     taken: Collection[str] = (),
-) -> tuple[Level, ...]:
+) -> tuple[SettingLevel, ...]:
     """All of them in the order in which they are worth trying: the heaviest of the prior first, the unknown last.
 
     ``base`` has the settings from which the search starts, ``taken`` those that it must leave alone.
     """
-    advised = [level for one in prior.advice(aim) if (level := _advised(one, catalog, prior, machine)) is not None]
+    advised = [
+        level for advice in prior.advice(aim) if (level := _advised(advice, catalog, prior, machine)) is not None
+    ]
     known = {name for level in advised for name in level.settings}
     others = [
         level
@@ -63,13 +65,15 @@ def levels_of(
     return tuple(found)
 
 
-def allowed(levels: Iterable[Level], risks: Collection[Risk]) -> tuple[tuple[Level, ...], tuple[Level, ...]]:
+def allowed(
+    levels: Iterable[SettingLevel], risks: Collection[Risk]
+) -> tuple[tuple[SettingLevel, ...], tuple[SettingLevel, ...]]:
     """Those that may be tried, and those that may not."""
-    may = tuple(one for one in levels if one.risk is Risk.NONE or one.risk in risks)
-    return may, tuple(one for one in levels if one not in may)
+    may = tuple(level for level in levels if level.risk is Risk.NONE or level.risk in risks)
+    return may, tuple(level for level in levels if level not in may)
 
 
-def _advised(one: Advice, catalog: SettingsCatalog, prior: Prior, machine: Machine) -> Level | None:
+def _advised(one: Advice, catalog: SettingsCatalog, prior: Prior, machine: HostSize) -> SettingLevel | None:
     """None where this version has no such setting or value; what is advised beside it may be missing."""
     setting = catalog.find(one.setting)
     if setting is None:
@@ -84,7 +88,7 @@ def _advised(one: Advice, catalog: SettingsCatalog, prior: Prior, machine: Machi
             also = literal(wanted, beside, machine)
             if _is_valid(catalog, beside.name, also):
                 together[beside.name] = also
-    return Level(
+    return SettingLevel(
         setting=setting.name,
         value=value,
         risk=one.risk or _risk(setting, value, prior, machine),
@@ -104,9 +108,9 @@ def _is_valid(catalog: SettingsCatalog, name: str, value: str) -> bool:
     return True
 
 
-def _extremes(setting: Setting, prior: Prior, machine: Machine) -> Iterator[Level]:
+def _extremes(setting: Setting, prior: Prior, machine: HostSize) -> Iterator[SettingLevel]:
     for value in _values(setting):
-        yield Level(
+        yield SettingLevel(
             setting=setting.name,
             value=value,
             risk=_risk(setting, value, prior, machine),
@@ -120,22 +124,22 @@ def _values(setting: Setting) -> tuple[str, ...]:
         case "bool":
             return ("off" if default is not None and parse_bool(default) else "on",)
         case "enum":
-            return tuple(one for one in setting.enumvals or () if one != default)
+            return tuple(value for value in setting.enumvals or () if value != default)
         case "integer" | "real":
             ends = (setting.min_val, setting.max_val)
-            return tuple(one for one in dict.fromkeys(ends) if one is not None and one != default)
+            return tuple(end for end in dict.fromkeys(ends) if end is not None and end != default)
         case _:
             return ()
 
 
-def _risk(setting: Setting, value: str, prior: Prior, machine: Machine) -> Risk:
+def _risk(setting: Setting, value: str, prior: Prior, machine: HostSize) -> Risk:
     known = prior.risk_of(setting.name)
     if known is not Risk.NONE:
         return known
     return Risk.EXCEEDS_MEMORY if _is_too_much(setting, value, machine) else Risk.NONE
 
 
-def _is_too_much(setting: Setting, value: str, machine: Machine) -> bool:
+def _is_too_much(setting: Setting, value: str, machine: HostSize) -> bool:
     """More than the machine can give, if all that may be asked for is asked for."""
     is_memory = setting.unit is not None and setting.unit.endswith("B")
     if not is_memory or not setting.category.startswith(_SHARED):
@@ -145,7 +149,7 @@ def _is_too_much(setting: Setting, value: str, machine: Machine) -> bool:
     return (amount_of(value, setting.unit) or 0.0) > MEMORY_SHARE * machine.memory_bytes
 
 
-def _is_base(level: Level, catalog: SettingsCatalog, base: Mapping[str, str]) -> bool:
+def _is_base(level: SettingLevel, catalog: SettingsCatalog, base: Mapping[str, str]) -> bool:
     """Whether the base already has it."""
     for name, value in level.settings.items():
         setting = catalog.find(name)

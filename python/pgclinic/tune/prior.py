@@ -18,7 +18,7 @@ _MEMORY = re.compile(r"memory(?:\*(?P<times>\d+))?/(?P<parts>\d+)")
 
 
 class Advice(Record):
-    """One value of a setting that is known to matter; see ``Level``."""
+    """One value of a setting that is known to matter; see ``SettingLevel``."""
 
     setting: str
     value: str
@@ -45,7 +45,7 @@ class Prior(Record):
 
 
 @dataclass(frozen=True)
-class Machine:
+class HostSize:
     """What values may depend on."""
 
     memory_bytes: int
@@ -64,7 +64,7 @@ def _tables(text: str) -> Any:
     return tomllib.loads(text)
 
 
-def literal(value: str, setting: Setting, machine: Machine) -> str:
+def literal(value: str, setting: Setting, machine: HostSize) -> str:
     """``min``, ``max``, ``cores`` and ``memory/4`` as this server and machine have them; anything else as it is."""
     if value in ("min", "max"):
         found = setting.min_val if value == "min" else setting.max_val

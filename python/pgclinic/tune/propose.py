@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from pgclinic.errors import UsageError
 from pgclinic.model.trial import StopRule, TrialRecord
-from pgclinic.model.tuning import Aim, AttemptOutcome, Level, SearchStep
+from pgclinic.model.tuning import Aim, AttemptOutcome, SearchStep, SettingLevel
 from pgclinic.settings.catalog import SettingsCatalog, checked_settings
 from pgclinic.stats.summary import mean, median
 from pgclinic.tune.ask import Ask
@@ -24,7 +24,7 @@ from pgclinic.tune.difference import BASE
 from pgclinic.tune.guard import Guard
 from pgclinic.tune.ledger import Block, Ledger
 from pgclinic.tune.nearer import value_between
-from pgclinic.tune.rate import Rate, counted_by, pooled, reason_of, variation_of
+from pgclinic.tune.rate import AttemptRate, counted_by, pooled, reason_of, variation_of
 
 #: So many of the first values are tried one at a time, all others so many at once.
 SINGLE = 15
@@ -46,7 +46,7 @@ _MOVE_ERRORS, LUCK = 1.0, 0.8
 
 
 @dataclass(frozen=True)
-class Pace:
+class SearchPace:
     """How small a step a search looks for: the slowest configurations are slower by decades, the fastest by percents.
 
     Better by less than ``step_min``, a logarithm, is no step. ``again`` is how many times more is tried what may be
@@ -62,8 +62,8 @@ class Pace:
 
 
 PACES = {
-    Aim.WORST: Pace(step_min=math.log(1.07), again=1, bases=3, groups_again=False, typical=False),
-    Aim.BEST: Pace(step_min=math.log(1.04), again=4, bases=5, groups_again=True, typical=True),
+    Aim.WORST: SearchPace(step_min=math.log(1.07), again=1, bases=3, groups_again=False, typical=False),
+    Aim.BEST: SearchPace(step_min=math.log(1.04), again=4, bases=5, groups_again=True, typical=True),
 }
 
 
@@ -80,13 +80,13 @@ class Climb:
     base_log: float = 0.0
     steps: list[SearchStep] = field(default_factory=list)
     since_measured: int = 0
-    refused: list[Level] = field(default_factory=list)
+    refused: list[SettingLevel] = field(default_factory=list)
     by_guard: list[str] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
 
     @property
     def outcomes(self) -> dict[str, int]:
-        return dict(Counter(one.outcome.value for one in self.steps))
+        return dict(Counter(step.outcome.value for step in self.steps))
 
 
 class SearchPlan:
@@ -94,7 +94,7 @@ class SearchPlan:
 
     def __init__(
         self,
-        levels: Sequence[Level],
+        levels: Sequence[SettingLevel],
         ledger: Ledger,
         aim: Aim,
         *,
@@ -169,7 +169,7 @@ class SearchPlan:
             self.climb.log = (self.climb.log * now + rate.log * before) / (now + before)
             self.climb.variance = now * before / (now + before)
 
-    def _variance(self, *rates: Rate, deviation: float | None = None) -> float:
+    def _variance(self, *rates: AttemptRate, deviation: float | None = None) -> float:
         """Of the mean of their logarithms: trials vary, and counts."""
         deviation = self._deviation if deviation is None else deviation
         return (deviation**2 + mean([rate.count_variance for rate in rates])) / len(rates)
@@ -183,7 +183,7 @@ class SearchPlan:
 
     def _try(
         self, more: Mapping[str, str], *, without: str | None = None
-    ) -> Generator[Ask, tuple[TrialRecord, ...], tuple[Rate, Block]]:
+    ) -> Generator[Ask, tuple[TrialRecord, ...], tuple[AttemptRate, Block]]:
         """A trial of the best so far with these settings, or without one of its own."""
         name = f"candidate {len(self.climb.steps) + 1}"
         stop = StopRule(reference=math.exp(self.climb.log), variation=self._variation, counted=self.ledger.counted)
@@ -193,7 +193,7 @@ class SearchPlan:
         self.climb.since_measured += 1
         return block.rates[name], block
 
-    def _is_better(self, *rates: Rate) -> bool:
+    def _is_better(self, *rates: AttemptRate) -> bool:
         """Than the best so far. A trial that was stopped early was so because it is sure."""
         if not all(rate.is_measured for rate in rates):
             return False
@@ -202,16 +202,16 @@ class SearchPlan:
             needed = max(self._pace.step_min, _ERRORS * self._error(*rates))
         return self._gain(*rates) > needed
 
-    def _may_be_better(self, *rates: Rate) -> bool:
+    def _may_be_better(self, *rates: AttemptRate) -> bool:
         """Neither better nor no better for sure: once more may tell."""
         if any(rate.outcome is not AttemptOutcome.DONE for rate in rates) or self._is_better(*rates):
             return False
         return self._gain(*rates) > max(self._pace.step_min / 2, _ERRORS / 2 * self._error(*rates))
 
-    def _gain(self, *rates: Rate) -> float:
+    def _gain(self, *rates: AttemptRate) -> float:
         return self._sign * (mean([rate.log for rate in rates]) - self.climb.log)
 
-    def _error(self, *rates: Rate) -> float:
+    def _error(self, *rates: AttemptRate) -> float:
         """Of the gain."""
         return math.sqrt(self._variance(*rates) + self.climb.variance)
 
@@ -220,7 +220,7 @@ class SearchPlan:
         bases = [one.records[BASE] for one in self.ledger.blocks if BASE in one.records]
         return self._guard.breach([record for block in blocks for record in block.records.values()], bases)
 
-    def _is_step(self, blocks: Sequence[Block], rates: Sequence[Rate]) -> tuple[bool, str | None]:
+    def _is_step(self, blocks: Sequence[Block], rates: Sequence[AttemptRate]) -> tuple[bool, str | None]:
         """Whether this is kept; where it is better and may not be, the guard that forbids it."""
         if not self._is_better(*rates):
             return False, None
@@ -230,7 +230,7 @@ class SearchPlan:
     def _note(
         self,
         block: Block,
-        rate: Rate,
+        rate: AttemptRate,
         added: Mapping[str, str],
         *,
         accepted: bool,
@@ -265,7 +265,7 @@ class SearchPlan:
     def _has_time(self, share: float) -> bool:
         return self.ledger.spent_s < share * self.ledger.limits.budget_s
 
-    def _add(self, levels: Sequence[Level], share: float) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+    def _add(self, levels: Sequence[SettingLevel], share: float) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         for level in levels[:SINGLE]:
             if self._is_in(level):
                 continue
@@ -275,21 +275,24 @@ class SearchPlan:
             yield from self._take([level])
         yield from self._groups(levels[SINGLE:], share)
 
-    def _is_in(self, level: Level) -> bool:
+    def _is_in(self, level: SettingLevel) -> bool:
         """Whether the configuration so far has it already, as one that starts from a file may."""
         return all(self.climb.added.get(name) == value for name, value in level.settings.items())
 
-    def _groups(self, levels: Sequence[Level], share: float) -> Generator[Ask, tuple[TrialRecord, ...], None]:
-        levels = [one for one in levels if not self._is_in(one)]
+    def _groups(self, levels: Sequence[SettingLevel], share: float) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+        levels = [level for level in levels if not self._is_in(level)]
         # Another value of a setting that is in already would undo what it does: such are tried by themselves.
-        other_values = [one for one in levels if set(one.settings) & set(self.climb.added)]
-        for group in [*_grouped([one for one in levels if one not in other_values]), *([one] for one in other_values)]:
+        other_values = [level for level in levels if set(level.settings) & set(self.climb.added)]
+        for group in [
+            *_grouped([level for level in levels if level not in other_values]),
+            *([one] for one in other_values),
+        ]:
             if not self._has_time(share):
                 self.climb.untried += [f"{one.setting} = {one.value}" for one in group]
                 continue
             yield from self._take(group)
 
-    def _take(self, group: Sequence[Level]) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+    def _take(self, group: Sequence[SettingLevel]) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """Add what of the group makes a step; a group that fails or improves is halved."""
         if self.climb.since_measured >= _REFRESH:
             yield from self._refresh()
@@ -336,7 +339,7 @@ class SearchPlan:
                 self.climb.added |= more
                 yield from self._count_again(rate)
 
-    def _nearer(self, level: Level) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+    def _nearer(self, level: SettingLevel) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """Towards the base until clients can work; at the end back towards the extreme as long as they still can.
 
         The edge itself is left for the end: a server at its edge has no room for any other setting.
@@ -362,7 +365,7 @@ class SearchPlan:
                 self.climb.refused.append(level)
                 return
 
-    def _count_again(self, rate: Rate) -> Generator[Ask, tuple[TrialRecord, ...], None]:
+    def _count_again(self, rate: AttemptRate) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """A step that was sure after a few statements is sure, but its size is not: all later ones are held to it."""
         if rate.count < _FEW:
             yield from self._refresh()
@@ -399,7 +402,7 @@ class SearchPlan:
             if not loses:
                 del self.climb.added[name]
 
-    def _may_be_needed(self, *rates: Rate) -> bool:
+    def _may_be_needed(self, *rates: AttemptRate) -> bool:
         """Whether it cannot be told yet if leaving a setting out loses anything."""
         if any(rate.outcome is not AttemptOutcome.DONE for rate in rates):
             return False
@@ -414,7 +417,7 @@ class SearchPlan:
 
     def _move_one(self, name: str, factors: Sequence[float]) -> Generator[Ask, tuple[TrialRecord, ...], None]:
         """The best of these, where it is better than where the setting stands."""
-        found: tuple[float, str, Rate, Block] | None = None
+        found: tuple[float, str, AttemptRate, Block] | None = None
         for factor in factors:
             value = self._moved(name, factor)
             if value is None or not self._has_time(MOVE_SHARE):
@@ -458,9 +461,9 @@ class SearchPlan:
         return text if text != value else None
 
 
-def _grouped(levels: Sequence[Level]) -> list[list[Level]]:
+def _grouped(levels: Sequence[SettingLevel]) -> list[list[SettingLevel]]:
     """Groups in which no setting has two values, in the order of the prior."""
-    groups: list[list[Level]] = []
+    groups: list[list[SettingLevel]] = []
     for level in levels:
         for group in groups:
             taken = {name for one in group for name in one.settings}

@@ -39,7 +39,7 @@ _STAGES = {
 
 
 @dataclass(frozen=True)
-class Rate:
+class AttemptRate:
     """``count`` in ``measured_s`` seconds. Without any, ``outcome`` says why there are none."""
 
     outcome: AttemptOutcome
@@ -82,8 +82,8 @@ def not_served(load: LoadResult) -> str | None:
     """Why clients could not work: errors come fast, and say nothing of the server's speed. None where they could."""
     if load.clients_lost:
         return f"{load.clients_lost} of {load.clients} clients lost the server"
-    failures = [one for one in load.failures if one.sqlstate.startswith((*_NOT_SERVED, *_NO_SESSION))]
-    failed = sum(one.count for one in failures)
+    failures = [failure for failure in load.failures if failure.sqlstate.startswith((*_NOT_SERVED, *_NO_SESSION))]
+    failed = sum(failure.count for failure in failures)
     tried = load.transactions + load.rolled_back + load.failed
     if failed <= NOT_SERVED_SHARE * tried:
         return None
@@ -98,28 +98,28 @@ def reason_of(record: TrialRecord) -> str | None:
     return not_served(record.load) or ("no statement was finished" if record.load.statements == 0 else None)
 
 
-def rate_of(record: TrialRecord, counted: Counted = Counted.STATEMENTS) -> Rate:
+def rate_of(record: TrialRecord, counted: Counted = Counted.STATEMENTS) -> AttemptRate:
     load = record.load
     if load is None:
-        return Rate(outcome_of(record))
+        return AttemptRate(outcome_of(record))
     count = load.statements if counted is Counted.STATEMENTS else load.transactions
-    return Rate(outcome_of(record), count, load.measured_s)
+    return AttemptRate(outcome_of(record), count, load.measured_s)
 
 
-def pooled(rates: Sequence[Rate]) -> Rate:
+def pooled(rates: Sequence[AttemptRate]) -> AttemptRate:
     """The rate of several trials of one configuration, all of them measured."""
-    outcome = AttemptOutcome.DONE if any(one.outcome is AttemptOutcome.DONE for one in rates) else rates[0].outcome
-    return Rate(outcome, sum(one.count for one in rates), math.fsum(one.measured_s for one in rates))
+    outcome = AttemptOutcome.DONE if any(rate.outcome is AttemptOutcome.DONE for rate in rates) else rates[0].outcome
+    return AttemptRate(outcome, sum(rate.count for rate in rates), math.fsum(rate.measured_s for rate in rates))
 
 
 def counted_by(records: Iterable[TrialRecord]) -> Counted:
     """Transactions where each of these trials committed enough of them, else statements."""
-    loads = [one.load for one in records]
+    loads = [record.load for record in records]
     is_enough = all(load is not None and load.transactions >= COMMITS_MIN for load in loads)
     return Counted.TRANSACTIONS if loads and is_enough else Counted.STATEMENTS
 
 
-def deviation_of(groups: Sequence[Sequence[Rate]], *, typical: bool = False) -> float:
+def deviation_of(groups: Sequence[Sequence[AttemptRate]], *, typical: bool = False) -> float:
     """The standard deviation of the logarithm from trial to trial, without what counting itself adds.
 
     Each group has trials of one configuration; those of all are pooled. Within bounds: a few trials cannot say that a
@@ -129,9 +129,9 @@ def deviation_of(groups: Sequence[Sequence[Rate]], *, typical: bool = False) -> 
     spread = _typical_deviation if typical else standard_deviation
     squares, freedom = 0.0, 0
     for group in groups:
-        logs = [one.log for one in group if one.is_measured]
+        logs = [rate.log for rate in group if rate.is_measured]
         if len(logs) > 1:
-            counted = mean([one.count_variance for one in group if one.is_measured])
+            counted = mean([rate.count_variance for rate in group if rate.is_measured])
             squares += max(spread(logs) ** 2 - counted, 0.0) * (len(logs) - 1)
             freedom += len(logs) - 1
     seen = math.sqrt(squares / freedom) if freedom else DEVIATION_MAX / 5

@@ -16,7 +16,7 @@ from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.config_check import rejected_settings
 from pgclinic.lab.instance import start_server
 from pgclinic.lab.settings import check_settings
-from pgclinic.model.tuning import AttemptOutcome, Level, LevelTried
+from pgclinic.model.tuning import AttemptOutcome, LevelTried, SettingLevel
 from pgclinic.pg.session import Access, Session
 from pgclinic.settings.catalog import SettingsCatalog
 from pgclinic.tune.nearer import value_between
@@ -63,7 +63,7 @@ def starter(binaries: Binaries, base: Mapping[str, str]) -> Start:
 
 
 def usable_levels(
-    levels: Sequence[Level],
+    levels: Sequence[SettingLevel],
     start: Start,
     catalog: SettingsCatalog,
     on_checked: Callable[[int, int], None] = lambda _done, _of: None,
@@ -79,9 +79,9 @@ def usable_levels(
     return tuple(found[at] for at in range(len(levels)))
 
 
-def _chunks(levels: Sequence[Level]) -> list[list[tuple[int, Level]]]:
+def _chunks(levels: Sequence[SettingLevel]) -> list[list[tuple[int, SettingLevel]]]:
     """Sets in which no setting has two values."""
-    chunks: list[list[tuple[int, Level]]] = []
+    chunks: list[list[tuple[int, SettingLevel]]] = []
     for at, level in enumerate(levels):
         for chunk in chunks:
             taken = {name for _, one in chunk for name in one.settings}
@@ -93,7 +93,9 @@ def _chunks(levels: Sequence[Level]) -> list[list[tuple[int, Level]]]:
     return chunks
 
 
-def _tried(chunk: Sequence[tuple[int, Level]], start: Start, catalog: SettingsCatalog) -> list[tuple[int, LevelTried]]:
+def _tried(
+    chunk: Sequence[tuple[int, SettingLevel]], start: Start, catalog: SettingsCatalog
+) -> list[tuple[int, LevelTried]]:
     settings = {name: value for _, level in chunk for name, value in level.settings.items()}
     seen = start(settings)
     if seen.outcome is AttemptOutcome.DONE:
@@ -108,7 +110,7 @@ def _tried(chunk: Sequence[tuple[int, Level]], start: Start, catalog: SettingsCa
     return [(at, LevelTried(level=nearer, outcome=AttemptOutcome.DONE, message=seen.message, asked=level.value))]
 
 
-def _nearest_that_starts(level: Level, start: Start, catalog: SettingsCatalog) -> Level | None:
+def _nearest_that_starts(level: SettingLevel, start: Start, catalog: SettingsCatalog) -> SettingLevel | None:
     """The value nearest to the extreme one with which the server starts; None where there is no number between."""
     works: str | None = None
     fails, found = level.value, None

@@ -54,7 +54,7 @@ def _each(name: str, values: Sequence[Any]) -> Alternatives:
 
 def _each_constants(constants: Sequence[Constants]) -> Alternatives:
     """Choices that differ in what never changes."""
-    return lambda known: (with_constants(known, one) for one in constants)
+    return lambda known: (with_constants(known, constant) for constant in constants)
 
 
 def alternatives(statement: RunnableStatement, usual: UsualValues, *, finds_one: bool) -> Iterator[Alternatives]:
@@ -168,7 +168,7 @@ def _limits(typed: TypedStatement, counted: TwinStatement) -> list[int]:
     if not any(place.use is PlaceUse.LIMIT for place in typed.places):
         return [10]
     least = max(1, math.ceil(counted.rows_per_call - _WHOLE))
-    usual = [one for one in _USUAL_LIMITS if one >= least]
+    usual = [limit for limit in _USUAL_LIMITS if limit >= least]
     if abs(counted.rows_per_call - least) > _WHOLE and usual:
         # It was not always reached.
         return usual[:_LIMITS_TRIED]

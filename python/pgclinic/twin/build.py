@@ -17,7 +17,7 @@ from pgclinic.errors import UsageError
 from pgclinic.load.engine import TwinRows
 from pgclinic.model.record import Record
 from pgclinic.model.twin import ObjectKind, SchemaObject, Twin
-from pgclinic.model.twin_refusal import Refusal, RefusedObject
+from pgclinic.model.twin_refusal import ObjectRefusal, RefusedObject
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.sql.captured_statement import extension_of, is_name, refused, role_named
@@ -77,7 +77,7 @@ class LeftOut(Record):
     kind: str
     name: str
     reason: str
-    refusal: Refusal | None = None
+    refusal: ObjectRefusal | None = None
     detail: str = ""
 
 
@@ -138,10 +138,12 @@ def refused_objects(twin: Twin) -> tuple[RefusedObject, ...]:
         for made in twin.objects
         if (why := refused(made.kind, made.statement)) is not None
     ]
-    names = [("rows", table.name) for table in twin.tables] + [("sequence", one.name) for one in twin.sequences]
+    names = [("rows", table.name) for table in twin.tables] + [
+        ("sequence", sequence.name) for sequence in twin.sequences
+    ]
     return (
         *found,
-        *(RefusedObject(kind=kind, name=name, refusal=Refusal.NAME) for kind, name in names if not is_name(name)),
+        *(RefusedObject(kind=kind, name=name, refusal=ObjectRefusal.NAME) for kind, name in names if not is_name(name)),
     )
 
 

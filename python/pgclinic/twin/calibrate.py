@@ -15,7 +15,7 @@ from pgclinic.pg.session import Session
 from pgclinic.twin.alternatives import alternatives, first_choice, with_constants
 from pgclinic.twin.fresh_keys import FilledKey, FreshKey
 from pgclinic.twin.parameters import CannotRun, OmissionReason, RunnableStatement
-from pgclinic.twin.tried_choices import FIRST_DRAWS, SMOOTHING, Trials, Tried
+from pgclinic.twin.tried_choices import FIRST_DRAWS, SMOOTHING, ChoiceTrials, Tried
 from pgclinic.twin.values import ValueSource
 
 LAST_DRAWS = 24
@@ -45,7 +45,7 @@ def calibrated(
     once: tuple[FilledKey, ...] = (),
 ) -> CalibratedStatement:
     """The statement with its best choice. Raises CannotRun when the server refuses all of them."""
-    trials = Trials(session, source, statement, keys)
+    trials = ChoiceTrials(session, source, statement, keys)
     first = _searched(trials, source, statement)
     best = sorted(first, key=lambda one: one.distance)[:_BEST]
     if len(first) > 1 and not trials.is_spent:
@@ -54,12 +54,12 @@ def calibrated(
     return CalibratedStatement(statement=statement, tried=tried, keys=keys, once=once)
 
 
-def _searched(trials: Trials, source: ValueSource, statement: RunnableStatement) -> list[Tried]:
+def _searched(trials: ChoiceTrials, source: ValueSource, statement: RunnableStatement) -> list[Tried]:
     """One property of the choice after the other, each with the best of those before. Raises CannotRun."""
     constants = source.usual.named_by_schema(statement.typed)
     first, problem = replace(first_choice(statement), constants=constants[0] if constants else ()), None
     # A check that relates what is set to other columns may refuse some of the values.
-    assigned = [with_constants(first, one) for one in source.usual.checked_assignments(statement.typed)]
+    assigned = [with_constants(first, assignment) for assignment in source.usual.checked_assignments(statement.typed)]
     try:
         tried = trials.of_all([first, *assigned], FIRST_DRAWS)
     except CannotRun as error:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from pgclinic.model.row_plan import (
     ColumnPlan,
-    Common,
+    CommonValue,
     DateFormat,
     DecimalFormat,
     DocumentMaker,
@@ -96,7 +96,7 @@ def column_plan(
     texts = (*found.common_values, *found.histogram)
     written = format_of(column, texts)
     common = () if unique else _common(found, rows, filled, written, has_rest=_has_rest(found, rows / scale))
-    rest = filled - sum(one.rows for one in common)
+    rest = filled - sum(value.rows for value in common)
     distinct = (
         rest
         if unique
@@ -140,7 +140,7 @@ def _has_rest(found: ColumnStatistics, rows: float) -> bool:
 
 def _common(
     found: ColumnStatistics, rows: int, filled: int, written: Format | None, *, has_rest: bool
-) -> tuple[Common, ...]:
+) -> tuple[CommonValue, ...]:
     """The common values with their rows, which are exact: what rounding would lose is carried on to the next value."""
     shares = found.common_shares[: len(found.common_values)]
     total = sum(shares)
@@ -155,17 +155,17 @@ def _common(
         if until > given:
             place = bisect_right(bounds, key(text)) - 0.5
             number = ordinal(written, text) if written is not None else None
-            made.append(Common(text=text, ordinal=number, place=place, rows=until - given))
+            made.append(CommonValue(text=text, ordinal=number, place=place, rows=until - given))
             given = until
     return tuple(sorted(made, key=lambda one: key(one.text)))
 
 
-def _known_only(found: ColumnStatistics, known: frozenset[str], written: Format | None) -> tuple[Common, ...]:
+def _known_only(found: ColumnStatistics, known: frozenset[str], written: Format | None) -> tuple[CommonValue, ...]:
     """Values without rows of their own, which joint values will give them."""
     key = _sort_key(written, found.histogram)
     bounds = sorted(key(bound) for bound in found.histogram)
     return tuple(
-        Common(
+        CommonValue(
             text=text,
             ordinal=ordinal(written, text) if written is not None else None,
             place=bisect_right(bounds, key(text)) - 0.5,

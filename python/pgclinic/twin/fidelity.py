@@ -76,7 +76,7 @@ def fidelity(
     scale: float = 1.0,
 ) -> Fidelity:
     """All figures. ``built`` is a capture of the twin's database, ``again`` what its server counted of ``load``."""
-    statements = tuple(_statements(original, mix, again, {one.query_id: one for one in plans}))
+    statements = tuple(_statements(original, mix, again, {plan.query_id: plan for plan in plans}))
     commits = _commits_figure(original, mix, statements, load)
     figures = (
         *table_figures(original.tables, built.tables, scale=scale),
@@ -93,18 +93,18 @@ def fidelity(
         statements=statements,
         omitted=tuple(
             OmittedStatement(
-                query_id=one.query_id,
-                text=one.text,
-                reason=one.reason.value,
-                detail=one.detail,
-                calls_share=one.calls_share,
-                time_share=one.time_share,
+                query_id=omission.query_id,
+                text=omission.text,
+                reason=omission.reason.value,
+                detail=omission.detail,
+                calls_share=omission.calls_share,
+                time_share=omission.time_share,
             )
-            for one in mix.omissions
+            for omission in mix.omissions
         ),
         # A server that counts commits since another time than statements gives no figure, which is none that failed.
         judges_throughput=commits is None or commits.is_reached,
-        transactions=sum(len(one.steps) > 1 for one in mix.grouping.transactions),
+        transactions=sum(len(transaction.steps) > 1 for transaction in mix.grouping.transactions),
         twin_tps=load.tps,
         original_tps=mix.rate_tps,
         not_masked=tuple(
@@ -206,9 +206,9 @@ def _near(one: float, other: float, tolerance: float, slack: float) -> bool:
 def _statements(
     original: Twin, mix: TwinMix, again: TwinWorkload, plans: Mapping[int, PlanComparison]
 ) -> Iterator[StatementFidelity]:
-    running = {one.statement.counted.query_id: one.statement.counted for one in mix.statements}
-    calls = sum(one.calls for one in original.workload.statements) or 1
-    time_ms = sum(one.total_ms for one in original.workload.statements) or 1.0
+    running = {statement.statement.counted.query_id: statement.statement.counted for statement in mix.statements}
+    calls = sum(statement.calls for statement in original.workload.statements) or 1
+    time_ms = sum(statement.total_ms for statement in original.workload.statements) or 1.0
     seen = _seen_again(mix, again)
     sent: dict[int, dict[str, None]] = {}
     for one in mix.sent:
@@ -251,15 +251,15 @@ def _seen_again(mix: TwinMix, again: TwinWorkload) -> dict[int, tuple[set[int], 
     for sent in mix.sent:
         by_fingerprint.setdefault(sent.fingerprint, set()).add(sent.query_id)
     counted: dict[str, list[TwinStatement]] = {}
-    for one in again.statements:
-        counted.setdefault(fingerprint(one.text), []).append(one)
+    for statement in again.statements:
+        counted.setdefault(fingerprint(statement.text), []).append(statement)
     found: dict[int, tuple[set[int], list[TwinStatement]]] = {}
     for key, query_ids in by_fingerprint.items():
         for query_id in query_ids:
             ids, rows = found.setdefault(query_id, (set(), []))
             ids |= query_ids
             rows += counted.get(key, [])
-    return {query_id: (ids, rows) for query_id, (ids, rows) in found.items() if sum(one.calls for one in rows)}
+    return {query_id: (ids, rows) for query_id, (ids, rows) in found.items() if sum(row.calls for row in rows)}
 
 
 def _sum(statements: Sequence[TwinStatement]) -> TwinStatement:
@@ -268,11 +268,11 @@ def _sum(statements: Sequence[TwinStatement]) -> TwinStatement:
         query_id=first.query_id,
         text=first.text,
         kind=first.kind,
-        calls=sum(one.calls for one in statements),
-        rows=sum(one.rows for one in statements),
-        total_ms=sum(one.total_ms for one in statements),
-        blocks_hit=sum(one.blocks_hit for one in statements),
-        blocks_read=sum(one.blocks_read for one in statements),
+        calls=sum(statement.calls for statement in statements),
+        rows=sum(statement.rows for statement in statements),
+        total_ms=sum(statement.total_ms for statement in statements),
+        blocks_hit=sum(statement.blocks_hit for statement in statements),
+        blocks_read=sum(statement.blocks_read for statement in statements),
     )
 
 
@@ -281,12 +281,12 @@ def _within_factor(one: float, other: float | None) -> bool:
 
 
 def _plan_figures(statements: Sequence[StatementFidelity]) -> Iterator[Figure]:
-    compared = [one for one in statements if one.same_plan is not None]
+    compared = [statement for statement in statements if statement.same_plan is not None]
     if compared:
         yield _judged(FigureName.PLANS, ((one.text, bool(one.same_plan)) for one in compared))
         total = sum(one.calls_share for one in compared)
         yield _figure(FigureName.PLAN_CALLS, sum(one.calls_share for one in compared if one.same_plan) / total)
-    generic = [one for one in statements if one.same_generic_plan is not None]
+    generic = [statement for statement in statements if statement.same_generic_plan is not None]
     if generic:
         yield _judged(FigureName.GENERIC_PLANS, ((one.text, bool(one.same_generic_plan)) for one in generic))
 
@@ -295,7 +295,9 @@ def _counted_figure(
     name: FigureName, statements: Sequence[StatementFidelity], is_within: Callable[[StatementFidelity], bool]
 ) -> Figure:
     """Of the statements that ran: a rare one may not have had its turn."""
-    return _judged(name, ((one.text, is_within(one)) for one in statements if one.twin_rows is not None))
+    return _judged(
+        name, ((statement.text, is_within(statement)) for statement in statements if statement.twin_rows is not None)
+    )
 
 
 def _commits_figure(

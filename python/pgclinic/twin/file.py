@@ -46,7 +46,7 @@ def write_twin(path: Path, twin: Twin, *, masked_text: str, force: bool = False)
             zipfile.ZipFile(file, "w", compression=zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
         ):
             archive.writestr(_MASKED, masked_text)
-            archive.writestr(_SCHEMA, script([one.statement for one in twin.objects]))
+            archive.writestr(_SCHEMA, script([schema_object.statement for schema_object in twin.objects]))
             archive.writestr(_TWIN, msgspec.json.encode(twin))
         part.replace(path)
     finally:

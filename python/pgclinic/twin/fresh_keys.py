@@ -76,14 +76,16 @@ class FilledKey(Record):
         """Whether the value of a place is one of the key's: inserted itself, or that by which rows are found."""
         if place.use is PlaceUse.INSERT:
             return place.column in self.places
-        is_found = any(one.source == place.source and one.expression == place.expression for one in self.derived)
+        is_found = any(
+            column.source == place.source and column.expression == place.expression for column in self.derived
+        )
         return place.use is PlaceUse.EQUAL and is_found
 
 
 def filled_keys(statement: TypedStatement, table: TwinTable) -> tuple[FilledKey, ...]:
     """The unique keys of the table an INSERT goes into that no default fills."""
     places = {place.column for place in statement.places if place.use is PlaceUse.INSERT}
-    selected = {one.column: one for one in statement.filled}
+    selected = {column.column: column for column in statement.filled}
     return tuple(
         FilledKey(
             columns=key.columns,
@@ -154,11 +156,11 @@ def keys_used_once(statement: TypedStatement, table: TwinTable, keys: tuple[Fres
 def conditions_of_new_rows(statement: TypedStatement, table: TwinTable) -> Iterator[tuple[int, str]]:
     """For each mention of a table whose rows an INSERT ... SELECT reads: that the table has no row of them yet."""
     for key in filled_keys(statement, table):
-        sources = {one.source for one in key.derived}
+        sources = {column.source for column in key.derived}
         is_whole = len(key.derived) + len(key.others) == len(key.columns)
         if not is_whole or len(sources) != 1 or (key.others and statement.conflict is not None):
             continue
-        same = " and ".join(f"pgclinic_there.{quoted(one.column)} = {one.expression}" for one in key.derived)
+        same = " and ".join(f"pgclinic_there.{quoted(column.column)} = {column.expression}" for column in key.derived)
         yield sources.pop() or 0, f"not exists (select from {table.name} as pgclinic_there where {same})"
 
 

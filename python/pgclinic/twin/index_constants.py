@@ -42,7 +42,7 @@ def _merged(found: list[Constants]) -> list[Constants]:
 
 def _of_source(places: list[Place], table: TwinTable) -> Iterator[dict[int, str]]:
     expressions = [key for index in table.indexes for key in index.keys]
-    expressions += [one for joint in table.joint for one in joint.columns]
+    expressions += [column for joint in table.joint for column in joint.columns]
     for expression in dict.fromkeys(expressions):
         for place in places:
             constants = constants_of(str(place.expression), expression) if "$" in str(place.expression) else None

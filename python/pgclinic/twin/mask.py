@@ -173,7 +173,7 @@ def _domains(twin: Twin) -> dict[ColumnId, _Domain]:
             domain = domains.setdefault(groups.root(one), _Domain())
             domain.fixed |= literals.get(table.name, frozenset())
             domain.is_key |= one in keys
-    return {one: domains[groups.root(one)] for one in groups.members()}
+    return {member: domains[groups.root(member)] for member in groups.members()}
 
 
 class _Groups:
@@ -307,9 +307,9 @@ def _masked_index(index: TwinIndex) -> TwinIndex:
     """Statistics of expressions without values: ANALYZE finds them again in the rows of the twin."""
     without = tuple(
         None
-        if one is None
-        else msgspec.structs.replace(one, common_values=(), histogram=(), common_elements=(), range_lengths=())
-        for one in index.statistics
+        if column is None
+        else msgspec.structs.replace(column, common_values=(), histogram=(), common_elements=(), range_lengths=())
+        for column in index.statistics
     )
     return msgspec.structs.replace(index, statistics=without)
 

@@ -64,7 +64,7 @@ _ALWAYS = 0.98
 _NEAR_SHARE = 0.05
 
 
-class SentStatement(Record):
+class SentFingerprint(Record):
     """The fingerprint under which a load sends a statement of the original: fresh keys change the text."""
 
     query_id: int
@@ -80,7 +80,7 @@ class TwinMix(Record):
 
     scripts: tuple[Script, ...]
     statements: tuple[CalibratedStatement, ...]
-    sent: tuple[SentStatement, ...]
+    sent: tuple[SentFingerprint, ...]
     grouping: Grouping
     omissions: tuple[Omission, ...]
     rate_tps: float | None = None
@@ -140,20 +140,23 @@ def twin_mix(
     views = known_views(session, session.version_num // 10_000)
     runnable, omitted = runnable_statements(twin, views)
     statements, unknown = _known_before(runnable, known or {})
-    for one in sorted(unknown, key=lambda one: -one.counted.total_ms):
+    for statement in sorted(unknown, key=lambda one: -one.counted.total_ms):
         try:
             if should_stop():
                 raise CannotRun(OmissionReason.TIME)
-            statements[one.counted.query_id] = _calibrated(session, source, twin, one)
+            statements[statement.counted.query_id] = _calibrated(session, source, twin, statement)
         except CannotRun as error:
-            omitted = (*omitted, omission(one.counted, twin.workload.statements, error))
-    _forget_trials(session, [statements[one.counted.query_id] for one in unknown if one.counted.query_id in statements])
+            omitted = (*omitted, omission(statement.counted, twin.workload.statements, error))
+    _forget_trials(
+        session,
+        [statements[statement.counted.query_id] for statement in unknown if statement.counted.query_id in statements],
+    )
     for key in [key for key, one in statements.items() if is_rare(one.statement.counted, twin.workload)]:
         rare = CannotRun(OmissionReason.RARE)
         omitted = (*omitted, omission(statements.pop(key).statement.counted, twin.workload.statements, rare))
     grouping = grouped(twin.workload, statements)
     scripts: list[tuple[Script, float]] = []
-    sent: list[SentStatement] = []
+    sent: list[SentFingerprint] = []
     few: list[tuple[GroupedTransaction, CannotRun]] = []
     decks: list[tuple[GroupedTransaction, Deck]] = []
     for transaction in grouping.transactions:
@@ -208,7 +211,7 @@ def _known_before(
 
 def is_rare(counted: TwinStatement, workload: TwinWorkload) -> bool:
     """One call while clients were observed says nothing of how often it runs; it would get a script of its own."""
-    whole = sum(one.total_ms for one in workload.statements)
+    whole = sum(statement.total_ms for statement in workload.statements)
     return workload.is_difference and counted.calls <= 1 and counted.total_ms <= RARE_SHARE * whole
 
 
@@ -234,7 +237,7 @@ def _calibrated(session: Session, source: ValueSource, twin: Twin, statement: Ru
 
 def _forget_trials(session: Session, tried: Iterable[CalibratedStatement]) -> None:
     """Remove the dead rows that trials have left: the twin is as it was built."""
-    targets = dict.fromkeys(one.statement.typed.target for one in tried)
+    targets = dict.fromkeys(statement.statement.typed.target for statement in tried)
     for table in targets:
         if table is not None:
             # An empty end of a table is part of its bloat.
@@ -299,7 +302,7 @@ class _Writer:
         self._steps = steps
         self._slots = slots
         self._number = number
-        self.sent: list[SentStatement] = []
+        self.sent: list[SentFingerprint] = []
 
     def script(self) -> Script:
         lines = [f"\\draw {_DEAL}"]
@@ -315,7 +318,7 @@ class _Writer:
         for at, turn in enumerate(self._deck.turns):
             text = self._text(at)
             query_id = self._transaction.steps[turn.step].query_id
-            self.sent.append(SentStatement(query_id=query_id, fingerprint=fingerprint(text)))
+            self.sent.append(SentFingerprint(query_id=query_id, fingerprint=fingerprint(text)))
             is_asked = any(one.turn == at for one in taken)
             line = f"{text} \\aset {_taken_prefix(at)}" if is_asked else f"{text};"
             conditions = self._conditions(at)

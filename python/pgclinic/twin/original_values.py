@@ -66,7 +66,7 @@ class _Column:
         if text in self._known or not self._bounds or not self._originals:
             return self._known.get(text, text)
         try:
-            at = bisect_right([float(one) for one in self._bounds], float(text))
+            at = bisect_right([float(bound) for bound in self._bounds], float(text))
         except ValueError:
             at = bisect_right(self._bounds, text)
         return self._originals[min(max(0, at - 1), len(self._originals) - 1)]

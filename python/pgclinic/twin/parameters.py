@@ -78,7 +78,11 @@ def known_schema(twin: Twin, views: Iterable[KnownTable] = ()) -> KnownSchema:
         parts = name_parts(table.name)
         schema, name = (parts[-2], parts[-1]) if len(parts) > 1 else ("public", parts[-1])
         tables[schema, name] = KnownTable(table.name, {column.name: _known_column(column) for column in table.columns})
-    made = (known_function(one.statement) for one in twin.objects if one.kind is ObjectKind.FUNCTION)
+    made = (
+        known_function(schema_object.statement)
+        for schema_object in twin.objects
+        if schema_object.kind is ObjectKind.FUNCTION
+    )
     return KnownSchema(tables, _search_path(twin), [one for one in made if one is not None])
 
 
@@ -146,8 +150,8 @@ def _does_work(counted: TwinStatement) -> bool:
 
 def omission(counted: TwinStatement, all_: Iterable[TwinStatement], error: CannotRun) -> Omission:
     """The omission of one statement, with its shares of those that do work."""
-    doing = [one for one in all_ if _does_work(one)]
-    calls, time_ms = sum(one.calls for one in doing), sum(one.total_ms for one in doing)
+    doing = [statement for statement in all_ if _does_work(statement)]
+    calls, time_ms = sum(statement.calls for statement in doing), sum(statement.total_ms for statement in doing)
     return Omission(
         query_id=counted.query_id,
         text=counted.text,
@@ -177,7 +181,9 @@ def _typed(
 
 
 def _own_functions(twin: Twin) -> frozenset[str]:
-    names = (one.name.split("(")[0] for one in twin.objects if one.kind is ObjectKind.FUNCTION)
+    names = (
+        schema_object.name.split("(")[0] for schema_object in twin.objects if schema_object.kind is ObjectKind.FUNCTION
+    )
     return frozenset(name_parts(name)[-1] for name in names if name_parts(name))
 
 

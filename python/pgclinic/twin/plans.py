@@ -42,7 +42,7 @@ def compared_plans(
     values: OriginalValues,
 ) -> tuple[PlanComparison, ...]:
     """The plans of each statement on both sides. Raises QueryError when a connection is lost."""
-    return tuple(_compared(one, source, twin, original, values) for one in statements)
+    return tuple(_compared(statement, source, twin, original, values) for statement in statements)
 
 
 def _compared(

@@ -36,7 +36,11 @@ def literals_by_table(twin: Twin) -> dict[str, frozenset[str]]:
     """
     tables = {table.name for table in twin.tables}
     found: dict[str, set[str]] = {name: set() for name in tables}
-    types = {one.name: literals(one.statement) for one in twin.objects if one.kind is ObjectKind.TYPE}
+    types = {
+        schema_object.name: literals(schema_object.statement)
+        for schema_object in twin.objects
+        if schema_object.kind is ObjectKind.TYPE
+    }
     for one in twin.objects:
         if one.kind in _KINDS:
             for table in _tables_of(one, tables):

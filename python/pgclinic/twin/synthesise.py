@@ -237,12 +237,16 @@ def _grows(
     statistics = {column.name: column.statistics for column in table.columns}
     for key in table.keys:
         counted = {name: found.distinct for name in key.columns if (found := statistics.get(name)) is not None}
-        within = [one for one in table.foreign_keys if set(one.columns) < set(key.columns) and one.parent in positions]
+        within = [
+            foreign_key
+            for foreign_key in table.foreign_keys
+            if set(foreign_key.columns) < set(key.columns) and foreign_key.parent in positions
+        ]
         if len(key.columns) < 2 or own == 1.0 or min(counted.values(), default=-1.0) < 0:
             continue
         widest = max(within, key=lambda one: len(one.columns), default=None)
         groups = 1.0 if widest is None else _scale_of(ordered[positions[widest.parent]].table, scale)
-        rest = set(counted) - {name for one in within for name in one.columns}
+        rest = set(counted) - {name for foreign_key in within for name in foreign_key.columns}
         if rest:
             grows[max(rest, key=lambda name: counted[name])] = min(1.0, own / groups)
     return grows

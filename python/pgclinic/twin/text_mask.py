@@ -97,7 +97,7 @@ def map_characters(
     for alphabet, found in by_class.items():
         if alphabet:
             becomes |= _increasing(sorted(found), alphabet, stay & found, rng)
-    return {one: _as_case(becomes.get(_folded(one), one), one) for one in characters}
+    return {character: _as_case(becomes.get(_folded(character), character), character) for character in characters}
 
 
 def _increasing(found: Sequence[str], alphabet: str, fixed: Collection[str], rng: Random) -> dict[str, str]:

@@ -78,7 +78,9 @@ class Grouping(Record):
 def grouped(workload: TwinWorkload, runnable: Iterable[int]) -> Grouping:
     """Transactions of the statements ``runnable``; the others count as known but do not take part."""
     wanted = set(runnable)
-    statements = {one.query_id: one for one in workload.statements if StatementKind(one.kind).has_plan}
+    statements = {
+        statement.query_id: statement for statement in workload.statements if StatementKind(statement.kind).has_plan
+    }
     sightings = _Sightings(workload.transactions, statements)
     explicit_calls = _calls_of(workload, StatementKind.COMMIT) + _calls_of(workload, StatementKind.ROLLBACK)
     within = _within(workload, statements, sightings, explicit_calls)
@@ -86,8 +88,10 @@ def grouped(workload: TwinWorkload, runnable: Iterable[int]) -> Grouping:
     expected = _expected(workload, statements, within, cores, explicit_calls)
     _find_loops(cores, within, workload, sightings, expected)
     grouped_, left = _with_steps(cores, within, statements, sightings)
-    made = [_ordered(one, statements, sightings) for one in grouped_]
-    made = [one for one in (_narrowed(one, wanted) for one in made) if one.steps]
+    made = [_ordered(core, statements, sightings) for core in grouped_]
+    made = [
+        transaction for transaction in (_narrowed(transaction, wanted) for transaction in made) if transaction.steps
+    ]
     alone = [key for key in statements if key in wanted and (key not in within or key in left)]
     made += [
         GroupedTransaction(
@@ -95,18 +99,20 @@ def grouped(workload: TwinWorkload, runnable: Iterable[int]) -> Grouping:
         )
         for key in alone
     ]
-    in_blocks = sum(one.calls for one in made if one.explicit)
+    in_blocks = sum(transaction.calls for transaction in made if transaction.explicit)
     # A COMMIT that a driver has prepared is counted once in each session, and no more.
     is_counted = explicit_calls > 0 and in_blocks / 2 <= explicit_calls
     if is_counted:
-        counted: float | None = explicit_calls + sum(one.calls for one in made if not one.explicit)
+        counted: float | None = explicit_calls + sum(
+            transaction.calls for transaction in made if not transaction.explicit
+        )
     else:
         counted = _counted_commits(workload, statements, wanted | within)
     return Grouping(
         transactions=tuple(sorted(made, key=lambda one: -one.calls)),
-        commits=sum(one.calls for one in made),
+        commits=sum(transaction.calls for transaction in made),
         commits_counted=counted,
-        confirmed=sightings.share_confirmed([{step.query_id for step in one.steps} for one in made]),
+        confirmed=sightings.share_confirmed([{step.query_id for step in transaction.steps} for transaction in made]),
         count_error=_REPORT_S / workload.since_s if workload.since_s and not is_counted else 0.0,
     )
 
@@ -119,7 +125,9 @@ def _counted_commits(workload: TwinWorkload, statements: Mapping[int, TwinStatem
     if workload.commits is None:
         return None
     # Statements without a plan, outside of a transaction, are transactions too.
-    others = sum(one.calls for one in workload.statements if StatementKind(one.kind) is StatementKind.UTILITY)
+    others = sum(
+        statement.calls for statement in workload.statements if StatementKind(statement.kind) is StatementKind.UTILITY
+    )
     others += sum(one.calls for key, one in statements.items() if key not in known)
     return max(0.0, float(workload.commits + (workload.rollbacks or 0) - others))
 
@@ -155,7 +163,7 @@ def _within(
 
 
 def _calls_of(workload: TwinWorkload, kind: StatementKind) -> int:
-    return sum(one.calls for one in workload.statements if one.kind == kind.value)
+    return sum(statement.calls for statement in workload.statements if statement.kind == kind.value)
 
 
 class _Sightings:
@@ -163,7 +171,9 @@ class _Sightings:
 
     def __init__(self, seen: Sequence[TransactionSeen], known: Iterable[int]) -> None:
         known = set(known)
-        self._seen = [(tuple(key for key in one.query_ids if key in known), one) for one in seen]
+        self._seen = [
+            (tuple(key for key in transaction.query_ids if key in known), transaction) for transaction in seen
+        ]
         self._alone: Counter[int] = Counter()
         self._explicit: Counter[int] = Counter()
         self._together: Counter[tuple[int, int]] = Counter()
@@ -221,10 +231,10 @@ class _Sightings:
         """
         wanted = set(steps)
         seen = [one for ids, one in self._seen if set(ids) <= wanted]
-        in_samples = sum(one.samples for one in seen)
+        in_samples = sum(transaction.samples for transaction in seen)
         if in_samples < _SAMPLES_MIN or not samples:
             return None
-        age_s = sum(one.samples * one.age_s for one in seen) / in_samples
+        age_s = sum(transaction.samples * transaction.age_s for transaction in seen) / in_samples
         return in_samples / samples / (2 * age_s) if age_s > 0 else None
 
     def share_confirmed(self, groups: Sequence[set[int]]) -> float | None:
@@ -241,8 +251,8 @@ class _Core:
 
     def __init__(self, members: list[TwinStatement]) -> None:
         self.members = members
-        self.calls = float(sorted(one.calls for one in members)[len(members) // 2])
-        self.steps: dict[int, float] = {one.query_id: 1.0 for one in members}
+        self.calls = float(sorted(member.calls for member in members)[len(members) // 2])
+        self.steps: dict[int, float] = {member.query_id: 1.0 for member in members}
 
     def repeat(self, times: float) -> None:
         """Every statement of the core runs so often in one transaction."""
@@ -253,13 +263,13 @@ class _Core:
 def _cores(statements: list[TwinStatement], sightings: _Sightings, sessions: int) -> list[_Core]:
     """Clusters of equal call counts, split where sightings say that they are different transactions."""
     clusters: list[list[TwinStatement]] = []
-    for one in sorted(statements, key=lambda one: -one.calls):
-        if one.calls < _CALLS_MIN:
+    for statement in sorted(statements, key=lambda one: -one.calls):
+        if statement.calls < _CALLS_MIN:
             continue
-        if clusters and _is_equal(clusters[-1][0].calls, one.calls, sessions):
-            clusters[-1].append(one)
+        if clusters and _is_equal(clusters[-1][0].calls, statement.calls, sessions):
+            clusters[-1].append(statement)
         else:
-            clusters.append([one])
+            clusters.append([statement])
     cores = [_Core(part) for cluster in clusters for part in _parts(cluster, sightings)]
     # A statement alone is the core of a transaction only if nothing larger explains it.
     return _undivided([core for core in cores if len(core.members) > 1] or cores, sightings)
@@ -270,7 +280,7 @@ def _undivided(cores: list[_Core], sightings: _Sightings) -> list[_Core]:
     kept = sorted(cores, key=lambda core: (len(core.members), core.calls))
     for core in list(kept):
         others = [one for one in kept if one is not core]
-        total, shared = sightings.shared(core.steps, [set(one.steps) for one in others])
+        total, shared = sightings.shared(core.steps, [set(other.steps) for other in others])
         if shared and max(shared) >= max(_SEEN_MIN, _JOINED * total):
             kept.remove(core)
     return kept
@@ -302,12 +312,12 @@ def _find_loops(
     times: dict[int, float] = {}
     for at, core in enumerate(cores):
         others = {key for other in cores if other is not core for key in other.steps}
-        near = {key for key in within - others if any(sightings.together(key, one) for one in core.steps)}
+        near = {key for key in within - others if any(sightings.together(key, step) for step in core.steps)}
         rate = sightings.rate(near | set(core.steps), workload.connections.samples)
         if rate:
             times[at] = core.calls / (rate * workload.since_s)
     # Transactions that take very different times seem longer than they are, all of them alike.
-    usual = sorted(one for one in times.values() if one < _LOOP)
+    usual = sorted(time for time in times.values() if time < _LOOP)
     usual_times = max(1.0, usual[len(usual) // 2]) if usual else 1.0
     for at, one in sorted(times.items(), key=lambda item: -item[1]):
         if expected is not None and sum(core.calls for core in cores) <= expected * (1 + _TOLERANCE):
@@ -323,14 +333,16 @@ def _is_equal(one: int, other: int, sessions: int) -> bool:
 def _parts(cluster: list[TwinStatement], sightings: _Sightings) -> list[list[TwinStatement]]:
     """A cluster as the groups that were seen apart from each other; a statement joins where it was seen most."""
     parts: list[list[TwinStatement]] = []
-    for one in cluster:
-        fits = [part for part in parts if not any(sightings.are_apart(one.query_id, other.query_id) for other in part)]
+    for statement in cluster:
+        fits = [
+            part for part in parts if not any(sightings.are_apart(statement.query_id, other.query_id) for other in part)
+        ]
         if not fits:
-            parts.append([one])
+            parts.append([statement])
             continue
-        ties = [sum(sightings.together(one.query_id, other.query_id) for other in part) for part in fits]
-        nearest = [abs(part[0].calls - one.calls) for part in fits]
-        fits[min(range(len(fits)), key=lambda at: (-ties[at], nearest[at]))].append(one)
+        ties = [sum(sightings.together(statement.query_id, other.query_id) for other in part) for part in fits]
+        nearest = [abs(part[0].calls - statement.calls) for part in fits]
+        fits[min(range(len(fits)), key=lambda at: (-ties[at], nearest[at]))].append(statement)
     return parts
 
 

@@ -45,7 +45,7 @@ class Tried(Record):
     draws: int
 
 
-class Trials:
+class ChoiceTrials:
     """Executes one statement with the values of several choices; ``is_spent`` once that has taken long enough."""
 
     def __init__(

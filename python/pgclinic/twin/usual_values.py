@@ -10,7 +10,7 @@ from pgclinic.model.twin import Twin
 from pgclinic.pg.session import Session
 from pgclinic.sql.expression_constants import constants_by_predicate
 from pgclinic.sql.quoting import name_parts, quoted
-from pgclinic.sql.statement_places import Place, PlaceUse, Source, TypedStatement
+from pgclinic.sql.statement_places import Place, PlaceUse, TableSource, TypedStatement
 from pgclinic.twin.index_constants import Constants, index_constants
 from pgclinic.twin.parameters import Domains
 from pgclinic.twin.plain_values import Value
@@ -27,7 +27,9 @@ OF_PARTS = frozenset((PlaceUse.CONTAINS, PlaceUse.OVERLAPS, PlaceUse.SEARCH))
 class UsualValues:
     """By the rows and the schema of a twin. ``table`` gives a mention of a table as FROM has it."""
 
-    def __init__(self, session: Session, twin: Twin, choices: random.Random, table: Callable[[Source], str]) -> None:
+    def __init__(
+        self, session: Session, twin: Twin, choices: random.Random, table: Callable[[TableSource], str]
+    ) -> None:
         self._session = session
         self._twin = twin
         self._random = choices
@@ -53,7 +55,7 @@ class UsualValues:
         """Its most common values with the numbers of their rows."""
         key = (table, column)
         if key not in self._common:
-            source = Source(number=0, table=table, alias="one")
+            source = TableSource(number=0, table=table, alias="one")
             rows = self._session.rows(
                 f"select {quoted(column)}::text, count(*)::float8 from {self._table(source)}"
                 f" where {quoted(column)} is not null group by 1 order by 2 desc, 1 limit {_COMMON}"
@@ -114,7 +116,9 @@ class UsualValues:
             if place.use is not PlaceUse.ASSIGN or table is None or place.column is None:
                 continue
             predicates = [str(index.predicate) for index in table.indexes if index.predicate]
-            named = [value for one in predicates for value in constants_by_predicate(quoted(place.column), one)]
+            named = [
+                value for predicate in predicates for value in constants_by_predicate(quoted(place.column), predicate)
+            ]
             if named:
                 common = [value for value, _ in self._of_column(table.name, place.column)[:_TRIED]]
                 found += [((place.number, value),) for value in dict.fromkeys([*named, *common])]

@@ -10,7 +10,7 @@ from itertools import accumulate
 from pgclinic.model.twin import Twin, TwinColumn, TwinForeignKey, TwinTable
 from pgclinic.pg.session import Session
 from pgclinic.sql.quoting import literal, quoted
-from pgclinic.sql.statement_places import Place, PlaceUse, Source
+from pgclinic.sql.statement_places import Place, PlaceUse, TableSource
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.fresh_keys import conditions_of_new_rows, keys_of_parents, room_for, wants_new_rows
 from pgclinic.twin.parameters import CannotRun, Domains, OmissionReason, RunnableStatement, table_named
@@ -136,7 +136,7 @@ class ValueSource:
     def _matched(
         self,
         statement: RunnableStatement,
-        source: Source,
+        source: TableSource,
         fixed: list[Place],
         free: list[Place],
         choice: Choice,
@@ -175,7 +175,7 @@ class ValueSource:
     def _rows_with(
         self,
         statement: RunnableStatement,
-        source: Source,
+        source: TableSource,
         fixed: list[Place],
         free: list[Place],
         choice: Choice,
@@ -222,7 +222,7 @@ class ValueSource:
     def _column_of(self, place: Place) -> TwinColumn | None:
         return self._columns.get((str(place.table), str(place.column)))
 
-    def _groups(self, statement: RunnableStatement, choice: Choice) -> list[list[Source]]:
+    def _groups(self, statement: RunnableStatement, choice: Choice) -> list[list[TableSource]]:
         """The mentions of tables that are drawn together."""
         wanted = {place.source for place in _drawn_places(statement, choice)}
         sources = [source for source in statement.typed.sources if source.number in wanted]
@@ -243,7 +243,9 @@ class ValueSource:
 
     # Rows
 
-    def _of_rows(self, statement: RunnableStatement, sources: list[Source], choice: Choice, made: list[Values]) -> None:
+    def _of_rows(
+        self, statement: RunnableStatement, sources: list[TableSource], choice: Choice, made: list[Values]
+    ) -> None:
         numbers = {source.number for source in sources}
         of_sources = [place for place in _drawn_places(statement, choice) if place.source in numbers]
         rows_of_insert = sorted({place.row for place in of_sources if place.use is PlaceUse.INSERT}) or [0]
@@ -255,7 +257,7 @@ class ValueSource:
                     values.update(self._valued(part, pool.next(), pool.rows, choice, statement))
 
     def _pool(
-        self, statement: RunnableStatement, sources: list[Source], places: list[Place], choice: Choice, count: int
+        self, statement: RunnableStatement, sources: list[TableSource], places: list[Place], choice: Choice, count: int
     ) -> _Pool:
         """Rows that are dealt one after another, so that no row comes twice before all have come."""
         numbers = tuple(place.number for place in places)
@@ -279,7 +281,7 @@ class ValueSource:
         return pool
 
     def _drawn(
-        self, statement: RunnableStatement, sources: list[Source], places: list[Place], choice: Choice, count: int
+        self, statement: RunnableStatement, sources: list[TableSource], places: list[Place], choice: Choice, count: int
     ) -> list[tuple[str | None, ...]]:
         if places[0].use is PlaceUse.INSERT:
             return self._inserted(statement, sources[0], places, count)
@@ -345,7 +347,7 @@ class ValueSource:
         return [ranked[min(bisect_right(sums, place), len(ranked) - 1)] for place in places]
 
     def _inserted(
-        self, statement: RunnableStatement, source: Source, places: list[Place], count: int
+        self, statement: RunnableStatement, source: TableSource, places: list[Place], count: int
     ) -> list[tuple[str | None, ...]]:
         """Values of one row, so that checks between columns hold and parents are those that rows have."""
         table = table_named(self._twin, source.table)
@@ -437,7 +439,7 @@ class ValueSource:
         )
         return [dict(zip((column for column, _ in columns), row, strict=True)) for row in rows]
 
-    def _table(self, source: Source, choice: Choice, *, is_sampled: bool = True) -> str:
+    def _table(self, source: TableSource, choice: Choice, *, is_sampled: bool = True) -> str:
         sample = ""
         if is_sampled and self._is_sampled(source, choice):
             rows = self.rows_of(source.table)
@@ -446,7 +448,7 @@ class ValueSource:
             sample = f" tablesample {method} ({share:.6f}) repeatable (7)"
         return f"{source.table} as {quoted(source.alias)}{sample}"
 
-    def _is_sampled(self, source: Source, choice: Choice) -> bool:
+    def _is_sampled(self, source: TableSource, choice: Choice) -> bool:
         is_counted = choice.ranks is not None or choice.skew is not None
         most = _BY_ROW_ROWS if choice.distinct else _COUNTED_ROWS if is_counted else _WHOLE_ROWS
         return self.rows_of(source.table) > most
@@ -521,7 +523,7 @@ class ValueSource:
         jitter = self._random.uniform(0.8, 1.2) * span
         return ordered[round(max(0.0, last - jitter))], ordered[round(min(float(last), jitter))]
 
-    def _ordered(self, source: Source, expression: str) -> list[str]:
+    def _ordered(self, source: TableSource, expression: str) -> list[str]:
         """Values of an expression at equal distances of rows, in the order of its type."""
         key = (source.table, source.alias, expression)
         if key not in self._sorted:

@@ -59,9 +59,11 @@ class ChangeTrial:
         self._session = session
         self._time_shares = time_shares
         self._source = source or ValueSource(session, twin)
-        self._statements = {one.statement.counted.query_id: one for one in statements}
+        self._statements = {statement.statement.counted.query_id: statement for statement in statements}
         self._texts = {key: tuple(_texts(self._source, one)) for key, one in self._statements.items()}
-        self._named = {one.statement.counted.query_id: one.statement.counted.text for one in statements}
+        self._named = {
+            statement.statement.counted.query_id: statement.statement.counted.text for statement in statements
+        }
         self._before: dict[int, _Seen] | None = None
 
     def tried(self, change: TwinChange, should_stop: Callable[[], bool] = lambda: False) -> PlanProof | None:

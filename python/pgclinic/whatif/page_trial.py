@@ -82,13 +82,13 @@ def _checked(trial: _PageTrial, drawn: Sequence[Values], should_stop: Callable[[
             break
     if not seen:
         raise _CannotDecide(OpenBecause.ONE_PAGE)
-    same = sum(one.is_same for one in seen)
+    same = sum(compared.is_same for compared in seen)
     return RewriteCheck(
         word=RewriteWord.SAME if same == len(seen) else RewriteWord.DIFFERENT,
         draws=len(seen),
         same=same,
-        buffers=sum(one.buffers for one in seen) / len(seen),
-        buffers_after=sum(one.buffers_after for one in seen) / len(seen),
+        buffers=sum(compared.buffers for compared in seen) / len(seen),
+        buffers_after=sum(compared.buffers_after for compared in seen) / len(seen),
     )
 
 

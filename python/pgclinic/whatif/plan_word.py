@@ -19,16 +19,16 @@ SAME_WAL = 0.02
 
 def plan_proof(statements: Sequence[StatementByPlan], *, draws: int) -> PlanProof:
     """The proof of one change from all statements that were tried."""
-    changed = [one for one in statements if is_changed(one)]
+    changed = [statement for statement in statements if is_changed(statement)]
     ratio = buffers_ratio(statements)
     return PlanProof(
         word=_word([one for one in changed if one.has_other_plan or _is_moved(one)], ratio),
         ratio=ratio,
         statements=tuple(sorted(changed, key=lambda one: (one.time_share * (_ratio(one) - 1.0), one.query_id))),
         tried=len(statements),
-        tried_time_share=min(1.0, sum(one.time_share for one in statements)),
+        tried_time_share=min(1.0, sum(statement.time_share for statement in statements)),
         draws=draws,
-        unchanged=tuple(sorted(one.query_id for one in statements if one not in changed)),
+        unchanged=tuple(sorted(statement.query_id for statement in statements if statement not in changed)),
     )
 
 
@@ -50,7 +50,7 @@ def _is_moved(one: StatementByPlan) -> bool:
 
 def buffers_ratio(statements: Iterable[StatementByPlan]) -> float:
     """Of the buffers of the workload, 1 where no statement has a share of the time."""
-    weighted = [(one.time_share, _ratio(one)) for one in statements]
+    weighted = [(statement.time_share, _ratio(statement)) for statement in statements]
     whole = sum(share for share, _ in weighted)
     return sum(share * ratio for share, ratio in weighted) / whole if whole else 1.0
 

@@ -24,17 +24,21 @@ class TwinChange:
 
     @property
     def only_drops_indexes(self) -> bool:
-        return bool(self.statements) and not self.settings and all(_DROP_INDEX.match(one) for one in self.statements)
+        return (
+            bool(self.statements)
+            and not self.settings
+            and all(_DROP_INDEX.match(statement) for statement in self.statements)
+        )
 
     @property
     def creates_index(self) -> bool:
-        return any(_CREATE_INDEX.match(one) for one in self.statements)
+        return any(_CREATE_INDEX.match(statement) for statement in self.statements)
 
     @property
     def in_transaction(self) -> tuple[str, ...]:
         """The same for one transaction that is rolled back: nothing is built concurrently in it."""
         sets = tuple(f"set local {name} to '{value}'" for name, value in self.settings.items())
-        return (*sets, *(_CONCURRENTLY.sub(r"\1", one) for one in self.statements))
+        return (*sets, *(_CONCURRENTLY.sub(r"\1", statement) for statement in self.statements))
 
 
 def together(changes: tuple[TwinChange, ...], title: str) -> TwinChange:

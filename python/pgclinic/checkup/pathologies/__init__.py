@@ -1,1 +1,1 @@
-"""Every known illness is one file here, with the name of its PATHOLOGY. Nothing else has to be told of it."""
+"""Every known illness is a file in the folder of its area, which defines PATHOLOGY. Nobody else has to be told."""

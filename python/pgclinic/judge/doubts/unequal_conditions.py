@@ -99,7 +99,7 @@ def plans_differ(claim: Question, trials: Sequence[TrialRecord]) -> Doubt | None
     Arms whose fill, probe or statements differ may have plans that differ, and so may those of a claim about plans. A
     probe that has now one plan and now another on a table of some pages is no doubt while the arms differ by far more.
     """
-    arms = {name: [one for one in trials if one.spec.arm == name] for name in (claim.control, claim.arm)}
+    arms = {name: [trial for trial in trials if trial.spec.arm == name] for name in (claim.control, claim.arm)}
     seen = {name: _plans(own) for name, own in arms.items()}
     for name, plans in seen.items():
         for statement, shapes in plans.items():
@@ -148,7 +148,7 @@ def _probe_matters(arms: Mapping[str, Sequence[TrialRecord]], name: str, shapes:
     A flip counts where its pages are not known, and where an arm is not compared with another.
     """
     (usual, _), (other, _) = shapes.most_common(2)
-    within = [_log_pages([one for one in arms[name] if _probe_shape(one) == shape]) for shape in (usual, other)]
+    within = [_log_pages([trial for trial in arms[name] if _probe_shape(trial) == shape]) for shape in (usual, other)]
     between = [_log_pages(own) for own in arms.values()]
     if len(between) < 2 or any(map(math.isnan, (*within, *between))):
         return True
@@ -158,7 +158,7 @@ def _probe_matters(arms: Mapping[str, Sequence[TrialRecord]], name: str, shapes:
 def _log_pages(trials: Iterable[TrialRecord]) -> float:
     """The mean logarithm of the pages that the probe visited; nan where no trial has any."""
     pages = [trial.probe.pages for trial in trials if trial.probe is not None and trial.probe.pages]
-    return mean([math.log(one) for one in pages]) if pages else math.nan
+    return mean([math.log(page) for page in pages]) if pages else math.nan
 
 
 def _probe_shape(trial: TrialRecord) -> str | None:

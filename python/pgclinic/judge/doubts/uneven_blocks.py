@@ -83,7 +83,10 @@ def _stands_out(logs: Sequence[float], at: int) -> bool:
 
 def _dispersed(claim: Question, pairs: Sequence[Pair]) -> Doubt | None:
     counts = [pair.counts for pair in pairs if pair.counts is not None]
-    for name, own in ((claim.control, [one.control for one in counts]), (claim.arm, [one.arm for one in counts])):
+    for name, own in (
+        (claim.control, [count.control for count in counts]),
+        (claim.arm, [count.arm for count in counts]),
+    ):
         centre = mean(own)
         if centre > 0 and standard_deviation(own) ** 2 >= DISPERSION * centre and sum(own) < _COUNTED_MAX:
             facts = CountsDispersed(arm=name, fewest=min(own), most=max(own))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pgclinic.errors import SourceError
 from pgclinic.lab.account import barrier, server_account
-from pgclinic.lab.binaries import Binaries, OnProgress, Progress
+from pgclinic.lab.binaries import Binaries, FetchProgress, OnProgress
 from pgclinic.lab.clone import clone_tree
 from pgclinic.lab.home import folder
 from pgclinic.lab.locks import build_lock
@@ -84,7 +84,7 @@ class EmbeddedSource(StartsServers):
             if path.is_dir():
                 return
             if on_progress is not None:
-                on_progress(Progress(what=f"copying PostgreSQL {self.version}", done_bytes=0))
+                on_progress(FetchProgress(what=f"copying PostgreSQL {self.version}", done_bytes=0))
             shutil.rmtree(building, ignore_errors=True)
             (building / _PACKAGE).mkdir(parents=True)
             clone_tree(self.package / "pginstall", building / _PACKAGE / "pginstall")

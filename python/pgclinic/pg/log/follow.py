@@ -37,7 +37,7 @@ def log_format(name: FormatName, settings: LogSettings) -> LogFormat:
 
 
 @dataclass(frozen=True)
-class Reading:
+class LogReading:
     """What one look brought. ``unparsed`` are pieces that are no entry."""
 
     entries: list[LogEntry]
@@ -62,7 +62,7 @@ class LogReader:
         name = self._asked or _format_of(self._path)
         return sum(status.st_size for _, status in _files(self._path, name, {}))
 
-    def blocks(self, position: LogPosition, *, everything: bool = False, ended: bool = False) -> Iterator[Reading]:
+    def blocks(self, position: LogPosition, *, everything: bool = False, ended: bool = False) -> Iterator[LogReading]:
         """All that was written since ``position``, in blocks, so that a log of any size needs little memory.
 
         With ``everything`` also the entries that can be no event; ``ended`` says that nobody writes the log.
@@ -126,11 +126,11 @@ class LogFollower:
         return msgspec.structs.replace(self._collector.counts, bytes_read=self._bytes_read, unparsed=self._unparsed)
 
 
-def _reading(form: LogFormat, data: bytes, position: LogPosition, *, everything: bool) -> Reading:
+def _reading(form: LogFormat, data: bytes, position: LogPosition, *, everything: bool) -> LogReading:
     spans = form.spans(data) if everything else form.telling(data)
     read = [form.entry(data[start:end]) for start, end in spans]
     entries = [entry for entry in read if entry is not None]
-    return Reading(entries=entries, position=position, bytes_read=len(data), unparsed=len(read) - len(entries))
+    return LogReading(entries=entries, position=position, bytes_read=len(data), unparsed=len(read) - len(entries))
 
 
 def _pieces(stream: BinaryIO, form: LogFormat, offset: int, *, quiet: bool) -> Iterator[bytes]:

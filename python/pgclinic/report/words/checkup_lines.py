@@ -228,11 +228,14 @@ def unexplained_lines(left: Unexplained) -> Iterator[tuple[str, str]]:
     """Labels and lines: how much no finding accounts for, and where that time goes."""
     yield "unexplained", f"no finding accounts for {percent(left.share)} of the time of active sessions"
     if left.waits:
-        yield "waits", ", ".join(f"{one.name} {percent(one.share)}" for one in left.waits)
-    for one in left.statements:
-        yield "statement", f"{percent(one.share)}  {' '.join(one.name.split())}"
+        yield "waits", ", ".join(f"{wait.name} {percent(wait.share)}" for wait in left.waits)
+    for statement in left.statements:
+        yield "statement", f"{percent(statement.share)}  {' '.join(statement.name.split())}"
     if left.settings:
-        yield "settings", ", ".join(f"{one.name} = {one.value} (default {one.default})" for one in left.settings[:3])
+        yield (
+            "settings",
+            ", ".join(f"{setting.name} = {setting.value} (default {setting.default})" for setting in left.settings[:3]),
+        )
         if len(left.settings) > 3:
             yield "", f"and {len(left.settings) - 3} more that differ from their defaults"
 
@@ -291,7 +294,7 @@ def _action(finding: Finding, treatment: Treatment | None) -> str:
     about = finding.tables[0] if finding.tables and subject.startswith("statement ") else subject
     named = any(
         word and word in title
-        for word in (subject, *finding.tables, *(one.rpartition(".")[2] for one in finding.tables))
+        for word in (subject, *finding.tables, *(table.rpartition(".")[2] for table in finding.tables))
     )
     return f"{title[:1].upper()}{title[1:]}" + ("" if named else f" ({about})")
 
@@ -302,5 +305,5 @@ def seen_line(finding: Finding) -> str | None:
     if first is None:
         return None
     name = " ".join(first.name.split())
-    facts = ", ".join(fact_words(one) for one in first.facts[:FACTS_SHOWN])
+    facts = ", ".join(fact_words(fact) for fact in first.facts[:FACTS_SHOWN])
     return f"{name}: {facts}" if facts else name

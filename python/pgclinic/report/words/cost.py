@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pgclinic.report.words.figures import count, percent
-from pgclinic.samples.machine_cost import Cost
+from pgclinic.samples.machine_cost import CoresUsed
 
 
-def server_words(cost: Cost) -> str:
+def server_words(cost: CoresUsed) -> str:
     """What the server used, in a few words."""
     if cost.server_cores is None:
         return "server's CPU not visible"
     return f"server used {cost.server_cores:.1f} of {count(cost.cores, 'core')}"
 
 
-def observers_words(cost: Cost) -> str:
+def observers_words(cost: CoresUsed) -> str:
     """All that we do beside the load, and of that what taking samples cost: 0.4 % of one core here, 1 % there."""
     whole = f"{percent(cost.observer_share)} of the machine"
     if cost.sampler_share is None:

@@ -268,7 +268,10 @@ def _few_events(facts: FewEvents, share: float) -> FactWords:
 
 @words_of.register
 def _machines_differ(facts: MachinesDiffer, share: float) -> FactWords:
-    apart = "; ".join(f"{_FIELDS.get(one.what, one.what)} {one.one} and {one.other}" for one in facts.apart)
+    apart = "; ".join(
+        f"{_FIELDS.get(difference.what, difference.what)} {difference.one} and {difference.other}"
+        for difference in facts.apart
+    )
     return FactWords(
         f"the runs are from different machines: {apart}",
         "compare ratios, never TPS: what differs between the machines differs between the runs",
@@ -380,7 +383,7 @@ def _counts_dispersed(facts: CountsDispersed, share: float) -> FactWords:
 
 @words_of.register
 def _trials_stalled(facts: TrialsStalled, share: float) -> FactWords:
-    again = "; ".join(_repeated(one) for one in facts.repeated)
+    again = "; ".join(_repeated(trial) for trial in facts.repeated)
     if not facts.stalled:
         return FactWords(again, "the repeat counts; both trials are in the run")
     parts = [
@@ -390,9 +393,9 @@ def _trials_stalled(facts: TrialsStalled, share: float) -> FactWords:
     if facts.arms:
         parts.append(
             ", ".join(
-                f"{one.arm} stalled in {one.stalled} of {count(one.trials, 'trial')} "
-                f"(95 % CI {100 * one.low:.1f} to {100 * one.high:.1f} %)"
-                for one in facts.arms
+                f"{arm.arm} stalled in {arm.stalled} of {count(arm.trials, 'trial')} "
+                f"(95 % CI {100 * arm.low:.1f} to {100 * arm.high:.1f} %)"
+                for arm in facts.arms
             )
         )
     running = facts.running
@@ -421,7 +424,7 @@ def _repeated(trial: TrialRepeated) -> str:
 
 @words_of.register
 def _trials_lost(facts: TrialsLost, share: float) -> FactWords:
-    lost = " and ".join(f"{one.arm} {one.lost} of {count(one.trials, 'trial')}" for one in facts.arms)
+    lost = " and ".join(f"{arm.arm} {arm.lost} of {count(arm.trials, 'trial')}" for arm in facts.arms)
     return FactWords(
         f"of {lost} cannot be used",
         "see why they failed: the blocks that are left may be those in which the arm did well",
@@ -431,9 +434,9 @@ def _trials_lost(facts: TrialsLost, share: float) -> FactWords:
 @words_of.register
 def _settings_left_out(facts: SettingsLeftOut, share: float) -> FactWords:
     missing = "; ".join(
-        f"{one.name} = {one.value} (needs {one.since}; "
-        f"{'left out' if one.otherwise is None else f'{one.otherwise} instead'})"
-        for one in facts.settings
+        f"{setting.name} = {setting.value} (needs {setting.since}; "
+        f"{'left out' if setting.otherwise is None else f'{setting.otherwise} instead'})"
+        for setting in facts.settings
     )
     text = f"PostgreSQL {facts.major} cannot run all that was published: {missing}"
     if facts.arms_gone:
@@ -443,14 +446,14 @@ def _settings_left_out(facts: SettingsLeftOut, share: float) -> FactWords:
 
 @words_of.register
 def _buffers_too_large(facts: BuffersTooLarge, share: float) -> FactWords:
-    sizes = ", ".join(f"{one.arm} (shared_buffers = {one.shared_buffers})" for one in facts.arms)
+    sizes = ", ".join(f"{arm.arm} (shared_buffers = {arm.shared_buffers})" for arm in facts.arms)
     limit = "half" if facts.memory_share == 0.5 else percent(facts.memory_share)
     return FactWords(f"{sizes}: more than {limit} of this machine's memory, so it was not run", _MORE_MEMORY)
 
 
 @words_of.register
 def _sessions_too_many(facts: SessionsTooMany, share: float) -> FactWords:
-    counts = ", ".join(f"{one.arm} ({count(one.sessions, 'session')})" for one in facts.arms)
+    counts = ", ".join(f"{arm.arm} ({count(arm.sessions, 'session')})" for arm in facts.arms)
     return FactWords(
         f"{counts}: too many for this machine, so it was not run; about {facts.idle_fit:,} idle ones at "
         f"{facts.idle_bytes / 2**20:.2g} MB each, or {facts.busy_fit:,} busy ones at "

@@ -106,7 +106,7 @@ def place_words(evidence: Evidence) -> str | None:
 
 def evidence_words(evidence: Evidence) -> str:
     """One evidence in a line: its name, then its facts."""
-    facts = [fact_words(one) for one in evidence.facts]
+    facts = [fact_words(fact) for fact in evidence.facts]
     place = place_words(evidence)
     parts = facts if place is None else [*facts, place]
     name = evidence_name(evidence)

@@ -114,7 +114,7 @@ def _with_basis(cost: Cost) -> str:
 
 
 def _basis_words(cost: Cost) -> str:
-    return ", ".join(fact_words(one) for one in cost.basis)
+    return ", ".join(fact_words(fact) for fact in cost.basis)
 
 
 def explained_words(checkup: Checkup) -> str | None:
@@ -123,7 +123,8 @@ def explained_words(checkup: Checkup) -> str | None:
         return None
     whole = f"the time of {_sessions(checkup.active_sessions)}"
     claiming = sum(
-        one.role is Role.CAUSE and one.claim is not None and bool(one.time_share) for one in checkup.findings
+        finding.role is Role.CAUSE and finding.claim is not None and bool(finding.time_share)
+        for finding in checkup.findings
     )
     if not claiming:
         return f"no finding accounts for {whole}"
@@ -186,7 +187,7 @@ def changed_words(proof: Proof) -> Iterator[str]:
     """What the treatment made less, and what else it changed."""
     for label, facts in (("less", proof.mechanism), ("side effects", proof.elsewhere)):
         if facts:
-            yield f"{label}: {', '.join(_compared(one) for one in facts)}"
+            yield f"{label}: {', '.join(_compared(fact) for fact in facts)}"
 
 
 def doubts_of(proof: Proof) -> Iterator[str]:
@@ -239,8 +240,8 @@ def unchecked_reasons(checkup: Checkup) -> Mapping[str, tuple[str, ...]]:
     """Pathologies that could not be looked for, by the reason in words."""
     problems = {f"{gap.what}: {gap.problem}": f"{part_words(gap)}: {problem_words(gap)}" for gap in checkup.gaps}
     found: dict[str, list[str]] = {}
-    for one in checkup.unchecked:
-        found.setdefault(_reason(one, problems), []).append(one.pathology)
+    for unchecked in checkup.unchecked:
+        found.setdefault(_reason(unchecked, problems), []).append(unchecked.pathology)
     return {reason: tuple(names) for reason, names in found.items()}
 
 

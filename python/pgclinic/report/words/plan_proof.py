@@ -59,24 +59,24 @@ class StatementChange:
 
 def statement_changes(seen: PlanProof) -> Iterator[StatementChange]:
     """Of every statement that visits other buffers, writes more or less WAL, or has another plan: most time first."""
-    for one in sorted(seen.statements, key=lambda one: -one.time_share):
-        was_run, wal = one.buffers is not None, _wal(one)
-        if not (_is_moved(one) or wal or (one.has_other_plan and not was_run)):
+    for statement in sorted(seen.statements, key=lambda one: -one.time_share):
+        was_run, wal = statement.buffers is not None, _wal(statement)
+        if not (_is_moved(statement) or wal or (statement.has_other_plan and not was_run)):
             continue
         yield StatementChange(
-            time_share=one.time_share,
+            time_share=statement.time_share,
             was_run=was_run,
-            buffers=f"{_before(one):,.0f} → {_after(one):,.0f}" if was_run else "too slow to be run here",
-            nodes=_nodes([one]).strip(" ()"),
+            buffers=f"{_before(statement):,.0f} → {_after(statement):,.0f}" if was_run else "too slow to be run here",
+            nodes=_nodes([statement]).strip(" ()"),
             wal=wal,
-            text=" ".join(one.text.split()),
-            is_better=_after(one) < _before(one),
+            text=" ".join(statement.text.split()),
+            is_better=_after(statement) < _before(statement),
         )
 
 
 def tried_words(seen: PlanProof) -> str:
     """3 statements with 100 % of the time, 4 values each."""
-    was_run = any(one.buffers is not None for one in seen.statements)
+    was_run = any(statement.buffers is not None for statement in seen.statements)
     return f"{_tried(seen)}, {seen.draws} values each" if was_run else _tried(seen)
 
 
@@ -95,7 +95,11 @@ def _wal(one: StatementByPlan) -> str:
 
 def _read(seen: PlanProof, *, fewer: bool) -> str | None:
     """Statements that visit fewer buffers, or more."""
-    found = [one for one in seen.statements if _is_moved(one) and (_after(one) < _before(one)) is fewer]
+    found = [
+        statement
+        for statement in seen.statements
+        if _is_moved(statement) and (_after(statement) < _before(statement)) is fewer
+    ]
     if not found:
         return None
     share = sum(one.time_share for one in found)
@@ -112,9 +116,11 @@ def _read(seen: PlanProof, *, fewer: bool) -> str | None:
 def _write(seen: PlanProof) -> str | None:
     """Statements that write more WAL, or less."""
     found = [
-        one.wal_bytes_after / one.wal_bytes
-        for one in seen.statements
-        if one.wal_bytes and one.wal_bytes_after is not None and abs(one.wal_bytes_after / one.wal_bytes - 1.0) > _WAL
+        statement.wal_bytes_after / statement.wal_bytes
+        for statement in seen.statements
+        if statement.wal_bytes
+        and statement.wal_bytes_after is not None
+        and abs(statement.wal_bytes_after / statement.wal_bytes - 1.0) > _WAL
     ]
     words = []
     for more in (True, False):
@@ -136,7 +142,7 @@ def _more_or_less(ratio: float) -> str:
 
 def _planned(seen: PlanProof) -> str | None:
     """Statements with another plan that took too long to be run."""
-    found = [one for one in seen.statements if one.buffers is None and one.has_other_plan]
+    found = [statement for statement in seen.statements if statement.buffers is None and statement.has_other_plan]
     if not found:
         return None
     return f"{count(len(found), 'statement')} too slow to be run here has another plan{_nodes(found[:_NAMED])}"
@@ -145,9 +151,9 @@ def _planned(seen: PlanProof) -> str | None:
 def _nodes(statements: Sequence[StatementByPlan]) -> str:
     new: Counter[str] = Counter()
     gone: Counter[str] = Counter()
-    for one in statements:
-        new |= Counter(_told(one.nodes_new))
-        gone |= Counter(_told(one.nodes_gone))
+    for statement in statements:
+        new |= Counter(_told(statement.nodes_new))
+        gone |= Counter(_told(statement.nodes_gone))
     if not new or not gone:
         return ""
     return f" ({' and '.join(list(new)[:_NAMED])} for {' and '.join(list(gone)[:_NAMED])})"

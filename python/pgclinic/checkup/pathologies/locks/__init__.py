@@ -1,0 +1,1 @@
+"""Pathologies of one area, and what only they measure: transactions and locks."""

@@ -1,0 +1,236 @@
+"""A treatment judged on the twin of the database: as it is against treated, under the whole workload."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest, Trials, trials_in
+from pgclinic.checkup.prove.proving_twin import ProvingTwin
+from pgclinic.experiment.comparison import comparison_plan
+from pgclinic.experiment.interleaving import why_sequential
+from pgclinic.experiment.on_twin import OnTwin, study_on_twin
+from pgclinic.experiment.prepare import prepare
+from pgclinic.experiment.road import Experiment, run, start
+from pgclinic.experiment.run_info import new_run_info
+from pgclinic.judge.comparison import compare
+from pgclinic.load.script_argument import parse_script
+from pgclinic.model.activity import Activity, WorkKind
+from pgclinic.model.compare import Comparison
+from pgclinic.model.dataset import TwinDataset
+from pgclinic.model.fidelity import Fidelity
+from pgclinic.model.finding import Fact, Proof, Unit
+from pgclinic.model.plan_proof import PlanProof
+from pgclinic.model.reason import SignOpen, TwinUnlike
+from pgclinic.model.run import RunKind
+from pgclinic.model.study import Study
+from pgclinic.model.verdict import InvalidReason
+from pgclinic.model.verdict_word import CompareWord
+from pgclinic.store.machine import read_machine
+from pgclinic.store.run_folder import read_run
+from pgclinic.study.compare import A, B, Common, Length, comparison_study
+from pgclinic.study.compare_arms import ArmAsked
+from pgclinic.whatif.twin_change import TwinChange
+
+#: A statement that became slower by less than this is not worth a word.
+SLOWER_MIN = 1.05
+_STATEMENTS_NAMED = 5
+_TEXT_MAX = 100
+_WORK = {
+    WorkKind.TEMPORARY_FILES: "temporary files written by a transaction",
+    WorkKind.BUFFER_READS: "buffers read by a transaction",
+    WorkKind.WAL: "WAL of a transaction",
+    WorkKind.FULL_PAGE_IMAGES: "full-page images of a transaction",
+    WorkKind.BUFFERS: "buffers visited by a transaction",
+    WorkKind.SEQUENTIAL_SCANS: "sequential scans of a transaction",
+    WorkKind.CPU: "CPU of a transaction",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One change, as the proof of which pathology, in how much time; ``plans`` is what plans and buffers say of it."""
+
+    pathology: str
+    change: TwinChange
+    share_s: float
+    plans: PlanProof | None = None
+
+
+def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, listener: ProofListener) -> Proof:
+    """Run blocks of trials and give the verdict. Raises UsageError, RunFailedError; what has finished is stored."""
+    began_s = time.monotonic()
+    trials = trials_in(asked.share_s, request)
+    if trials is None or proving.on is None:
+        return replace(by_plans(asked.change, asked.plans, proving), reason="the budget has no time left for blocks")
+    study = _study(proving.dataset, proving.on, asked, trials, request.warm_up_s)
+    machine = read_machine()
+    plan = comparison_plan(
+        study,
+        {A: proving.server, B: proving.server},
+        seed=request.seed,
+        memory_bytes=machine.memory_bytes,
+        fidelity=with_unchanged(proving.on.fidelity, asked),
+    )
+    if not plan.study.questions:
+        reason = "this machine has too little memory for blocks"
+        return replace(by_plans(asked.change, asked.plans, proving), reason=reason)
+    interleaved = why_sequential(plan, machine.memory_bytes) is None
+    plan = plan.with_profile(replace(plan.profile, interleaved=interleaved))
+    listener.on_stage(f"proving {asked.pathology}: {asked.change.title}")
+    prepare(plan, {}, listener.on_stage)
+    # What preparing took is not there any more.
+    left_s = max(1.0, plan.profile.budget_s - (time.monotonic() - began_s))
+    plan = plan.with_profile(replace(plan.profile, budget_s=left_s))
+    info = new_run_info(
+        RunKind.COMPARE,
+        plan,
+        machine,
+        command=request.command,
+        server=proving.server.words,
+        wanted=proving.server.spec,
+    )
+    experiment = start(plan, info, request.folder, request.fleet)
+    verdict = run(experiment, listener.experiment)
+    stored = read_run(experiment.folder.path)
+    comparison = replace(compare(plan.study, stored.trials, verdict, plan.profile), fidelity=plan.fidelity)
+    experiment.folder.write_comparison(comparison)
+    return _proof(proving, asked, comparison, experiment)
+
+
+def by_plans(change: TwinChange, plans: PlanProof | None, proving: ProvingTwin) -> Proof:
+    """The proof that plans and buffers alone give; ``plans`` is None for what no transaction can try."""
+    return Proof(
+        treatment=change.treatment,
+        word=plans.word.value if plans is not None else None,
+        on=proving.words,
+        reason=None if plans is not None else "it cannot be tried inside a transaction",
+        plans=plans,
+    )
+
+
+def with_unchanged(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
+    """With what the plans know: statements that run too seldom for a block were tried one by one.
+
+    Not for a setting, which may change the time of a statement and neither its plan nor its buffers.
+    """
+    if fidelity is None or asked.plans is None or asked.change.settings:
+        return fidelity
+    known = frozenset(asked.plans.unchanged)
+    statements = tuple(replace(statement, unchanged=statement.query_id in known) for statement in fidelity.statements)
+    return replace(fidelity, statements=statements)
+
+
+def _study(dataset: TwinDataset, on: OnTwin, asked: Asked, trials: Trials, warm_up_s: float) -> Study:
+    change = asked.change
+    as_it_is = ArmAsked(settings=dict(change.before))
+    treated = ArmAsked(
+        settings=dict(change.settings), changes=tuple(f"{statement};" for statement in change.statements)
+    )
+    study = comparison_study(
+        as_it_is,
+        treated,
+        Common(scripts=(), default_script=parse_script("builtin:tpcb-like"), twin=dataset),
+        Length(
+            warm_up_s=warm_up_s,
+            measure_s=trials.measure_s,
+            blocks=trials.blocks,
+            # Rounding takes nothing from the fewest blocks that there is time for.
+            budget_s=asked.share_s * 1.001,
+        ),
+        "",
+    )
+    study = study_on_twin(study, on)
+    return replace(
+        study,
+        name=f"proof-{asked.pathology}",
+        title=f"Proof of a treatment: {change.title}",
+        about="The twin of a live server as it is (a) and treated (b).",
+        arms={
+            A: replace(study.arms[A], about="as it is"),
+            B: replace(study.arms[B], about=change.title),
+        },
+    )
+
+
+def _proof(proving: ProvingTwin, asked: Asked, comparison: Comparison, experiment: Experiment) -> Proof:
+    """Blocks that decide give the word; where they do not, that of the plans stays."""
+    plans, seen, invalid = asked.plans, comparison.transport, comparison.word is CompareWord.INVALID
+    decided = not invalid and comparison.word is not CompareWord.INCONCLUSIVE
+    by_blocks = None if invalid else comparison.word.value
+    word = by_blocks if decided or plans is None else plans.word.value
+    interval = None if invalid else comparison.interval
+    proof = Proof(
+        treatment=asked.change.treatment,
+        word=word,
+        on=proving.words,
+        run=str(experiment.folder.path),
+        reason=_why_invalid(comparison) if invalid else None,
+        doubts=comparison.doubts,
+        mechanism=tuple(_work_facts(comparison.activity)),
+        elsewhere=(*_slower(comparison.activity), *_more_work(comparison.activity)),
+        plans=plans,
+        blocks=by_blocks,
+    )
+    if invalid or interval is None:
+        return proof
+    if seen is None:
+        return replace(proof, ratio=interval.ratio, low=interval.low, high=interval.high, measure="tps")
+    return replace(
+        proof,
+        ratio=seen.ratio,
+        low=seen.low,
+        high=seen.high,
+        measure="server_time",
+        log_e_value=seen.log_e_value,
+        outside_share=seen.outside_share,
+        tps_ratio=interval.ratio if seen.tps_counts else None,
+        sessions=seen.sessions,
+    )
+
+
+def _why_invalid(comparison: Comparison) -> str:
+    open_sign = next((reason for reason in comparison.reasons if isinstance(reason, SignOpen)), None)
+    if open_sign is not None:
+        share = f"{open_sign.outside_share:.0%}".replace("%", " %")
+        return f"the sign is open: the twin does not reproduce statements with {share} of the time closely enough"
+    unlike = next((reason for reason in comparison.reasons if isinstance(reason, TwinUnlike)), None)
+    if unlike is None or comparison.invalid_because is not InvalidReason.TWIN_UNLIKE:
+        return (comparison.invalid_because or InvalidReason.NO_BLOCK).value.replace("_", " ")
+    return f"{unlike.outside} of {unlike.statements} statements are out of tolerance or do not run on the twin"
+
+
+def _work_facts(activity: Activity | None) -> Iterator[Fact]:
+    """What the server clearly does less of."""
+    yield from (fact for ratio, fact in _work(activity) if ratio < 1.0)
+
+
+def _more_work(activity: Activity | None) -> Iterator[Fact]:
+    """What the server clearly does more of: the WAL of an index, for one."""
+    yield from (fact for ratio, fact in _work(activity) if ratio > SLOWER_MIN)
+
+
+def _work(activity: Activity | None) -> Iterator[tuple[float, Fact]]:
+    for compared in activity.work if activity is not None else ():
+        if compared.clear and compared.a > 0:
+            ratio = compared.b / compared.a
+            yield ratio, Fact(name=_WORK[compared.work], value=ratio, unit=Unit.RATIO)
+
+
+def _slower(activity: Activity | None) -> Iterator[Fact]:
+    """Statements that clearly take longer with the treatment, those with the most time first."""
+    seen = [
+        (statement.b_us - statement.a_us, statement.text, statement.b_us / statement.a_us)
+        for statement in (activity.statements if activity is not None else ())
+        if statement.clear and statement.a_us and statement.b_us and statement.b_us > statement.a_us * SLOWER_MIN
+    ]
+    for _, text, ratio in sorted(seen, reverse=True)[:_STATEMENTS_NAMED]:
+        yield Fact(name=f"time: {_short(text)}", value=ratio, unit=Unit.RATIO)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _TEXT_MAX else f"{line[: _TEXT_MAX - 1]}…"

@@ -1,0 +1,46 @@
+"""Proofs by blocks take over what plans know of statements that are too rare for a block."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from pgclinic.checkup.prove.proof_on_twin import Asked, with_unchanged
+from pgclinic.model.fidelity import Fidelity, StatementFidelity
+from pgclinic.model.plan_proof import PlanProof, PlanWord
+from pgclinic.whatif.twin_change import TwinChange
+
+INDEX = TwinChange(0, "an index", statements=("create index on orders (customer_id)",))
+PLANS = PlanProof(
+    word=PlanWord.CURED, ratio=0.5, statements=(), tried=2, tried_time_share=1.0, draws=3, unchanged=(2, 3)
+)
+STATEMENTS = tuple(
+    StatementFidelity(query_id=key, text="select 1", calls_share=0.5, time_share=0.5, rows=1.0, blocks=1.0, ms=1.0)
+    for key in (1, 2)
+)
+FIDELITY = Fidelity(figures=(), statements=STATEMENTS, omitted=(), judges_throughput=True, transactions=0)
+
+
+def unchanged(asked: Asked) -> list[int]:
+    found = with_unchanged(FIDELITY, asked)
+    assert found is not None
+    return [statement.query_id for statement in found.statements if statement.unchanged]
+
+
+def test_statements_that_an_index_leaves_as_they_are_are_known_by_plans() -> None:
+    assert unchanged(Asked("missing-index", INDEX, 30.0, PLANS)) == [2]
+
+
+def test_a_setting_may_change_the_time_of_a_statement_and_nothing_that_a_plan_shows() -> None:
+    assert unchanged(Asked("jit", replace_settings(INDEX), 30.0, PLANS)) == []
+    assert unchanged(Asked("missing-index", INDEX, 30.0, None)) == []
+
+
+def test_what_an_earlier_proof_knew_is_not_said_of_the_next_change() -> None:
+    before = replace(FIDELITY, statements=tuple(replace(statement, unchanged=True) for statement in STATEMENTS))
+    found = with_unchanged(before, Asked("missing-index", INDEX, 30.0, PLANS))
+    assert found is not None
+    assert [statement.unchanged for statement in found.statements] == [False, True]
+
+
+def replace_settings(change: TwinChange) -> TwinChange:
+    return TwinChange(change.treatment, change.title, settings={"jit": "off"}, statements=change.statements)
