@@ -32,7 +32,7 @@ class FunctionRow(msgspec.Struct, frozen=True):
 def sql_functions(
     reader: PartReader, major: int, counted: Sequence[StatementCounters], texts: Iterable[StatementText]
 ) -> tuple[SqlFunction, ...]:
-    """Those that the statements with the most time call, and those that these call; none, and a gap, on an error."""
+    """The functions that the statements with the most time call, and that these call; none, and a gap, on an error."""
     try:
         rows: tuple[FunctionRow, ...] = reader.rows(PART, FunctionRow, query("snapshot_sql_functions", major))
     except QueryError as error:

@@ -132,7 +132,7 @@ def _keys(constraints: Iterable[Record], indexes: Iterable[Record], names: dict[
 def _foreign_keys(
     catalog: Catalog, oid: int, constraints: dict[int, list[Record]], seen: frozenset[int] = frozenset()
 ) -> Iterable[TwinForeignKey]:
-    """Those of the table itself and, by names of columns, those of the tables it is a partition of."""
+    """The foreign keys of the table itself and, by names of columns, those of the tables it is a partition of."""
     names = {column["number"]: column["name"] for column in catalog.columns.get(oid, ())}
     for one in constraints.get(oid, ()):
         if one["kind"] != "f" or one["is_copy"] or one["parent"] not in catalog.relations:

@@ -177,7 +177,7 @@ def _since_reset(counters: CounterReading) -> TwinWorkload:
 
 
 def _statements(rows: list[dict[str, Any]]) -> tuple[TwinStatement, ...]:
-    """Those that were called, without monitoring and the checks of foreign keys; the most called first."""
+    """The statements that were called, without monitoring and the checks of foreign keys; the most called first."""
     made = []
     for row in rows:
         known = known_statement(row["query"])

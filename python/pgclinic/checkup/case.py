@@ -152,7 +152,7 @@ class Case:
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """Those of users that have rows of their own: no catalogs, no partitioned tables, nothing temporary."""
+        """The tables of users that have rows of their own: no catalogs, no partitioned tables, nothing temporary."""
         return tuple(
             table
             for table in self.all_tables.values()
@@ -161,7 +161,7 @@ class Case:
 
     @cached_property
     def tables_named(self) -> Mapping[str, tuple[Table, ...]]:
-        """Those of users by their names without a schema."""
+        """The tables of users by their names without a schema."""
         named: dict[str, tuple[Table, ...]] = {}
         for table in self.tables:
             named[table.state.name] = (*named.get(table.state.name, ()), table)
@@ -217,7 +217,7 @@ class Case:
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """Those of this database since statistics were reset, the ones with the most time first."""
+        """The statements of this database since statistics were reset, the ones with the most time first."""
         return tuple(
             Statement(query_id=statement.query_id, text=self.texts.get(statement.query_id, ""), counters=statement)
             for statement in self.snapshot.counters.statements
@@ -244,7 +244,7 @@ class Case:
 
     @cached_property
     def all_statements_ms(self) -> float:
-        """Those of clients: the time of a statement inside a function is in that of the one that calls it."""
+        """The time of what clients sent: a statement inside a function is part of the one that calls it."""
         sent = {statement.query_id for statement in self.snapshot.counters.statements if statement.is_top_level}
         return sum(ms for query_id, ms in self.statement_ms.items() if query_id in sent)
 
@@ -266,7 +266,7 @@ class Case:
         return found
 
     def statements_on(self, table: Table) -> Iterator[Statement]:
-        """Those whose text has the table's name as a word; a hint, as texts are not resolved."""
+        """The statements whose text has the table's name as a word; a hint, as texts are not resolved."""
         name = table.state.name.lower()
         for statement in self.statements:
             if name in words_of(statement.text):

@@ -27,7 +27,7 @@ def connected(case: Case) -> list[SessionState]:
 
 
 def idle_sessions(sessions: Sequence[SessionState]) -> list[SessionState]:
-    """Those outside of a transaction, the longest idle first."""
+    """The sessions outside of a transaction, the longest idle first."""
     idle = [session for session in sessions if session.state == "idle"]
     return sorted(idle, key=lambda one: one.state_s or 0.0, reverse=True)
 

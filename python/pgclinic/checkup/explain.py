@@ -151,7 +151,7 @@ def _is_of_statements(one: Finding) -> bool:
 
 
 def claims_of_causes(findings: Sequence[Finding]) -> tuple[TimeClaim, ...]:
-    """Those of causes and of what they explain. A symptom alone says where time goes, and not why."""
+    """The claims of causes and of what they explain. A symptom alone says where time goes, and not why."""
     claiming = [
         finding
         for finding in findings
@@ -170,7 +170,7 @@ def claims_of_causes(findings: Sequence[Finding]) -> tuple[TimeClaim, ...]:
 
 
 def health_of(findings: Sequence[Finding]) -> Health:
-    """That of the worst finding."""
+    """The health that the worst finding stands for."""
     worst = max(findings, key=lambda one: one.severity.rank, default=None)
     return _HEALTH[worst.severity] if worst is not None else Health.OK
 

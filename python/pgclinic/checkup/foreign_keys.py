@@ -24,7 +24,7 @@ class Reference:
 
 
 def references(case: Case) -> Iterator[Reference]:
-    """Those between tables of users that have rows of their own."""
+    """The foreign keys between tables of users that have rows of their own."""
     tables = {one.state.oid: one for one in case.tables}
     for state in case.snapshot.foreign_keys:
         table, parent = tables.get(state.table_oid), tables.get(state.parent_oid)

@@ -27,7 +27,7 @@ _CALLS_MIN = 20
 
 
 def hold_claim(case: Case, hold: HorizonHolding, others: Iterable[HorizonHolding]) -> TimeClaim | None:
-    """That of one hold beside all ``others`` that keep rows here; None where no lookup is seen to be hurt."""
+    """The claim of one hold beside all ``others`` that keep rows here; None where no lookup is seen to be hurt."""
     part = part_of_hold(hold, others)
     usual = _usual_ms(case)
     known: dict[int, list[tuple[float, float]]] = {}

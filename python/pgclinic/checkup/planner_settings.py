@@ -42,7 +42,7 @@ def disabled_plan_types(case: Case) -> tuple[str, ...]:
 
 
 def role_settings(case: Case, wanted: Callable[[RoleSetting], bool]) -> tuple[RoleSetting, ...]:
-    """Those of roles and of databases, but for other databases than the one that was looked at."""
+    """The settings of roles and of databases, but for other databases than the one that was looked at."""
     here = case.snapshot.server.database
     return tuple(
         setting for setting in case.snapshot.role_settings if setting.database in (None, here) and wanted(setting)

@@ -35,7 +35,7 @@ class SentStatement:
 
 
 def sent_statements(major: int) -> tuple[SentStatement, ...]:
-    """Those for a server of this major version. With an observation counters and samples are read more than once.
+    """The statements for a server of this major version. An observation reads counters and samples more than once.
 
     An extension pg_stat_statements of an older version is asked for fewer columns.
     """

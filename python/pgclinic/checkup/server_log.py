@@ -16,7 +16,7 @@ def log_evidence(log: ServerLog, *facts: Fact) -> Evidence:
 
 
 def messages(log: ServerLog, *beginnings: str) -> list[LoggedMessage]:
-    """Those that begin like this, the most frequent first."""
+    """The messages that begin like this, the most frequent first."""
     return [message for message in log.messages if message.text.startswith(beginnings)]
 
 

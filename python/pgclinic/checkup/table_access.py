@@ -40,7 +40,7 @@ class TableAccess:
 
     @property
     def text(self) -> str:
-        """That of the statement in which the mention stands."""
+        """The text of the statement in which the mention stands."""
         return self.work.text if self.body is None else self.body
 
     @property

@@ -73,7 +73,7 @@ class Work:
 
 
 def workload(case: Case) -> tuple[Work, ...]:
-    """Those with the most time, the first first."""
+    """The statements with the most time, the longest first."""
     before: dict[tuple[int, str, bool], StatementCounters] = {}
     if case.snapshot.counters_before is not None:
         before = {_key(statement): statement for statement in case.snapshot.counters_before.statements}

@@ -144,7 +144,7 @@ def _p_value(claim: ClaimVerdict, claimed: Range) -> float:
 
 
 def _of_order(claim: ClaimVerdict, *, fixed: bool) -> float:
-    """That the levels of a sweep have the claimed trend, and each step its direction where every step is claimed.
+    """The log e-value of the claimed trend of a sweep, and of each step's direction where every step is claimed.
 
     Any other claim has no order to show. The least of several e-values is one against "one of these does not hold".
     """

@@ -287,6 +287,6 @@ def _word(centre: Interval, bounds: tuple[float | None, float | None], zone: tup
 
 
 def _carriers(statements: Iterable[TransportedStatement]) -> tuple[TransportedStatement, ...]:
-    """Those that carry most of the change first."""
+    """The statements that carry most of the change first."""
     ranked = sorted(statements, key=lambda one: (-abs(one.time_share * (one.ratio - 1.0)), one.query_id))
     return tuple(ranked[:_STATEMENTS_KEPT])

@@ -165,7 +165,7 @@ def remove_shared_memory(data_dir: Path) -> None:
 
 
 def _roots(pids: tuple[int, ...]) -> tuple[int, ...]:
-    """Those whose parent is none of them: the postmaster, or its orphans."""
+    """The processes whose parent is none of them: the postmaster, or its orphans."""
     return tuple(pid for pid in pids if _parent(pid) not in pids)
 
 

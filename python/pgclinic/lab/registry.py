@@ -196,7 +196,7 @@ def _format_of(content: bytes) -> int | None:
 
 
 def running() -> tuple[Instance, ...]:
-    """Those whose server has answered and still lives."""
+    """The instances whose server has answered and still lives."""
     return tuple(instance for instance in entries() if instance.server is not None and instance.server_lives())
 
 

@@ -228,7 +228,7 @@ def _found(session: Session, access: Access) -> list[tuple[FoundDatabase, TrialD
 
 
 def _records_of(session: Session, access: Access) -> list[TrialDatabase]:
-    """Those for this server: by what initdb gave it, else by its address."""
+    """The databases for this server: by what initdb gave it, else by its address."""
     identifier, server = _system_identifier(session, access), access.server
 
     def is_here(record: TrialDatabase) -> bool:

@@ -82,7 +82,7 @@ LOST_UPDATE_NUMBERS = (10, 12)
 
 
 def check_consistency(access: Access, conditions: Collection[int] = ALL_NUMBERS) -> tuple[Violation, ...]:
-    """Those of ``conditions`` that do not hold, by number; empty is good. Reads all tables, some of them twice."""
+    """The ``conditions`` that do not hold, by number; empty is good. Reads all tables, some of them twice."""
     with Session(
         access, statement_timeout_ms=STATEMENT_TIMEOUT_MS, application_name="pgclinic-check", users_search_path=True
     ) as session:

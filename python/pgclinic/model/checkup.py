@@ -84,7 +84,7 @@ class Checkup(Record):
 
     @property
     def causes(self) -> tuple[Finding, ...]:
-        """Those that no other finding explains."""
+        """The findings that no other one explains."""
         return tuple(finding for finding in self.findings if not finding.explained_by)
 
 

@@ -32,7 +32,7 @@ def mounts(text: str) -> list[Mount]:
 
 
 def filesystems_of(pid: int, proc: Path = Path("/proc")) -> tuple[HostFilesystem, ...]:
-    """Those of the server with this postmaster, each once; none where its folder may not be looked into."""
+    """The file systems of the server with this postmaster, each once; none where its folder may not be looked into."""
     try:
         known = mounts((proc / str(pid) / "mountinfo").read_text(encoding="utf-8", errors="replace"))
     except OSError:

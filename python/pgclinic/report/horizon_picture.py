@@ -135,7 +135,7 @@ def _curve(recording: HorizonRecording) -> dict[str, Any]:
 
 
 def _apart(ticks: list[Tick]) -> list[Tick]:
-    """Those that do not run into the one before."""
+    """The ticks that do not run into the one before."""
     kept: list[Tick] = []
     for tick in ticks:
         if not kept or tick.at - kept[-1].at >= 9:

@@ -128,7 +128,7 @@ def _known_here(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdi
 
 
 def _isolation(trials: Sequence[TrialRecord]) -> str | None:
-    """That of TPC-C, in words."""
+    """The isolation of TPC-C's transactions, in words."""
     traffic = [trial.spec.traffic for trial in trials]
     levels = {one.isolation.value for one in traffic if isinstance(one, TpccTraffic)}
     return " and ".join(sorted(level.replace("_", " ") for level in levels)) or None

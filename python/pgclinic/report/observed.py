@@ -140,7 +140,7 @@ def _flat_words(titles: Sequence[str]) -> tuple[str, ...]:
 def _panels(
     trial: TrialRecord, seconds: Sequence[Second], window: _Window
 ) -> tuple[list[tuple[Panel, Track]], list[str]]:
-    """Those for which there is something to show, from what clients saw down to CPU; and the titles of flat ones."""
+    """The panels that have something to show, from what clients saw down to CPU; and the titles of flat ones."""
     samples, begin_s, end_s = trial.samples, window.begin_s, window.end_s
     # A second that was cut off by the trial's end has fewer transactions for no other reason.
     seconds = [second for second in seconds if second.second + 1 <= end_s + 0.01]

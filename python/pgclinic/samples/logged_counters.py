@@ -8,7 +8,7 @@ from pgclinic.model.trial_events import TrialEvents
 
 
 def logged_counters(events: TrialEvents) -> dict[Counter, float]:
-    """Those that the log has lines for; the others are left out."""
+    """The counters that the log has lines for; the others are left out."""
     logged = [one.event for one in events.kept]
     found = {
         Counter.DEAD_ROWS_KEPT_SHARE: _dead_rows_kept([event for event in logged if isinstance(event, VacuumLogged)]),

@@ -13,7 +13,7 @@ from pgclinic.samples.statements import counted_fingerprints, load_query_ids
 
 
 def identity_counters(load: LoadResult, samples: Samples, events: TrialEvents) -> dict[Counter, float]:
-    """Those that the server's settings allow to be read; the others are left out."""
+    """The counters that the server's settings allow to be read; the others are left out."""
     texts, ids = events.texts, load_query_ids(samples, load)
     found: dict[Counter, float | None] = {
         Counter.QUERY_IDS: None if ids is None else float(len(ids)),

@@ -115,7 +115,7 @@ def is_complete(record: TrialRecord) -> bool:
 
 
 def _asked_for(ask: Ask, records: Mapping[str, TrialRecord]) -> dict[str, TrialRecord]:
-    """Those of the records that are what is asked for now.
+    """The records that are what is asked for now.
 
     With another budget a resumed run may ask for something else than it did: then the block is run again.
     """

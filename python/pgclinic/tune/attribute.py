@@ -94,7 +94,7 @@ class SeenEffects:
 
     @property
     def screened(self) -> set[str]:
-        """Those that were tried alone or last."""
+        """The settings that were tried alone or last."""
         return self.alone.keys() | self.last.keys()
 
     def strongest(self, name: str) -> float:
@@ -198,7 +198,7 @@ class Attribution:
 
     @property
     def survivors(self) -> list[str]:
-        """Those that seem to do something, the strongest first; where only one setting differs, that one."""
+        """The settings that seem to do something, the strongest first; where only one differs, that one."""
         if len(self.difference.names) == 1:
             return list(self.difference.names)
         unknown = self.seen.failed - self.seen.alone.keys() - self.seen.last.keys()
@@ -338,7 +338,7 @@ class Attribution:
     # The answer
 
     def named(self, survivors: Sequence[str]) -> list[str]:
-        """Those of them that are carriers."""
+        """The settings among them that are carriers."""
         return [name for name in survivors if self.is_named(name)]
 
     def effects(self, survivors: Sequence[str], whole: float) -> list[SettingEffect]:

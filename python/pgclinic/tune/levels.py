@@ -68,7 +68,7 @@ def levels_of(
 def allowed(
     levels: Iterable[SettingLevel], risks: Collection[Risk]
 ) -> tuple[tuple[SettingLevel, ...], tuple[SettingLevel, ...]]:
-    """Those that may be tried, and those that may not."""
+    """The levels that may be tried, and those that may not."""
     may = tuple(level for level in levels if level.risk is Risk.NONE or level.risk in risks)
     return may, tuple(level for level in levels if level not in may)
 

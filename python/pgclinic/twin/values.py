@@ -319,7 +319,7 @@ class ValueSource:
         return []
 
     def _of_new_rows(self, statement: RunnableStatement, numbers: set[int]) -> list[str]:
-        """That an INSERT ... SELECT makes rows which are not there yet, of the mentions that are drawn."""
+        """The condition under which an INSERT ... SELECT makes rows that are not there yet, of the drawn mentions."""
         typed = statement.typed
         if not typed.filled or typed.target is None or not wants_new_rows(typed, statement.counted.rows_per_call):
             return []

@@ -223,6 +223,9 @@ def test_notices_are_proven_by_what_the_others_leave() -> None:
     # Alone among notices a warning does not take all there is.
     assert sharing(large, [notice] * 8) == 5.0
     assert sharing(notice, [symptom]) == 2
+    # What plans show to be no cure has what the others leave.
+    assert sharing(large, [small, notice, symptom], {"notice"}) == 3.0
+    assert sharing(notice, [small, symptom], {"notice", "symptom"}) == 3.0
 
 
 @pytest.mark.parametrize("word", [VerdictWord.REPLICATED, VerdictWord.INVALID])

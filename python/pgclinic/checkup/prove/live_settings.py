@@ -20,7 +20,7 @@ _BUFFERS = "shared_buffers"
 
 
 def live_settings(case: Case) -> dict[str, str]:
-    """Those that somebody has set, with the values that SHOW prints."""
+    """The settings that somebody has set, with the values that SHOW prints."""
     return {
         setting.name: shown_value(setting.value, setting.unit)
         for setting in case.snapshot.settings

@@ -93,6 +93,12 @@ class _OnTwin:
         return not self.best.creates_index and seen.word is not PlanWord.WORSE
 
     @property
+    def is_last(self) -> bool:
+        """An index that goes saves what writes spend on it. Its blocks have the time that nobody else needs, for plans
+        show that nothing else becomes faster."""
+        return self.best.only_drops_indexes and not self.is_cured
+
+    @property
     def is_cured(self) -> bool:
         seen = self.plans.get(self.best.treatment)
         return seen is not None and seen.word is PlanWord.CURED
@@ -279,16 +285,17 @@ class _Prover:
     # By blocks
 
     def _by_blocks(self, findings: Sequence[Finding]) -> None:
-        """Those that save most first; what is over before its time leaves the rest of it to the next."""
+        """The treatments that save most first; what is over before its time leaves the rest of it to the next."""
         cure = self._checkup.cure
         wanted = sorted(
             (finding for finding in findings if self._is_by_study(finding) or self._wants_blocks(finding)),
             key=lambda one: -self._saving(one),
         )
         waiting = in_turns(wanted, {step.finding for step in cure.steps} if cure is not None else ())
+        last = {key for key, tried in self._on_twin.items() if tried.is_last}
         while waiting:
             one = waiting.pop(0)
-            share_of = sharing(one, waiting)
+            share_of = sharing(one, waiting, last)
             if one is None:
                 self._current = None
                 if cure is not None:
@@ -450,7 +457,7 @@ def _is_part_of(one: Finding, other: Finding) -> bool:
 
 
 def in_order(findings: Iterable[Finding], known: Mapping[str, Pathology]) -> list[Finding]:
-    """Those with treatments that a lab can judge: causes first, notices last, then by the time they account for."""
+    """The findings whose treatments a lab can judge: causes first, notices last, then by the time they account for."""
     found = [
         finding
         for finding in findings
@@ -477,12 +484,15 @@ def in_turns(findings: Sequence[Finding], cured: Collection[str]) -> list[Findin
     return [*first, *([None] if cured else []), *(finding for finding in findings if finding.key not in cured)]
 
 
-def sharing(finding: Finding | None, waiting: Iterable[Finding | None]) -> float:
-    """Among how many what is left of the budget is shared. Beside what costs more a notice counts as half of one.
+def sharing(finding: Finding | None, waiting: Iterable[Finding | None], last: Collection[str] = ()) -> float:
+    """Among how many what is left of the budget is shared. Beside what costs more a notice counts as half of one, and
+    those of ``last`` for nothing beside others.
 
     None is all cures together, which never count as a notice.
     """
-    return 1.0 + sum(1.0 if _is_notice(finding) or not _is_notice(one) else NOTICE_WEIGHT for one in waiting)
+    own_is_last = finding is not None and finding.key in last
+    shared = [one for one in waiting if own_is_last or one is None or one.key not in last]
+    return 1.0 + sum(1.0 if _is_notice(finding) or not _is_notice(one) else NOTICE_WEIGHT for one in shared)
 
 
 def _is_notice(finding: Finding | None) -> bool:

@@ -134,7 +134,7 @@ class _Observation(threading.Thread):
             return
 
     def workload(self, since_reset: TwinWorkload) -> TwinWorkload:
-        """That of the observation, whose transactions can be grouped, where it has enough calls; else the other."""
+        """The observed workload, whose transactions can be grouped, where it has enough calls; else the other."""
         self.join()
         seen = self._seen
         if seen is None:

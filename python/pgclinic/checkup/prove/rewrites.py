@@ -17,7 +17,7 @@ from pgclinic.sql.keyset_paging import keyset_page
 
 
 def rewrites(findings: Sequence[Finding]) -> Iterator[tuple[Finding, Rewrite]]:
-    """Those that have not been checked, in the order of the findings."""
+    """The rewrites that have not been checked, in the order of the findings."""
     for finding in findings:
         yield from (
             (finding, treatment.rewrite)

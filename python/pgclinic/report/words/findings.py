@@ -201,7 +201,7 @@ def doubts_of(proof: Proof) -> Iterator[str]:
 
 
 def together_words(proof: Proof) -> str | None:
-    """That a proof by blocks is not upheld among the others of its checkup; None where it is, or says nothing."""
+    """Words for a proof by blocks that the others of its checkup do not uphold; None if they do, or it says nothing."""
     said = proof.blocks if proof.plans is not None else proof.word
     if proof.upheld_together is not False or said in (None, CompareWord.INCONCLUSIVE.value):
         return None

@@ -28,7 +28,7 @@ class WrongEstimate:
 
     @property
     def rows(self) -> float:
-        """That came, of each loop."""
+        """The rows that came, of each loop."""
         return self.node.rows or 0.0
 
     @property

@@ -75,7 +75,7 @@ class IndexCandidate:
 
 
 def index_candidates(case: Case) -> tuple[IndexCandidate, ...]:
-    """Those that serve the statements with the most time first; empty without statements or their texts."""
+    """The candidates that serve the statements with the most time first; empty without statements or their texts."""
     found: dict[tuple[int, str, tuple[str, ...]], IndexCandidate] = {}
     costs = [statement for statement in statement_costs(case) if statement.time_share >= SHARE_MIN]
     for cost, tables in searched_tables(case, costs):

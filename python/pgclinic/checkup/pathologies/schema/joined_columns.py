@@ -44,7 +44,7 @@ class JoinedColumns:
         return self._found.get((access.text, access.table.state.oid))
 
     def _texts(self) -> Iterator[StatementCost]:
-        """Those of statements, and those of the functions that they call."""
+        """The texts of statements, and of the functions that they call."""
         for cost in statement_costs(self._case):
             yield cost
             yield from (replace(cost, text=body) for body in bodies_called(self._case, cost.text))

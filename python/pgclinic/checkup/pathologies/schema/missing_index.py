@@ -80,7 +80,7 @@ def _detect(case: Case) -> Iterator[Seen]:
 
 
 def _missed(leads: Iterable[IndexLead]) -> tuple[_Missed, ...]:
-    """Those of the same columns are one, and those of which one index serves all: the ones with fewer columns first."""
+    """One for all leads of the same columns, or that one index serves; the ones with fewer columns first."""
     same: dict[tuple[int, frozenset[str], tuple[str, ...]], list[IndexLead]] = {}
     for lead in leads:
         same.setdefault((lead.table.state.oid, frozenset(lead.columns), lead.tail), []).append(lead)
@@ -134,7 +134,7 @@ def _evidence(case: Case, lead: IndexLead) -> Evidence:
 
 
 def _narrow_indexes(leads: Sequence[IndexLead]) -> Iterator[Evidence]:
-    """Those that statements use by their leading columns."""
+    """The indexes that statements use by their leading columns."""
     found = {lead.narrow.index.state.oid: lead.narrow for lead in leads if lead.narrow is not None}
     for index in found.values():
         yield index_evidence(index.index, Fact(name="used by", value=", ".join(index.leading)))

@@ -51,7 +51,7 @@ def _data_filesystem(case: Case) -> str | None:
 
 
 def _data_options(case: Case) -> tuple[str, ...]:
-    """Those that take the protection of its file system away."""
+    """The mount options that take the protection of its file system away."""
     return tuple(option for filesystem in _of_data(case) for option in filesystem.options if option in _IN_PLACE)
 
 

@@ -84,7 +84,7 @@ def _detect(case: Case) -> Iterator[Seen]:
 
 
 def dropping_statements(case: Case) -> list[Statement]:
-    """Those that drop or truncate, without tables that the same statements make as temporary ones."""
+    """The statements that drop or truncate, without tables that the same statements make as temporary ones."""
     temporary = {
         found[1].lower() for statement in case.statements if (found := _TEMPORARY.match(statement.text)) is not None
     }
