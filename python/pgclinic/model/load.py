@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from msgspec import UNSET, UnsetType
+
 from pgclinic.model.record import Record
 from pgclinic.model.shell_account import ShellAccount
 from pgclinic.model.tls import TlsSpec
@@ -38,11 +40,14 @@ class ScriptValues(Record):
 
     A value is the text that PostgreSQL reads for it, None is NULL. With the simple protocol it is sent as a quoted
     literal, else as a parameter. ``:name_number`` is a number that no other draw of the load gets.
+
+    In the files of a run ``rows_in`` names the one that has the rows, for all trials together; here are none then.
     """
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
+    rows_in: str | UnsetType = UNSET
 
 
 class Script(Record):

@@ -5,6 +5,7 @@ plan.json                   the arms as they were resolved, every value a litera
 study.toml                  the study file as it was read; only where there was one
 trials/<n>/record.json      one trial, written whole as soon as it ends
 trials/<n>/observed.json    what was sampled while it ran
+values/<digest>.json        rows that scripts deal, which the plan and the trials name
 events.jsonl                stages, seconds, ends of trials, verdicts, appended live
 calibration.json            what the A/A calibration, block 0, says of the machine
 levels.json                 the values that a search may try
@@ -34,13 +35,13 @@ from pgclinic.model.compare import Comparison
 from pgclinic.model.event import BlockRepeated, Event, SecondMeasured
 from pgclinic.model.load import LoadResult
 from pgclinic.model.plan import ExperimentPlan
-from pgclinic.model.record import Record
 from pgclinic.model.run import RunInfo, RunKind, Second
 from pgclinic.model.sample import Samples
 from pgclinic.model.trial import Observed, TrialRecord
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.tuning import Assay, Bisect, Levels, Search
 from pgclinic.model.verdict import Verdict
+from pgclinic.store.kept_rows import KeptRows, Rows
 
 FORMAT = 2
 _DIGITS_MAX = 19
@@ -48,7 +49,8 @@ _DIGITS_MAX = 19
 _LONGEST_S = 1e7
 _MANY_DIGITS = re.compile(rb"[0-9]{20}")
 _TRIAL = re.compile(r"[1-9][0-9]{0,17}")
-_Stored = TypeVar("_Stored", bound=Record)
+_Stored = TypeVar("_Stored")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._rows = _kept_rows(path)
 
     @classmethod
     def create(
@@ -86,7 +89,7 @@ class RunFolder:
             path = new_folder(parent, name)
             folder = cls(path)
             write_whole(path / "run.json", _json(info))
-            write_whole(path / "plan.json", _json(plan))
+            write_whole(path / "plan.json", _json(folder._rows.taken_out(plan)))
             if study_toml is not None:
                 write_whole(path / "study.toml", study_toml.encode())
             (path / "trials").mkdir()
@@ -99,7 +102,8 @@ class RunFolder:
             observed = Observed(samples=record.samples, processes=record.processes, events=record.events)
             write_whole(folder / "observed.json", msgspec.json.encode(observed))
             # The record comes last: with it the trial is complete.
-            write_whole(folder / "record.json", _json(_without_observed(record)))
+            own = replace(_without_observed(record), spec=self._rows.taken_out(record.spec))
+            write_whole(folder / "record.json", _json(own))
 
     def add_event(self, event: Event) -> None:
         with disk_errors(self.path), (self.path / "events.jsonl").open("ab") as out:
@@ -176,7 +180,8 @@ def read_run(path: Path) -> StoredRun:
         )
     with _naming(path / "trials"):
         folders, strange = _trial_folders(path), _entries(path)[1]
-    trials = tuple(_read_trial(folder) for folder in folders)
+    rows = _kept_rows(path)
+    trials = tuple(_read_trial(folder, rows) for folder in folders)
     study_toml = None
     if (path / "study.toml").is_file():
         with _naming(path / "study.toml"):
@@ -184,7 +189,7 @@ def read_run(path: Path) -> StoredRun:
     return StoredRun(
         path=path,
         info=info,
-        plan=decoded(path / "plan.json", ExperimentPlan),
+        plan=_with_rows(path / "plan.json", decoded(path / "plan.json", ExperimentPlan), rows),
         study_toml=study_toml,
         trials=tuple(trial for trial in trials if trial.spec.block > 0),
         seconds=tuple(second for second in _read_seconds(path) if second.block > 0),
@@ -208,13 +213,24 @@ def _read_bench(path: Path, info: RunInfo) -> StoredRun:
         info=info,
         plan=None,
         study_toml=None,
-        trials=(_read_trial(trial),) if observed else (),
+        trials=(_read_trial(trial, _kept_rows(path)),) if observed else (),
         seconds=tuple(_read_seconds(path)) if observed else (),
     )
 
 
-def _read_trial(folder: Path) -> TrialRecord:
+def _kept_rows(path: Path) -> KeptRows:
+    return KeptRows(path, write_whole, lambda file: decoded(file, Rows))
+
+
+def _with_rows(file: Path, value: _Value, rows: KeptRows) -> _Value:
+    """What the file holds with the rows that it names. Raises RunFailedError."""
+    with _naming(file):
+        return rows.put_back(value)
+
+
+def _read_trial(folder: Path, rows: KeptRows) -> TrialRecord:
     record = decoded(folder / "record.json", TrialRecord)
+    record = replace(record, spec=_with_rows(folder / "record.json", record.spec, rows))
     problem = _impossible(record.load) if record.load is not None else None
     if problem is not None:
         file = folder / "record.json"
