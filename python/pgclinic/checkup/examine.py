@@ -9,7 +9,7 @@ from pgclinic.checkup.detect import detect
 from pgclinic.checkup.explain import claims_of_causes, explain, health_of
 from pgclinic.checkup.harmless import settings_read, without_harm
 from pgclinic.checkup.measured_claims import Measured, refuted_links, saved_together, with_measured
-from pgclinic.checkup.time_shares import explained_share
+from pgclinic.checkup.time_shares import explained_basis, explained_share
 from pgclinic.checkup.unexplained import unexplained
 from pgclinic.model.checkup import Checkup
 
@@ -48,6 +48,7 @@ def examine(case: Case, *, server: str, measured: Measured | None = None) -> Che
         findings=findings,
         active_sessions=case.active_sessions,
         explained_share=explained_share(case, claims),
+        explained_by=explained_basis(case, claims),
         gaps=snapshot.gaps,
         unchecked=unchecked,
         unexplained=unexplained(case, claims, frozenset().union(*read.values())),

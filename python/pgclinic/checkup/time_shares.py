@@ -12,13 +12,16 @@ from pgclinic.checkup.case import Case
 from pgclinic.model.finding import ShareBasis, TimeClaim
 from pgclinic.model.sample import Row
 
+#: With fewer samples of active sessions one more or less is a share that somebody would notice.
+SIGHTINGS_MIN = 20
+
 
 def time_share(case: Case, claim: TimeClaim) -> float | None:
     """Of one claim, 0 to 1: of all statements where it is of statements alone, else of active sessions; None when no
     such time was seen."""
     if claim.is_of_statements:
         return counted_share(case, claim) if case.all_statements_ms else None
-    return explained_share(case, (claim,))
+    return _sampled_share(case, (claim,))
 
 
 def share_basis(claim: TimeClaim) -> ShareBasis:
@@ -55,8 +58,26 @@ def of_statements(parts: Mapping[int, float], *, at_most: bool = False) -> TimeC
     return TimeClaim(query_ids=tuple(known), fraction=next(iter(known.values()), 1.0), at_most=at_most)
 
 
+def explained_basis(case: Case, claims: Iterable[TimeClaim]) -> ShareBasis:
+    """By what it is known how much of the time several claims have together: by samples of active sessions, and where
+    those are few and most of them wait for nothing, by the counters of statements if all claims are of such."""
+    asked = tuple(claims)
+    rows = unclaimed(case, ())
+    seen = sum(weight for _, weight, _ in rows)
+    working = sum(weight for row, weight, _ in rows if not row.get("wait_event_type"))
+    counted = bool(asked) and all(claim.is_of_statements for claim in asked) and case.all_statements_ms > 0
+    return ShareBasis.COUNTERS if counted and seen < SIGHTINGS_MIN and working > seen / 2 else ShareBasis.SAMPLES
+
+
 def explained_share(case: Case, claims: Iterable[TimeClaim]) -> float | None:
-    """Of several claims together, by samples; None when no active session was sampled."""
+    """Of several claims together; None when no active session was sampled."""
+    asked = tuple(claims)
+    if explained_basis(case, asked) is ShareBasis.COUNTERS:
+        return min(1.0, sum(counted_share(case, claim) for claim in united(asked)))
+    return _sampled_share(case, asked)
+
+
+def _sampled_share(case: Case, claims: Iterable[TimeClaim]) -> float | None:
     rows = unclaimed(case, claims)
     whole, left = sum(weight for _, weight, _ in rows), sum(rest for _, _, rest in rows)
     return (whole - left) / whole if whole else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgclinic.model.fidelity import Fidelity
-from pgclinic.model.finding import Cure, Finding, Health
+from pgclinic.model.finding import Cure, Finding, Health, ShareBasis
 from pgclinic.model.record import Record
 from pgclinic.model.twin import Gap
 
@@ -38,20 +38,23 @@ class SettingDiffers(Record):
 
 
 class Unexplained(Record):
-    """What no finding accounts for, ``share`` of the time of active sessions: where it goes, the largest first.
+    """What no finding accounts for, ``share`` of the time: where it goes, the largest first.
 
-    ``waits`` has CPU for sessions that wait for nothing. ``settings`` are those that can change how fast a server is,
-    differ from their defaults, and were read by no detector.
+    The time is that of active sessions, or by ``share_by`` of all statements. ``waits`` has CPU for sessions that wait
+    for nothing. ``settings`` are those that can change how fast a server is, differ from their defaults, and were read
+    by no detector.
     """
 
     share: float
+    share_by: ShareBasis = ShareBasis.SAMPLES
     waits: tuple[ShareOf, ...] = ()
     statements: tuple[ShareOf, ...] = ()
     settings: tuple[SettingDiffers, ...] = ()
 
 
 class Checkup(Record):
-    """``explained_share`` of ``active_sessions`` (their number on average) is accounted for by the findings.
+    """``explained_share`` of ``active_sessions`` (their number on average) is accounted for by the findings; where few
+    of those were seen, by ``explained_by`` of the time of all statements.
 
     Findings are in the order in which they are shown: causes by severity, then by the time they account for; what
     others explain comes after them. ``pathologies`` is how many were looked for. ``fidelity`` is how alike the twin is
@@ -73,6 +76,7 @@ class Checkup(Record):
     findings: tuple[Finding, ...]
     active_sessions: float | None = None
     explained_share: float | None = None
+    explained_by: ShareBasis = ShareBasis.SAMPLES
     gaps: tuple[Gap, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
     fidelity: Fidelity | None = None

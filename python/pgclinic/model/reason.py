@@ -148,7 +148,7 @@ class Trend(Record, tag_field="reason", tag="trend"):
 
 
 class SweepStep(Record, tag_field="reason", tag="sweep_step"):
-    """The ratio of one level to the one before it; the bounds are None while too few blocks leave it unbounded."""
+    """The ratio of one level to the one before it; the bounds are None until there are enough blocks."""
 
     before: float
     after: float

@@ -220,7 +220,7 @@ class LockCount(Record):
 
 
 class LockTable(Record):
-    """The shared lock table: so many ``objects`` are locked in it, by so many ``holdings`` of processes."""
+    """The shared lock table: the number of ``objects`` locked in it, and of ``holdings`` of processes."""
 
     objects: int
     holdings: int

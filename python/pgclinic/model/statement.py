@@ -27,7 +27,7 @@ class LoggedPlans(Record):
 
 
 class LoggedTexts(Record):
-    """What the log says about how statements are identified, over all that it tells and not only over what is kept.
+    """What the log says about how statements are identified, over the whole log and not only over what is kept.
 
     ``texts`` are distinct ones as they were sent, ``query_ids`` those logged beside them. ``agreement`` is the share of
     all pairs of texts that query ids and fingerprints treat alike, together or apart; None with fewer than two texts

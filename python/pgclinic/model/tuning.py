@@ -52,7 +52,7 @@ class SettingLevel(Record):
 
 
 class AttemptOutcome(str, Enum):
-    """How far a configuration came. ``rejected``: a value is no valid one. ``refused``: the server did not start.
+    """How far a configuration came. ``rejected``: a value is invalid. ``refused``: the server did not start.
 
     ``clients_failed``: it started, and its clients could not work. ``no_work``: they worked, and nothing was finished.
     """

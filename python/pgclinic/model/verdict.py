@@ -38,7 +38,7 @@ class IntervalMethod(str, Enum):
 
 
 class Interval(Record):
-    """A ratio with its 95 % interval; the bounds are None while too few blocks leave it unbounded.
+    """A ratio with its 95 % interval; the bounds are None until there are enough blocks.
 
     ``blocks_planned`` is the most blocks for which an always-valid interval was made (stats/planned_sequence); None
     where none were planned, and for the other methods.

@@ -143,7 +143,7 @@ def compared(claim: Question) -> str:
 
 
 def plain_interval(run: RunInfo, study: Study, verdict: ClaimVerdict) -> str | None:
-    """The ordinary t interval, which is narrower, where nobody could have stopped the run on what it showed."""
+    """The ordinary t interval, which is narrower, where the run could not be stopped on what it showed."""
     profile = study.profiles.get(run.profile)
     if verdict.interval is None or verdict.interval.method is not IntervalMethod.ALWAYS_VALID:
         return None

@@ -142,7 +142,7 @@ def _panels(
 ) -> tuple[list[tuple[Panel, Track]], list[str]]:
     """The panels that have something to show, from what clients saw down to CPU; and the titles of flat ones."""
     samples, begin_s, end_s = trial.samples, window.begin_s, window.end_s
-    # A second that was cut off by the trial's end has fewer transactions for no other reason.
+    # A second that the end of the trial shortened has fewer transactions for no other reason.
     seconds = [second for second in seconds if second.second + 1 <= end_s + 0.01]
     pages = rate_track(samples, {"found in shared_buffers": Rate.BUFFER_HITS, "read": Rate.BUFFER_READS})
     horizon = horizon_track(samples)

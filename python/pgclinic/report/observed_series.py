@@ -63,7 +63,7 @@ class Track:
     pieces: tuple[Piece, ...]
 
     def within(self, begin_s: float, end_s: float) -> Track:
-        """Only the stretches that lie for the most part inside that time, cut off at its ends."""
+        """Only the stretches that lie for the most part inside that time, shortened at its ends."""
         kept = [piece for piece in self.pieces if begin_s < piece.middle_s < end_s]
         cut = (Piece(max(begin_s, one.from_s), min(end_s, one.to_s), one.values) for one in kept)
         return Track(self.names, tuple(cut))
@@ -78,7 +78,7 @@ class Track:
         return next((piece.values for piece in self.pieces if piece.from_s <= second < piece.to_s), None)
 
     def coarser(self, step_s: float) -> Track:
-        """Means over steps of that length, for a trial so long that nobody could see every second of it."""
+        """Means over steps of that length, for a trial too long to show every second."""
         steps: dict[int, list[Piece]] = {}
         for piece in self.pieces:
             steps.setdefault(math.floor(piece.middle_s / step_s), []).append(piece)

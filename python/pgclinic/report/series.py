@@ -59,7 +59,7 @@ class ChartData(msgspec.Struct, frozen=True, kw_only=True):
 def chart_data(
     study: Study, trials: Sequence[TrialRecord], seconds: Sequence[Second], *, log: bool = False
 ) -> ChartData:
-    """Both charts from the live series. A second that was cut off by the trial's end is left out."""
+    """Both charts from the live series. A second that the end of the trial shortened is left out."""
     arms = tuple(study.arms)
     kept = _full_only(trials, seconds)
     shown = tuple(second for second in kept if second.arm in arms)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from fixtures.changed_snapshot import active, healthy_snapshot, samples
 from fixtures.checkups import DEAD_ROWS, FULL_PAGES, HEALTHY, HELD, SICK
 from pgclinic.checkup.case import Case
+from pgclinic.checkup.time_shares import explained_basis, explained_share
 from pgclinic.checkup.unexplained import unexplained
 from pgclinic.model.checkup import SettingDiffers, ShareOf, Unexplained
 from pgclinic.model.doubt import CpuTaken, Doubt, DoubtKind
@@ -119,6 +121,29 @@ def test_nothing_is_left_where_causes_account_for_it_or_nobody_works() -> None:
     assert unexplained(Case(busy()), [TimeClaim(query_ids=(5, 6))], frozenset()) is not None
     assert unexplained(Case(busy()), [TimeClaim(query_ids=(5, 6, 7))], frozenset()) is None
     assert unexplained(Case(healthy_snapshot()), [], frozenset()) is None
+
+
+def test_few_sessions_that_work_are_no_measure_and_counters_are() -> None:
+    """Five sightings of a server whose clients wait for their next turn: one more or less would be a fifth."""
+    rows = [active(1, query_id=7), active(4, query_id=6)]
+    healthy = healthy_snapshot()
+    case = Case(replace(healthy, samples=samples({"activity": rows}, count=1)))
+    known = next(statement for statement in case.statements if case.statement_share(statement.query_id) > 0)
+    claim = TimeClaim(query_ids=(known.query_id,))
+    share = case.statement_share(known.query_id)
+    assert explained_basis(case, [claim]) is ShareBasis.COUNTERS
+    assert explained_share(case, [claim]) == pytest.approx(share)
+    left = unexplained(case, [claim], frozenset())
+    assert (left is not None) == (share <= 0.9)
+    if left is not None:
+        assert left.share == pytest.approx(1.0 - share, abs=0.01) and left.share_by is ShareBasis.COUNTERS
+        assert dict(unexplained_lines(left))["unexplained"].endswith("of the time of all statements")
+    # Many sightings are a measure, and so are sessions that wait.
+    many = Case(replace(healthy, samples=samples({"activity": [active(30, query_id=6)]})))
+    assert explained_basis(many, [claim]) is ShareBasis.SAMPLES
+    assert explained_basis(Case(busy()), [claim]) is ShareBasis.SAMPLES
+    # Without a claim of statements there is nothing to count.
+    assert explained_basis(case, []) is explained_basis(case, [TimeClaim(waits=("Lock:",))]) is ShareBasis.SAMPLES
 
 
 def test_what_is_left_is_printed_with_the_commands_that_go_on() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pgclinic.checkup.treat import HELPS, usual_treatment
 from pgclinic.model.checkup import Checkup, Unexplained
-from pgclinic.model.finding import Finding, Proof, Severity, Treatment
+from pgclinic.model.finding import Finding, Proof, Severity, ShareBasis, Treatment
 from pgclinic.report.no_answer import proof_reason
 from pgclinic.report.quantities import range_words, ratio_words
 from pgclinic.report.words.facts import fact_words
@@ -226,7 +226,8 @@ def budget_words(checkup: Checkup) -> str | None:
 
 def unexplained_lines(left: Unexplained) -> Iterator[tuple[str, str]]:
     """Labels and lines: how much no finding accounts for, and where that time goes."""
-    yield "unexplained", f"no finding accounts for {percent(left.share)} of the time of active sessions"
+    of = "all statements" if left.share_by is ShareBasis.COUNTERS else "active sessions"
+    yield "unexplained", f"no finding accounts for {percent(left.share)} of the time of {of}"
     if left.waits:
         yield "waits", ", ".join(f"{wait.name} {percent(wait.share)}" for wait in left.waits)
     for statement in left.statements:
