@@ -130,6 +130,7 @@ _ASK = "from pgclinic.cli.bench_run import _ask_password; print('got', repr(_ask
 
 
 def test_a_password_is_asked_for_on_the_terminal_while_a_script_comes_from_standard_input() -> None:
+    """It ends: the question and the answer were seen on the terminal."""
     child, terminal = pty.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -75,6 +75,7 @@ def make_things_happen(running: RunningServer, follower: LogFollower) -> None:
 
 @pytest.mark.parametrize("name", ["stderr", "csv", "json"])
 def test_the_collector_of_the_newest_version_is_followed(name: FormatName, binaries: Binaries) -> None:
+    """Every event that is made is seen, or making it fails."""
     settings = {**COLLECTED, "log_destination": "stderr,csvlog,jsonlog", "log_timezone": "Asia/Tokyo"}
     with start_server(binaries, settings=settings) as running:
         known = LogSettings(log_line_prefix=PREFIX, log_timezone="Asia/Tokyo")
@@ -84,6 +85,7 @@ def test_the_collector_of_the_newest_version_is_followed(name: FormatName, binar
 
 @pytest.mark.parametrize("major", ["13", "14", "17"])
 def test_older_versions_are_followed(major: str) -> None:
+    """Every event that is made is seen, or making it fails."""
     with start_server(binaries_for(major), settings={**COLLECTED, "log_destination": "csvlog"}) as running:
         make_things_happen(running, LogFollower(folder_of(running), LogSettings(), format_name="csv"))
 

@@ -83,15 +83,18 @@ def test_what_can_only_fail_is_named(access: Access, protocol: Protocol, text: s
     ],
 )
 def test_what_may_work_is_left_to_the_first_trial(access: Access, text: str) -> None:
+    """A check that finds something raises."""
     check(access, text)
 
 
 def test_what_a_condition_makes_is_there(access: Access) -> None:
+    """A check that finds something raises."""
     check(access, "select id from made_meanwhile;\n", others=("create table made_meanwhile (id int)",))
 
 
 @pytest.mark.parametrize("protocol", list(Protocol))
 def test_builtin_scripts_pass(access: Access, protocol: Protocol) -> None:
+    """A check that finds something raises."""
     for script in builtin_scripts():
         check(access, script.text, protocol)
 
@@ -103,6 +106,7 @@ def test_nothing_is_executed(access: Access) -> None:
 
 
 def test_scripts_of_the_shipped_studies_are_syntactically_right(access: Access) -> None:
+    """A check that finds something raises."""
     if access.major < 18:
         return
     for name in shipped_studies():

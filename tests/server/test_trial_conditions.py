@@ -165,6 +165,7 @@ def test_a_release_that_never_came_spoils_the_trial(binaries: Binaries) -> None:
 
 
 def test_time_outs_end_a_holder_that_may_be_ended(binaries: Binaries) -> None:
+    """Where the server ends one that it may not end, the condition raises at its end."""
     settings = SETTINGS | {"idle_in_transaction_session_timeout": "100ms"}
     with start_server(binaries, settings=settings) as running, asking(access := Access(running.server)) as session:
         with conditions(access, Condition(horizon_held_by=Holder.SESSION, time_outs=True)):

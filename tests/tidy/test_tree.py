@@ -131,6 +131,23 @@ def test_a_pathology_lies_in_the_folder_of_its_area() -> None:
             assert (folder, name) == (pathology.area.name.lower(), pathology.name.replace("-", "_"))
 
 
+def test_every_test_asserts_something_or_says_what_it_proves() -> None:
+    """By itself, by what is to be raised, or by a function whose name says that it checks."""
+    silent = [
+        f"{path.name}: {node.name}"
+        for path in PYTHON_FILES
+        if path.name.startswith("test_")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and not _proves(node)
+    ]
+    assert silent == []
+
+
+def _proves(test: ast.FunctionDef) -> bool:
+    words = re.findall(r"\b(assert\w*|raises|check\w*|fail)\b", ast.unparse(test))
+    return ast.get_docstring(test) is not None or bool(words)
+
+
 UNIT_TESTS = [path for path in PYTHON_FILES if path.is_relative_to(ROOT / "tests" / "unit")]
 
 

@@ -75,6 +75,7 @@ def test_what_the_engine_finds_names_its_own_line() -> None:
     ],
 )
 def test_what_may_pass_or_has_worked_goes_on(load: LoadResult | None) -> None:
+    """Nothing is raised."""
     refuse_broken(trial_with(load), ())
 
 

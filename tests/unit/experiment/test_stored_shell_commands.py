@@ -34,4 +34,5 @@ def test_a_command_in_the_arms_alone_is_refused_until_it_is_allowed() -> None:
 
 
 def test_scripts_without_a_command_need_no_leave() -> None:
+    """Nothing is raised."""
     refuse_stored_shell_commands(plan_with("select 1;"), allowed=False)

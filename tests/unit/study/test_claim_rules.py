@@ -29,6 +29,7 @@ def published(ratio: float | None = 0.6, **fields: object) -> Claim:
 
 
 def test_what_can_fail_is_taken() -> None:
+    """Nothing is raised."""
     for claim in (CLAIM, EXPECTED, published(None, direction=Direction.HIGHER), published(2.0, bound=Bound.AT_LEAST)):
         check_question(claim, "s.toml")
 
