@@ -6,7 +6,8 @@ blocks. A statement that the twin does not reproduce is unchanged where the chan
 tried alone and had the same plan and buffers with the change as without. One that visits K times the rows or buffers
 of its original, up to ``ROUGH_MAX``, may be off by k in each arm, so its ratio is between r / k^2 and r k^2. k is K
 over the tolerance, so that a statement which misses that by a little widens the interval by a little. Any other is
-anything between ``OUTSIDE_MIN`` and ``OUTSIDE_MAX`` times its time. Both widen the interval (docs/guides/twin.md).
+anything between ``OUTSIDE_MIN`` and ``OUTSIDE_MAX`` times its time, at most ``TOLERANCE`` times where it was tried
+alone and visited fewer buffers with the change. Both widen the interval (docs/guides/twin.md).
 """
 
 from __future__ import annotations
@@ -184,6 +185,7 @@ class _Weighted:
     """``ratios`` are by block; None for a statement that the twin does not reproduce.
 
     ``deviation`` is how far the rows or buffers of its original lie beyond the tolerance, as a factor; 1 within it.
+    ``most`` is the greatest multiple of its time that one without ratios may have become.
     """
 
     time_share: float
@@ -191,10 +193,11 @@ class _Weighted:
     is_untouched: bool = False
     deviation: float = 1.0
     statement: TransportedStatement | None = None
+    most: float = OUTSIDE_MAX
 
     def at(self, block: int, bound: _Bound) -> float:
         if self.ratios is None:
-            return 1.0 if self.is_untouched else bound.value
+            return 1.0 if self.is_untouched else min(bound.value, self.most)
         ratio = self.ratios[block]
         if bound is _Bound.CENTRE or self.deviation == 1.0:
             return ratio
@@ -208,12 +211,12 @@ def _weigh(one: StatementFidelity, blocks: Sequence[BlockSeen], touched: frozens
     known = [pair for pair in pairs if pair is not None]
     if not known or len(known) < SEEN_MIN * len(blocks):
         # A report that runs once a minute is in few windows of a second.
-        return _Weighted(one.time_share, None, is_untouched=one.unchanged)
+        return _Weighted(one.time_share, None, is_untouched=one.unchanged, most=_most(one))
     if not one.is_within and _has_same_buffers(known) and (one.unchanged or _is_untouched(one.text, touched)):
         return _Weighted(one.time_share, None, is_untouched=True)
     deviation = _deviation(one)
     if deviation is None:
-        return _Weighted(one.time_share, None)
+        return _Weighted(one.time_share, None, most=_most(one))
     logs = [math.log(b.ms / a.ms) for a, b in known]
     usual = math.exp(mean(logs))
     ratios = tuple(pair[1].ms / pair[0].ms if pair is not None else usual for pair in pairs)
@@ -234,6 +237,10 @@ def _weigh(one: StatementFidelity, blocks: Sequence[BlockSeen], touched: frozens
             b_wal_bytes=_mean_of([b.wal_bytes for _, b in known]),
         ),
     )
+
+
+def _most(one: StatementFidelity) -> float:
+    return TOLERANCE if one.gains else OUTSIDE_MAX
 
 
 def _deviation(one: StatementFidelity) -> float | None:

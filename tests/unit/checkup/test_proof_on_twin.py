@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from pgclinic.checkup.prove.proof_on_twin import Asked, with_unchanged
+from pgclinic.checkup.prove.proof_on_twin import Asked, with_tried
 from pgclinic.model.fidelity import Fidelity, StatementFidelity
-from pgclinic.model.plan_proof import PlanProof, PlanWord
+from pgclinic.model.plan_proof import PlanProof, PlanWord, StatementByPlan
 from pgclinic.whatif.twin_change import TwinChange
 
 INDEX = TwinChange(0, "an index", statements=("create index on orders (customer_id)",))
@@ -21,7 +21,7 @@ FIDELITY = Fidelity(figures=(), statements=STATEMENTS, omitted=(), judges_throug
 
 
 def unchanged(asked: Asked) -> list[int]:
-    found = with_unchanged(FIDELITY, asked)
+    found = with_tried(FIDELITY, asked)
     assert found is not None
     return [statement.query_id for statement in found.statements if statement.unchanged]
 
@@ -37,9 +37,25 @@ def test_a_setting_may_change_the_time_of_a_statement_and_nothing_that_a_plan_sh
 
 def test_what_an_earlier_proof_knew_is_not_said_of_the_next_change() -> None:
     before = replace(FIDELITY, statements=tuple(replace(statement, unchanged=True) for statement in STATEMENTS))
-    found = with_unchanged(before, Asked("missing-index", INDEX, 30.0, PLANS))
+    found = with_tried(before, Asked("missing-index", INDEX, 30.0, PLANS))
     assert found is not None
     assert [statement.unchanged for statement in found.statements] == [False, True]
+
+
+def test_statements_that_gain_by_plans_are_known() -> None:
+    tried = StatementByPlan(
+        query_id=1,
+        text="select 1",
+        time_share=0.5,
+        plan="Seq Scan",
+        plan_after="Index Scan",
+        buffers=9.0,
+        buffers_after=3.0,
+    )
+    plans = replace(PLANS, statements=(tried, replace(tried, query_id=2, buffers_after=9.5)))
+    found = with_tried(FIDELITY, Asked("missing-index", INDEX, 30.0, plans))
+    assert found is not None
+    assert [statement.gains for statement in found.statements] == [True, False]
 
 
 def replace_settings(change: TwinChange) -> TwinChange:

@@ -73,7 +73,7 @@ def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, lis
         {A: proving.server, B: proving.server},
         seed=request.seed,
         memory_bytes=machine.memory_bytes,
-        fidelity=with_unchanged(proving.on.fidelity, asked),
+        fidelity=with_tried(proving.on.fidelity, asked),
     )
     if not plan.study.questions:
         reason = "this machine has too little memory for blocks"
@@ -112,7 +112,7 @@ def by_plans(change: TwinChange, plans: PlanProof | None, proving: ProvingTwin) 
     )
 
 
-def with_unchanged(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
+def with_tried(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
     """With what the plans know: statements that run too seldom for a block were tried one by one.
 
     Not for a setting, which may change the time of a statement and neither its plan nor its buffers.
@@ -120,7 +120,15 @@ def with_unchanged(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
     if fidelity is None or asked.plans is None or asked.change.settings:
         return fidelity
     known = frozenset(asked.plans.unchanged)
-    statements = tuple(replace(statement, unchanged=statement.query_id in known) for statement in fidelity.statements)
+    gaining = {
+        seen.query_id
+        for seen in asked.plans.statements
+        if seen.buffers is not None and seen.buffers_after is not None and seen.buffers_after < seen.buffers
+    }
+    statements = tuple(
+        replace(statement, unchanged=statement.query_id in known, gains=statement.query_id in gaining)
+        for statement in fidelity.statements
+    )
     return replace(fidelity, statements=statements)
 
 

@@ -368,7 +368,7 @@ def _transported(reason: Transported) -> str:
     which = count(reason.outside, "statement")
     return (
         f"{words} The bounds allow for {which} with {percent(reason.outside_share)} of the time, which the twin does "
-        "not reproduce, to take anything from 0 to 10 times as long."
+        "not reproduce, to take anything from 0 to 10 times as long, or to 1.5 times where plans show a gain."
     )
 
 

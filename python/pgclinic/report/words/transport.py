@@ -31,13 +31,13 @@ def closed_loop_words(seen: Transport, tps: Interval | None) -> str | None:
 
 
 def outside_words(seen: Transport) -> str | None:
-    """2 statements with 0.2 % of the time are not reproduced: taken for 0 to 10 times as long."""
+    """2 statements with 0.2 % of the time are not reproduced: taken for 0 to 10 times as long, or up to 1.5 times."""
     parts = []
     if seen.outside:
         verb = "is" if seen.outside == 1 else "are"
         parts.append(
             f"{count(seen.outside, 'statement')} with {percent(seen.outside_share)} of the original's time {verb} not "
-            "reproduced by the twin; the CI allows for 0 to 10 times their time"
+            "reproduced by the twin; the CI allows for 0 to 10 times their time, or 1.5 times where plans gain"
         )
     if seen.rough:
         parts.append(
