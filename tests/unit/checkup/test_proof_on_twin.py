@@ -56,6 +56,12 @@ def test_statements_that_gain_by_plans_are_known() -> None:
     found = with_tried(FIDELITY, Asked("missing-index", INDEX, 30.0, plans))
     assert found is not None
     assert [statement.gains for statement in found.statements] == [True, False]
+    of_setting = with_tried(FIDELITY, Asked("work-mem-small", replace_settings(INDEX), 30.0, plans))
+    assert of_setting is not None
+    assert [(statement.gains, statement.unchanged) for statement in of_setting.statements] == [
+        (True, False),
+        (False, False),
+    ]
 
 
 def replace_settings(change: TwinChange) -> TwinChange:

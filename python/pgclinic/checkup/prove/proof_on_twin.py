@@ -115,11 +115,11 @@ def by_plans(change: TwinChange, plans: PlanProof | None, proving: ProvingTwin) 
 def with_tried(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
     """With what the plans know: statements that run too seldom for a block were tried one by one.
 
-    Not for a setting, which may change the time of a statement and neither its plan nor its buffers.
+    A setting may change the time of a statement and neither its plan nor its buffers: none is unchanged by that.
     """
-    if fidelity is None or asked.plans is None or asked.change.settings:
+    if fidelity is None or asked.plans is None:
         return fidelity
-    known = frozenset(asked.plans.unchanged)
+    known = frozenset() if asked.change.settings else frozenset(asked.plans.unchanged)
     gaining = {
         seen.query_id
         for seen in asked.plans.statements
