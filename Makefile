@@ -26,7 +26,10 @@ demo: build
 test: lint rust-test test-tools
 	$(BIN)/python -m pytest -m alone
 	# A worker that has nothing left takes from another; tests/fixtures/dealt.py lets each begin with what takes long.
-	$(BIN)/python -m pytest -m "not alone" --numprocesses 4 --dist worksteal --durations 20 --durations-min 5
+	# What fails there runs once more with nothing beside it, by name: a busy machine can break a test, a defect fails again.
+	$(BIN)/python -m pytest -m "not alone" --numprocesses 4 --dist worksteal --durations 20 --durations-min 5 || \
+	  { [ $$? -eq 1 ] && PGCLINIC_TEST_ALL=1 $(BIN)/python -m pytest -m "not alone" --last-failed --maxfail 1 \
+	    --last-failed-no-failures none --verbose; }
 
 lint: rust-lint python-lint
 
