@@ -74,7 +74,7 @@ def with_claims(checkup: Checkup, measured: Checkup) -> Checkup:
         health=health_of(findings),
         findings=in_order_of_rank(findings),
         explained_share=measured.explained_share,
-        explained_by=measured.explained_by,
+        explained_share_by=measured.explained_share_by,
         unexplained=measured.unexplained,
     )
 

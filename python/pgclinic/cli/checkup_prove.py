@@ -23,7 +23,7 @@ from pgclinic.report.capture_text import masked_text
 from pgclinic.report.words.checkup_lines import short_proof
 from pgclinic.report.words.findings import headline
 from pgclinic.store.checkup_folder import add_proof_event, write_checkup
-from pgclinic.store.run_folder import RunFolder, read_run
+from pgclinic.store.run_folder import read_run
 
 #: Beside the checkup, in its run folder: the twin, and a run for each proof.
 PROOFS = "proofs"
@@ -95,4 +95,4 @@ def _keep(folder: Path, checkup: Checkup) -> None:
             continue
         stored = read_run(Path(proof.run))
         if stored.plan is not None:
-            write_answer(RunFolder(stored.path), stored.plan, judge_stored(stored, stored.plan))
+            write_answer(stored, stored.plan, judge_stored(stored, stored.plan))

@@ -78,7 +78,7 @@ def finish_comparison(
     An answer that cannot be stored is printed all the same; with ``must_store`` it is an error then. ``dsns`` are the
     whole addresses of existing servers.
     """
-    answer = write_answer(folder, plan, verdict, _thresholds(options))
+    answer = write_answer(read_run(folder.path), plan, verdict, _thresholds(options))
     stored, comparison = answer.stored, answer.comparison
     texts = _export_texts(comparison, stored, strict=options.strict)
     to_stdout = write_exports(options.exports.places, texts, kept_in=stored.path)
@@ -95,10 +95,10 @@ def finish_comparison(
 
 
 def write_answer(
-    folder: RunFolder, plan: ExperimentPlan, verdict: Verdict, thresholds: tuple[Threshold, ...] = ()
+    stored: StoredRun, plan: ExperimentPlan, verdict: Verdict, thresholds: tuple[Threshold, ...] = ()
 ) -> StoredAnswer:
-    """Compare what the folder's trials gave, write verdict, comparison and page into it, and return them."""
-    stored = read_run(folder.path)
+    """Compare what the run's trials gave, write verdict, comparison and page into its folder, and return them."""
+    folder = RunFolder(stored.path)
     comparison = compare(
         plan.study,
         stored.trials,

@@ -54,7 +54,7 @@ class Unexplained(Record):
 
 class Checkup(Record):
     """``explained_share`` of ``active_sessions`` (their number on average) is accounted for by the findings; where few
-    of those were seen, by ``explained_by`` of the time of all statements.
+    of those were seen, by ``explained_share_by`` of the time of all statements.
 
     Findings are in the order in which they are shown: causes by severity, then by the time they account for; what
     others explain comes after them. ``pathologies`` is how many were looked for. ``fidelity`` is how alike the twin is
@@ -76,7 +76,7 @@ class Checkup(Record):
     findings: tuple[Finding, ...]
     active_sessions: float | None = None
     explained_share: float | None = None
-    explained_by: ShareBasis = ShareBasis.SAMPLES
+    explained_share_by: ShareBasis = ShareBasis.SAMPLES
     gaps: tuple[Gap, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
     fidelity: Fidelity | None = None

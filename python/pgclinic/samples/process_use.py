@@ -74,7 +74,7 @@ def _used_in(kind: ProcessKind, trial: TrialRecord) -> KindUse | None:
     last = inside[-1].of(kind) or rows[-1]
     return KindUse(
         cpu=rate(lambda use: use.cpu_s),
-        io=tuple(rate(statement) for statement in _OF_IO) if all(row.io_known for row in rows) else None,
+        io=tuple(rate(value_of) for value_of in _OF_IO) if all(row.io_known for row in rows) else None,
         voluntary_switches=rate(lambda use: use.voluntary_switches),
         involuntary_switches=rate(lambda use: use.involuntary_switches),
         memory_bytes=last.rss_anon_bytes,

@@ -68,7 +68,7 @@ def _own(item: Any) -> Iterator[Any]:
 
 
 def _names(item: Any) -> frozenset[str]:
-    return frozenset(name for counters in sources_of(item) if (name := _name(counters)) is not None)
+    return frozenset(name for source in sources_of(item) if (name := _name(source)) is not None)
 
 
 def _last_named(item: Any) -> str | None:

@@ -52,7 +52,7 @@ def keyset_page(text: str, unique: Sequence[str] = ()) -> KeysetPage | None:
         return None
     prefix = _prefix(node.sortClause[0].node) if missing else ()
     node.sortClause = (*node.sortClause, *(_sorted_by(prefix, one, node.sortClause[-1].sortby_dir) for one in missing))
-    keys = tuple(_key(table) for table in node.sortClause)
+    keys = tuple(_key(sort) for sort in node.sortClause)
     try:
         return _page(node, keys)
     except (UnprintableError, RecursionError):

@@ -77,7 +77,7 @@ class _Replaced:
 
     def _instead(self, node: Any) -> Any:
         if isinstance(node, tuple):
-            return tuple(self._instead(missing) for missing in node)
+            return tuple(self._instead(part) for part in node)
         if isinstance(node, nodes.ParamRef):
             self._last = max(self._last, node.number)
             return node

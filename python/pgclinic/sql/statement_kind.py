@@ -107,9 +107,9 @@ def _reads_catalogs_alone(node: Any) -> bool:
     named = {cte.ctename for cte in below if isinstance(cte, nodes.CommonTableExpr)}
     relations = [one for one in below if isinstance(one, nodes.RangeVar)]
     functions = [
-        tuple(str(part.sval) for part in event.funcname if isinstance(part, nodes.String))
-        for event in below
-        if isinstance(event, nodes.FuncCall)
+        tuple(str(part.sval) for part in call.funcname if isinstance(part, nodes.String))
+        for call in below
+        if isinstance(call, nodes.FuncCall)
     ]
     tables = [relation for relation in relations if relation.schemaname or relation.relname not in named]
     if tables:

@@ -106,9 +106,7 @@ def statement_shape(text: str) -> StatementShape | None:
     verb = _VERBS.get(type(node).__name__)
     if verb is None:
         return None
-    named = {
-        str(transaction.ctename) for transaction in nodes_within(node) if isinstance(transaction, nodes.CommonTableExpr)
-    }
+    named = {str(cte.ctename) for cte in nodes_within(node) if isinstance(cte, nodes.CommonTableExpr)}
     levels = tuple(_level(query, named) for query in _queries(node))
     if not levels:
         return None
@@ -121,7 +119,7 @@ def statement_shape(text: str) -> StatementShape | None:
 
 
 def _relations(node: Any) -> Iterator[Any]:
-    yield from (weighted for weighted in nodes_within(node) if isinstance(weighted, nodes.RangeVar))
+    yield from (relation for relation in nodes_within(node) if isinstance(relation, nodes.RangeVar))
 
 
 def _queries(node: Any) -> Iterator[Any]:
@@ -148,7 +146,7 @@ def _level(node: Any, named: set[str]) -> Level:
     later = [getattr(node, "whereClause", None), getattr(node, "joinCondition", None)]
     known: list[tuple[Any, Restricted]] = [(one, None) for one in later if one is not None]
     compared = compared_names((one for one, _ in known), frozenset(one.alias for one in mentions))
-    known += [indirection for item in items for indirection in join_conditions(item, compared)]
+    known += [condition for item in items for condition in join_conditions(item, compared)]
     sort = getattr(node, "sortClause", ())
     return Level(
         mentions=mentions,
@@ -179,15 +177,15 @@ def _aggregates(node: Any) -> bool:
     if getattr(node, "groupClause", None) or getattr(node, "distinctClause", None):
         return True
     return any(
-        isinstance(query, nodes.FuncCall) and not query.over and str(query.funcname[-1].sval) in _AGGREGATES
+        isinstance(part, nodes.FuncCall) and not part.over and str(part.funcname[-1].sval) in _AGGREGATES
         for target in getattr(node, "targetList", ())
-        for query in _outside_of_queries(target)
+        for part in _outside_of_queries(target)
     )
 
 
 def _only_counts(node: Any) -> bool:
     targets: list[Any] = [
-        statement.val for statement in getattr(node, "targetList", ()) if isinstance(statement, nodes.ResTarget)
+        target.val for target in getattr(node, "targetList", ()) if isinstance(target, nodes.ResTarget)
     ]
     if len(targets) != 1 or not isinstance(targets[0], nodes.FuncCall) or getattr(node, "groupClause", None):
         return False
@@ -225,8 +223,8 @@ def _comparisons(node: Any, mentions: tuple[Mention, ...], sources: int) -> Iter
         return
     operator = _operator(node)
     for side, other in ((left, right), (right, left)):
-        columns: list[Any] = [query for query in _outside_of_queries(side) if isinstance(query, nodes.ColumnRef)]
-        if len(columns) != 1 or any(isinstance(query, nodes.SubLink) for query in _outside_of_queries(side)):
+        columns: list[Any] = [part for part in _outside_of_queries(side) if isinstance(part, nodes.ColumnRef)]
+        if len(columns) != 1 or any(isinstance(part, nodes.SubLink) for part in _outside_of_queries(side)):
             continue
         found = _mentions_of(columns[0], mentions, sources)
         if not found or not isinstance(columns[0].fields[-1], nodes.String):

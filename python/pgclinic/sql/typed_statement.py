@@ -57,9 +57,7 @@ def _typed(
         joins=tuple(found.joins),
         tables=tuple(dict.fromkeys(source.table for source in found.sources)),
         unknown_relations=tuple(dict.fromkeys(rewriting.unknown)),
-        functions=tuple(
-            dict.fromkeys(function_name(compared) for compared in below if isinstance(compared, nodes.FuncCall))
-        ),
+        functions=tuple(dict.fromkeys(function_name(call) for call in below if isinstance(call, nodes.FuncCall))),
         locks_rows=any(isinstance(one, nodes.LockingClause) for one in below),
         filled=rewriting.outputs,
         conflict=_on_conflict(node),

@@ -41,7 +41,7 @@ from pgclinic.model.trial import Observed, TrialRecord
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.tuning import Assay, Bisect, Levels, Search
 from pgclinic.model.verdict import Verdict
-from pgclinic.store.kept_rows import KeptRows, Rows
+from pgclinic.store.dealt_rows import DealtRows, Rows
 
 FORMAT = 2
 _DIGITS_MAX = 19
@@ -77,7 +77,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._rows = _kept_rows(path)
+        self._rows = _dealt_rows(path)
 
     @classmethod
     def create(
@@ -180,7 +180,7 @@ def read_run(path: Path) -> StoredRun:
         )
     with _naming(path / "trials"):
         folders, strange = _trial_folders(path), _entries(path)[1]
-    rows = _kept_rows(path)
+    rows = _dealt_rows(path)
     trials = tuple(_read_trial(folder, rows) for folder in folders)
     study_toml = None
     if (path / "study.toml").is_file():
@@ -213,22 +213,22 @@ def _read_bench(path: Path, info: RunInfo) -> StoredRun:
         info=info,
         plan=None,
         study_toml=None,
-        trials=(_read_trial(trial, _kept_rows(path)),) if observed else (),
+        trials=(_read_trial(trial, _dealt_rows(path)),) if observed else (),
         seconds=tuple(_read_seconds(path)) if observed else (),
     )
 
 
-def _kept_rows(path: Path) -> KeptRows:
-    return KeptRows(path, write_whole, lambda file: decoded(file, Rows))
+def _dealt_rows(path: Path) -> DealtRows:
+    return DealtRows(path, write_whole, lambda file: decoded(file, Rows))
 
 
-def _with_rows(file: Path, value: _Value, rows: KeptRows) -> _Value:
+def _with_rows(file: Path, value: _Value, rows: DealtRows) -> _Value:
     """What the file holds with the rows that it names. Raises RunFailedError."""
     with _naming(file):
         return rows.put_back(value)
 
 
-def _read_trial(folder: Path, rows: KeptRows) -> TrialRecord:
+def _read_trial(folder: Path, rows: DealtRows) -> TrialRecord:
     record = decoded(folder / "record.json", TrialRecord)
     record = replace(record, spec=_with_rows(folder / "record.json", record.spec, rows))
     problem = _impossible(record.load) if record.load is not None else None

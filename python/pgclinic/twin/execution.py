@@ -50,7 +50,7 @@ def planned_rows(session: Session, text: str) -> float:
     """How many rows a statement would change, as the planner sees it. Raises QueryError."""
     (plan,) = session.row(f"explain (format json) {text}")
     top = plan[0]["Plan"]
-    below = [statement for statement in top.get("Plans", ()) if statement.get("Parent Relationship") == "Outer"]
+    below = [node for node in top.get("Plans", ()) if node.get("Parent Relationship") == "Outer"]
     return float((below[0] if below else top).get("Plan Rows", 0))
 
 

@@ -445,7 +445,7 @@ def with_plans(checkup: Checkup, before: Checkup, after: Checkup) -> Checkup:
         health=after.health if len(known) == len(were) else checkup.health,
         findings=(*findings, *(finding for finding in checkup.findings if finding.key not in keys | gone)),
         explained_share=after.explained_share,
-        explained_by=after.explained_by,
+        explained_share_by=after.explained_share_by,
         unexplained=after.unexplained,
     )
 

@@ -122,7 +122,7 @@ def explained_words(checkup: Checkup) -> str | None:
     if not checkup.active_sessions or checkup.explained_share is None:
         return None
     whole = f"the time of {_sessions(checkup.active_sessions)}"
-    if checkup.explained_by is ShareBasis.COUNTERS:
+    if checkup.explained_share_by is ShareBasis.COUNTERS:
         whole = "the time of all statements"
     claiming = sum(
         finding.role is Role.CAUSE and finding.claim is not None and bool(finding.time_share)

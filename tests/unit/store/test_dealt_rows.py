@@ -14,7 +14,7 @@ from pgclinic.model.load import Script, ScriptValues
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.traffic import ScriptTraffic
 from pgclinic.model.trial import TrialRecord
-from pgclinic.store.kept_rows import ROWS_MIN
+from pgclinic.store.dealt_rows import ROWS_MIN
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
 PLAN = plan_of(global_counters(), global_counters().profiles["quick"], seed=7)

@@ -24,7 +24,7 @@ _NAME = re.compile(r"[0-9a-f]{64}\.json")
 _Value = TypeVar("_Value")
 
 
-class KeptRows:
+class DealtRows:
     """The rows of one run folder. ``write`` puts a new file there, ``read`` gives what a file holds."""
 
     def __init__(self, folder: Path, write: Callable[[Path, bytes], None], read: Callable[[Path], Rows]) -> None:
