@@ -44,7 +44,7 @@ class StopRule(Record):
     """When a trial may end before its time, because what it would still measure changes nothing.
 
     With ``reference`` as soon as what is ``counted`` a second lies on one side of that for sure: ``variation`` is the
-    coefficient of variation of such a load's seconds. With ``transactions`` as soon as so many are committed.
+    coefficient of variation of such a load's seconds. With ``transactions`` as soon as this number is committed.
     """
 
     reference: float | None = None
