@@ -40,8 +40,8 @@ class IntervalMethod(str, Enum):
 class Interval(Record):
     """A ratio with its 95 % interval; the bounds are None until there are enough blocks.
 
-    ``blocks_planned`` is the most blocks for which the interval was planned to be looked at (stats/planned_sequence); None
-    where none were planned, and for the other methods.
+    ``blocks_planned`` is the most blocks for which looks were planned (stats/planned_sequence); None where none were
+    planned, and for the other methods.
     """
 
     ratio: float

@@ -63,12 +63,8 @@ def _planned(case: Case, work: Work, plan: QueryPlan, table: Table) -> Iterator[
     for at in scans_of(plan, table):
         node = plan.nodes[at]
         by_filter = any(usable_indexes(table, column) for column in equal_columns(node))
-        joined = None if by_filter else joined_scan(plan.nodes, at)
-        if by_filter:
-            rows = rows_in_all(node)
-        elif joined is not None and any(usable_indexes(table, column) for column in joined.columns):
-            rows = max(joined.other, joined.came)
-        else:
+        rows = rows_in_all(node) if by_filter else _by_join(table, plan, at)
+        if rows is None:
             continue
         yield WantedRows(
             work=work,
@@ -86,7 +82,7 @@ def join_lookups(case: Case, access: TableAccess) -> WantedRows | None:
     Where rows were counted, they decide. Else it is the most that any figure says.
     """
     plan = case.plans.get(access.work.query_id)
-    planned = min(_by_plan(access.table, plan), default=None) if plan is not None else None
+    planned = min(_by_joins(access.table, plan), default=None) if plan is not None else None
     if plan is not None and planned is not None and plan.nodes[0].rows is not None:
         return _of(case, access, planned, SEEN[plan.source])
     if plan is not None and plan.source is PlanSource.LOG and not any(scans_of(plan, access.table)):
@@ -105,11 +101,19 @@ def _of(case: Case, access: TableAccess, rows: float, known: str) -> WantedRows:
     return WantedRows(work=access.work, table=access.table, rows=rows, known=known, reading=reading)
 
 
-def _by_plan(table: Table, plan: QueryPlan) -> Iterator[float]:
+def _by_joins(table: Table, plan: QueryPlan) -> Iterator[float]:
     for at in scans_of(plan, table):
-        found = joined_scan(plan.nodes, at)
-        if found is not None and any(usable_indexes(table, column) for column in found.columns):
-            yield max(found.other, found.came)
+        rows = _by_join(table, plan, at)
+        if rows is not None:
+            yield rows
+
+
+def _by_join(table: Table, plan: QueryPlan, at: int) -> float | None:
+    """The rows that the join above this scan wants; None where no index is on a column that it joins by."""
+    found = joined_scan(plan.nodes, at)
+    if found is None or not any(usable_indexes(table, column) for column in found.columns):
+        return None
+    return max(found.other, found.came)
 
 
 def _returned(access: TableAccess) -> float | None:
