@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.pathologies.vacuum.dead_row_counts import rows_of
 from pgclinic.checkup.pathologies.vacuum.table_scans import scan_claim
-from pgclinic.checkup.pathologies.vacuum.table_space import row_bytes, written_anew_bytes
+from pgclinic.checkup.pathologies.vacuum.table_space import (
+    FREE_BYTES_MIN,
+    FREE_BYTES_WARNING,
+    row_bytes,
+    written_anew_bytes,
+)
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.model.finding import (
     Applies,
@@ -27,10 +32,6 @@ from pgclinic.sql.quoting import qualified
 
 #: Half of the file: a table that is updated all the time and vacuumed in time has a fifth to a third free.
 FREE_SHARE_MIN = 0.5
-#: 1,000 pages: a scan reads them from memory in a few milliseconds.
-FREE_BYTES_MIN = 1_000 * 8_192
-#: Cache, disk and every base backup hold a gigabyte of nothing.
-FREE_BYTES_WARNING = 1 << 30
 #: Scans of free pages: 80 MB a second, some percent of a CPU.
 FREE_PAGES_A_S_WARNING = 10_000.0
 

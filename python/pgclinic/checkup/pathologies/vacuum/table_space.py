@@ -9,6 +9,11 @@ from pgclinic.checkup.case import Case, Index, Table
 from pgclinic.checkup.pathologies.vacuum.dead_row_counts import rows_of
 from pgclinic.model.snapshot import ColumnSummary
 
+#: Of space that is free or dead, a thousand pages: less does not matter to any cache, and a scan reads them from memory
+#: in a few milliseconds.
+FREE_BYTES_MIN = 1_000 * 8_192
+#: Cache, disk and every base backup hold a gigabyte of nothing.
+FREE_BYTES_WARNING = 1 << 30
 _PAGE_HEADER = 24
 _ITEM = 4
 _ROW_HEADER = 24

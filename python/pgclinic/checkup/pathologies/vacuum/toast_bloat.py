@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pgclinic.checkup.case import Case, Table
-from pgclinic.checkup.pathologies.vacuum.table_space import toast_written_anew_bytes
+from pgclinic.checkup.pathologies.vacuum.table_space import FREE_BYTES_MIN, FREE_BYTES_WARNING, toast_written_anew_bytes
 from pgclinic.checkup.pathology import Pathology, Seen
 from pgclinic.model.finding import (
     Applies,
@@ -25,10 +25,6 @@ from pgclinic.sql.quoting import qualified
 
 #: Half of the file: values that are replaced all the time keep up to a third free.
 FREE_SHARE_MIN = 0.5
-#: 1,000 pages: less does not matter to any cache.
-FREE_BYTES_MIN = 1_000 * 8_192
-#: Cache, disk and every base backup hold a gigabyte of nothing.
-FREE_BYTES_WARNING = 1 << 30
 
 
 def _detect(case: Case) -> Iterator[Seen]:
