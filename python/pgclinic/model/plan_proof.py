@@ -6,6 +6,9 @@ from enum import Enum
 
 from pgclinic.model.record import Record
 
+#: From this ratio of buffers, to either side, a statement takes another time that a few executions show.
+_OTHER_BUFFERS = 1.5
+
 
 class PlanWord(str, Enum):
     """``cured``: the workload visits clearly fewer buffers, each statement weighted by its time on the original.
@@ -19,8 +22,9 @@ class PlanWord(str, Enum):
 
 
 class StatementByPlan(Record):
-    """One statement without and with the treatment. Buffers of 8 kB (shared, and those of temporary files), rows and
-    bytes of WAL are per call; None where the statement was planned and not run, as it takes too long.
+    """One statement without and with the treatment. Buffers of 8 kB (shared, and those of temporary files), rows,
+    bytes of WAL and the executor's time in ms are per call; None where the statement was planned and not run, as it
+    takes too long.
 
     ``time_share`` is its share of the original's statement time, 0 to 1. ``nodes_gone`` and ``nodes_new`` are the plan
     nodes in which the two plans differ.
@@ -37,12 +41,25 @@ class StatementByPlan(Record):
     rows_after: float | None = None
     wal_bytes: float | None = None
     wal_bytes_after: float | None = None
+    time_ms: float | None = None
+    time_ms_after: float | None = None
     nodes_gone: tuple[str, ...] = ()
     nodes_new: tuple[str, ...] = ()
 
     @property
     def has_other_plan(self) -> bool:
         return self.plan != self.plan_after
+
+    @property
+    def time_ratio(self) -> float | None:
+        """Treated to as it is; None where plan and buffers are about the same, as the time of a few executions differs
+        from one to the next by more than such a treatment changes."""
+        if not (self.buffers and self.buffers_after and self.time_ms and self.time_ms_after):
+            return None
+        buffers = self.buffers_after / self.buffers
+        if not self.has_other_plan and 1 / _OTHER_BUFFERS < buffers < _OTHER_BUFFERS:
+            return None
+        return self.time_ms_after / self.time_ms
 
 
 class PlanProof(Record):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pgclinic.pg.session import QueryError, Session
@@ -24,7 +24,7 @@ _GENERIC_SINCE = 160000
 _PLACE = re.compile(r"\$(\d+)")
 
 
-def plan_shape(plan: dict[str, Any]) -> str:
+def plan_shape(plan: Mapping[str, Any]) -> str:
     """One node with its children: ``Nested Loop(Index Scan orders orders_pkey, Seq Scan item)``."""
     parts = [str(plan["Node Type"])]
     if plan.get("Join Type") not in (None, "Inner"):

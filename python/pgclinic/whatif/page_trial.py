@@ -20,7 +20,7 @@ from pgclinic.twin.execution import rendered
 from pgclinic.twin.parameters import CannotRun
 from pgclinic.twin.plain_values import Values
 from pgclinic.twin.values import ValueSource
-from pgclinic.whatif.explained import COUNTED, DRAWS, LONG_S, buffers_visited, explained
+from pgclinic.whatif.explained import DRAWS, LONG_S, buffers_visited, executed
 
 #: More rows are no page that anybody reads.
 ROWS_MAX = 20_000
@@ -121,7 +121,7 @@ class _PageTrial:
         with self._savepoint():
             before = self._rows(page.ordered)
             keys = self._session.row(f"{page.all_keys} offset {offset - 1} limit 1")
-            buffers = buffers_visited(explained(self._session, COUNTED, text))
+            buffers = buffers_visited(executed(self._session, text).top)
         after, buffers_after = self._new(page, keys)
         return _Compared(before == after, buffers, buffers_after)
 
@@ -157,7 +157,7 @@ class _PageTrial:
             with self._prepared(f"{_PREPARED}_rows", _as_text(page.statement)):
                 rows = self._session.rows(f"execute {_PREPARED}_rows({given})")
             with self._prepared(_PREPARED, page.statement):
-                return rows, buffers_visited(explained(self._session, COUNTED, f"execute {_PREPARED}({given})"))
+                return rows, buffers_visited(executed(self._session, f"execute {_PREPARED}({given})").top)
         except QueryError as error:
             if error.sqlstate is None:
                 raise

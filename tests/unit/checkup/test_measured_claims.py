@@ -79,6 +79,19 @@ def test_a_finding_claims_what_its_best_treatment_saves_of_the_originals_time() 
     assert found.time_share_by is ShareBasis.PLANS
 
 
+def test_time_is_claimed_by_time_where_plan_or_buffers_are_clearly_others() -> None:
+    """A page of a scan holds many rows to filter: a third of the buffers are left, and a hundredth of the time."""
+    (seen,) = tried((1, 9, 3)).statements
+    timed = replace(seen, time_ms=2.0, time_ms_after=0.02)
+    other_plan = measured(replace(tried(), statements=(timed,)), finding())
+    assert other_plan.time_share == pytest.approx(0.5 * 0.99)
+    same_plan = replace(timed, plan_after=timed.plan)
+    assert measured(replace(tried(), statements=(same_plan,)), finding()).time_share == pytest.approx(0.5 * 0.99)
+    # With about as many buffers by the same plan, the time of a few executions says nothing.
+    same = replace(same_plan, buffers=10.0, buffers_after=8.0, time_ms_after=4.0)
+    assert measured(replace(tried(), statements=(same,)), finding()).time_share == pytest.approx(0.5 * 0.2)
+
+
 def test_it_claims_statements_too_that_nobody_expected() -> None:
     found = measured(tried((1, 1_000, 250), (3, 1_000, 500)), finding())
     assert found.claim is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pgclinic.model.finding import Proof
 from pgclinic.model.plan_proof import PlanWord, StatementByPlan
@@ -83,6 +84,13 @@ def test_another_plan_that_gains_nothing_is_no_cure_and_no_change_says_so() -> N
     assert same.word is PlanWord.NO_CHANGE
     assert plan_proof_words(same).startswith("all statements keep their plans and visit the same buffers")
     assert plan_proof([], draws=4).word is PlanWord.NO_CHANGE
+
+
+def test_the_time_of_a_statement_is_said_where_it_is_clearly_another() -> None:
+    timed = replace(by_plan(1, 1.0, 2295, 14), time_ms=41.2, time_ms_after=0.02)
+    (change,) = statement_changes(plan_proof([timed], draws=4))
+    assert (change.buffers, change.time) == ("2,295 → 14", "41.2 → 0.02 ms")
+    assert next(statement_changes(plan_proof([replace(timed, buffers_after=1800.0)], draws=4))).time == ""
 
 
 def test_a_statement_that_is_too_slow_to_run_has_a_plan_and_no_buffers() -> None:

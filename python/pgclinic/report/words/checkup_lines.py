@@ -192,8 +192,9 @@ def _interval(proof: Proof) -> str:
 
 
 def _change_line(change: StatementChange) -> str:
-    """768 → 12 buffers per call, Index Scan for Seq Scan, 100 % of the time: select ..."""
-    read = f"{change.buffers} buffers per call" if change.was_run else change.buffers
+    """768 → 12 buffers, 4.1 → 0.02 ms per call, Index Scan for Seq Scan, 100 % of the time: select ..."""
+    read = f"{change.buffers} buffers" if change.was_run else change.buffers
+    read = ", ".join(part for part in (read, change.time) if part) + (" per call" if change.was_run else "")
     parts = [read, change.nodes, f"WAL {change.wal}" if change.wal else "", f"{change.share} of the time"]
     line = f"{', '.join(part for part in parts if part)}: {change.text}"
     return line if len(line) <= _LINE_SHOWN else f"{line[: _LINE_SHOWN - 3]}..."

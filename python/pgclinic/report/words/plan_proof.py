@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.plan_proof import PlanProof, PlanWord, StatementByPlan
-from pgclinic.report.words.figures import count, percent, times
+from pgclinic.report.words.figures import count, number, percent, times
 
 #: Figures that stand in one sentence; the page has all.
 _NAMED = 3
@@ -36,12 +36,14 @@ class StatementChange:
     """One statement before and after a treatment, in words.
 
     ``time_share`` is that of the original's statement time, ``buffers`` "768 → 12", or why there are none where it
-    was not run, ``nodes`` "Index Scan for Seq Scan", ``wal`` "48 % more"; empty where there is nothing to say.
+    was not run, ``time`` "4.1 → 0.02 ms", ``nodes`` "Index Scan for Seq Scan", ``wal`` "48 % more"; empty where there
+    is nothing to say.
     """
 
     time_share: float
     was_run: bool
     buffers: str
+    time: str
     nodes: str
     wal: str
     text: str
@@ -67,6 +69,7 @@ def statement_changes(seen: PlanProof) -> Iterator[StatementChange]:
             time_share=statement.time_share,
             was_run=was_run,
             buffers=f"{_before(statement):,.0f} → {_after(statement):,.0f}" if was_run else "too slow to be run here",
+            time=_time(statement),
             nodes=_nodes([statement]).strip(" ()"),
             wal=wal,
             text=" ".join(statement.text.split()),
@@ -82,6 +85,12 @@ def tried_words(seen: PlanProof) -> str:
 
 def _tried(seen: PlanProof) -> str:
     return f"{count(seen.tried, 'statement')} with {percent(seen.tried_time_share)} of the time"
+
+
+def _time(one: StatementByPlan) -> str:
+    if one.time_ratio is None or one.time_ms is None or one.time_ms_after is None:
+        return ""
+    return f"{number(one.time_ms)} → {number(one.time_ms_after)} ms"
 
 
 def _wal(one: StatementByPlan) -> str:
