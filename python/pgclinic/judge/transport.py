@@ -6,8 +6,9 @@ blocks. A statement that the twin does not reproduce is unchanged where the chan
 tried alone and had the same plan and buffers with the change as without. One that visits K times the rows or buffers
 of its original, up to ``ROUGH_MAX``, may be off by k in each arm, so its ratio is between r / k^2 and r k^2. k is K
 over the tolerance, so that a statement which misses that by a little widens the interval by a little. Any other is
-anything between ``OUTSIDE_MIN`` and ``OUTSIDE_MAX`` times its time, at most ``TOLERANCE`` times where it was tried
-alone and visited fewer buffers with the change. Both widen the interval (docs/guides/twin.md).
+anything between ``OUTSIDE_MIN`` and ``OUTSIDE_MAX`` times its time. Where it was tried alone with the change, and took
+f times what it takes without, it is at most ``TOLERANCE`` times f, with f at least 1. Both widen the interval
+(docs/guides/twin.md).
 """
 
 from __future__ import annotations
@@ -240,7 +241,7 @@ def _weigh(one: StatementFidelity, blocks: Sequence[BlockSeen], touched: frozens
 
 
 def _most(one: StatementFidelity) -> float:
-    return TOLERANCE if one.gains else OUTSIDE_MAX
+    return OUTSIDE_MAX if one.tried_ratio is None else min(OUTSIDE_MAX, TOLERANCE * max(1.0, one.tried_ratio))
 
 
 def _deviation(one: StatementFidelity) -> float | None:

@@ -71,8 +71,8 @@ class StatementFidelity(Record):
 
     Plans are None where they were not compared. The twin's counts are None for a statement that was not seen to run.
     ``fingerprints`` are those of the texts by which the twin's load sends it. ``unchanged`` is whether it was tried on
-    the twin with the change that is compared and without it, and had the same plan and buffers, ``gains`` whether it
-    visited fewer buffers then.
+    the twin with the change that is compared and without it, and had the same plan and buffers. ``tried_ratio`` is what
+    it then took with the change in place of 1 without, the largest of buffers, WAL and time; None if it was not tried.
     """
 
     query_id: int
@@ -92,7 +92,7 @@ class StatementFidelity(Record):
     is_within: bool = False
     fingerprints: tuple[str, ...] = ()
     unchanged: bool = False
-    gains: bool = False
+    tried_ratio: float | None = None
 
     @property
     def deviation(self) -> float | None:

@@ -61,6 +61,16 @@ class StatementByPlan(Record):
             return None
         return self.time_ms_after / self.time_ms
 
+    @property
+    def most_ratio(self) -> float | None:
+        """The largest of the ratios of buffers, WAL and time, treated to as it is; None where it was only planned."""
+        if self.buffers is None or self.buffers_after is None:
+            return None
+        ratios = [max(self.buffers_after, 1.0) / max(self.buffers, 1.0), self.time_ratio or 0.0]
+        if self.wal_bytes and self.wal_bytes_after is not None:
+            ratios.append(self.wal_bytes_after / self.wal_bytes)
+        return max(ratios)
+
 
 class PlanProof(Record):
     """``statements`` are those that the treatment changes, those that gain most of the original's time first.

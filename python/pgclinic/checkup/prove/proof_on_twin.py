@@ -23,7 +23,7 @@ from pgclinic.model.compare import Comparison
 from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.finding import Fact, Proof, Unit
-from pgclinic.model.plan_proof import PlanProof
+from pgclinic.model.plan_proof import PlanProof, StatementByPlan
 from pgclinic.model.reason import SignOpen, TwinUnlike
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Study
@@ -115,21 +115,26 @@ def by_plans(change: TwinChange, plans: PlanProof | None, proving: ProvingTwin) 
 def with_tried(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
     """With what the plans know: statements that run too seldom for a block were tried one by one.
 
-    A setting may change the time of a statement and neither its plan nor its buffers: none is unchanged by that.
+    A setting may change the time of a statement and neither its plan nor its buffers: with that, plans know only of
+    those that visit fewer buffers.
     """
     if fidelity is None or asked.plans is None:
         return fidelity
-    known = frozenset() if asked.change.settings else frozenset(asked.plans.unchanged)
-    gaining = {
-        seen.query_id
-        for seen in asked.plans.statements
-        if seen.buffers is not None and seen.buffers_after is not None and seen.buffers_after < seen.buffers
-    }
+    by_setting = bool(asked.change.settings)
+    known = frozenset() if by_setting else frozenset(asked.plans.unchanged)
+    ratios: dict[int, float | None] = dict.fromkeys(known, 1.0)
+    for tried in asked.plans.statements:
+        if not by_setting or _visits_fewer_buffers(tried):
+            ratios[tried.query_id] = tried.most_ratio
     statements = tuple(
-        replace(statement, unchanged=statement.query_id in known, gains=statement.query_id in gaining)
+        replace(statement, unchanged=statement.query_id in known, tried_ratio=ratios.get(statement.query_id))
         for statement in fidelity.statements
     )
     return replace(fidelity, statements=statements)
+
+
+def _visits_fewer_buffers(tried: StatementByPlan) -> bool:
+    return tried.buffers is not None and tried.buffers_after is not None and tried.buffers_after < tried.buffers
 
 
 def _study(dataset: TwinDataset, on: OnTwin, asked: Asked, trials: Trials, warm_up_s: float) -> Study:
