@@ -46,3 +46,46 @@ def test_a_small_screen_scrolls_in_one_direction(browser: sync_api.Browser, tmp_
     assert seen.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert seen.complaints == []
     seen.page.context.close()
+
+
+def test_the_page_switches_its_theme_and_prints_on_white(browser: sync_api.Browser, tmp_path: Path) -> None:
+    seen = opened(browser, written(tmp_path), charts=False, scheme="dark")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    dark = seen.page.evaluate(paper)
+    button = seen.page.get_by_role("button", name="Switch between light and dark")
+    assert button.text_content() == "Light"
+    button.click()
+    light = seen.page.evaluate(paper)
+    assert (button.text_content(), light != dark) == ("Dark", True)
+    button.click()
+    assert seen.page.evaluate(paper) == dark
+    seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert seen.page.evaluate(paper) == light
+    seen.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert seen.page.evaluate(paper) == dark
+    assert seen.complaints == []
+    seen.page.context.close()
+
+
+def test_commands_are_copied_as_they_stand(browser: sync_api.Browser, tmp_path: Path) -> None:
+    seen = opened(browser, written(tmp_path), charts=False)
+    seen.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    commands = seen.page.locator("pre > code")
+    copies = seen.page.locator(".verdict .copy")
+    assert copies.count() >= 1
+    copies.first.click()
+    seen.page.wait_for_function("document.querySelector('.verdict .copy').textContent === 'Copied'")
+    assert seen.page.evaluate("navigator.clipboard.readText()") == commands.first.text_content()
+    # By the keyboard too, and where the clipboard is refused what is selected is the command.
+    seen.page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    copies.first.focus()
+    seen.page.keyboard.press("Enter")
+    seen.page.wait_for_function("document.querySelector('.verdict .copy').textContent === 'Selected'")
+    assert seen.page.evaluate("getSelection().toString()").strip() == (commands.first.text_content() or "").strip()
+    seen.page.context.close()
+
+
+def written(folder: Path) -> Path:
+    path = folder / "report.html"
+    path.write_text(render_checkup(SICK, SNAPSHOT, folder="runs/x"), encoding="utf-8")
+    return path

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from pgclinic.checkup.statement_time import ObservedTime, observed_times, times_since_reset
+from pgclinic.checkup.statement_time import Meanwhile, ObservedTime, observed_longer, observed_times, times_since_reset
 from pgclinic.model.host import HostState
 from pgclinic.model.query_plan import QueryPlan
 from pgclinic.model.sample import Row, Sample
@@ -25,6 +25,7 @@ from pgclinic.sql.fingerprint import normalised
 SYSTEM_SCHEMAS = frozenset({"pg_catalog", "pg_toast", "information_schema"})
 #: Names that this program gives its own sessions begin so.
 OWN_APPLICATION = "pgclinic"
+_NOTHING_MORE = Meanwhile()
 #: Sessions that work for somebody.
 _WORKING = frozenset({"client backend", "parallel worker"})
 
@@ -85,11 +86,13 @@ class Statement:
 
 @dataclass(frozen=True)
 class Case:
-    """``host`` is None away from the server's machine, ``log`` without a log."""
+    """``host`` is None away from the server's machine, ``log`` without a log. ``meanwhile`` is what was seen of the
+    statements after the snapshot, while a twin was made."""
 
     snapshot: Snapshot
     host: HostState | None = None
     log: ServerLog | None = None
+    meanwhile: Meanwhile = _NOTHING_MORE
 
     @property
     def major(self) -> int:
@@ -230,13 +233,14 @@ class Case:
         if before is None:
             return times_since_reset(now)
         ended_epoch_s = self.snapshot.server.clock_epoch_s + self.observed_s
-        return observed_times(
+        times = observed_times(
             now,
             before.statements,
             observed_s=self.observed_s,
             ended_epoch_s=ended_epoch_s,
             reset_epoch_s=ended_epoch_s - self.observed_s - self.statements_s,
         )
+        return observed_longer(times, self.observed_s, self.meanwhile)
 
     @cached_property
     def statement_ms(self) -> Mapping[int, float]:

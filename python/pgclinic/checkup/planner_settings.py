@@ -17,6 +17,10 @@ COSTS = ("seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple
 #: Machines differ by a factor of four to eight in what a random page costs; beyond this no machine is meant.
 EXTREME_RATIO = 20.0
 _SCANS_NAMED = 5
+#: Of what they decide, all is in the plan: a statement that keeps its plan keeps its time.
+_BY_PLAN_ALONE = frozenset(
+    (*COSTS, "parallel_setup_cost", "parallel_tuple_cost", "effective_cache_size", "default_statistics_target")
+)
 
 
 def is_extreme(case: Case, name: str, value: float | None) -> bool:
@@ -28,6 +32,11 @@ def is_extreme(case: Case, name: str, value: float | None) -> bool:
 
 def extreme_costs(case: Case) -> tuple[str, ...]:
     return tuple(name for name in COSTS if is_extreme(case, name, case.number(name)))
+
+
+def acts_by_plan_alone(name: str) -> bool:
+    """Whether a setting changes the time of a statement by its plan and by nothing else; work_mem, jit do otherwise."""
+    return name in _BY_PLAN_ALONE or name.startswith("enable_")
 
 
 def disabled_plan_types(case: Case) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ was called more often than that average allows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pgclinic.model.snapshot_counters import StatementCounters
 from pgclinic.stats.poisson import at_least
@@ -61,6 +61,43 @@ def observed_times(
         )
         for query_id, counters in _by_statement(now).items()
     }
+
+
+@dataclass(frozen=True)
+class Meanwhile:
+    """What the clients sent in ``seconds`` more, beside other work of ours: calls and ms by statement."""
+
+    seconds: float = 0.0
+    calls: Mapping[int, float] = field(default_factory=dict)
+    ms: Mapping[int, float] = field(default_factory=dict)
+
+
+def observed_longer(
+    times: Mapping[int, ObservedTime], observed_s: float, meanwhile: Meanwhile
+) -> Mapping[int, ObservedTime]:
+    """The same times by an observation that went on, as if all of it had been seen in ``observed_s``.
+
+    Transactions that come in bunches make the shares of a few seconds a matter of chance, however many calls there are.
+    A statement of which nothing was seen later keeps its time.
+    """
+    if not meanwhile.seconds or not observed_s:
+        return times
+    return {
+        query_id: _longer(one, observed_s, meanwhile, query_id) if query_id in meanwhile.ms else one
+        for query_id, one in times.items()
+    }
+
+
+def _longer(one: ObservedTime, observed_s: float, meanwhile: Meanwhile, query_id: int) -> ObservedTime:
+    ms, calls = meanwhile.ms[query_id], meanwhile.calls[query_id]
+    if not one.since_reset:
+        part = observed_s / (observed_s + meanwhile.seconds)
+        return ObservedTime((one.ms + ms) * part, (one.calls + calls) * part)
+    if calls < OBSERVED_CALLS_MIN:
+        return one
+    # Its time so far is that of its usual rate: really seen was the later part alone.
+    part = observed_s / meanwhile.seconds
+    return ObservedTime(ms * part, calls * part)
 
 
 def _since(one: StatementCounters, reset_epoch_s: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,7 @@ from pgclinic.store.checkup_folder import (
     write_checkup_folder,
     write_checkup_report,
 )
+from pgclinic.store.directory_lock import directory_lock
 from pgclinic.store.machine import read_machine
 
 FOUND = 5
@@ -102,8 +104,10 @@ def _kept(checked: CheckedRequest, read: ReadServer, case: Case, checkup: Checku
     if request.no_run or (request.snapshot is not None and not prove):
         return _KeptCheckup(checkup, _changes(before, checkup), None)
     folder, info = None, _run_info(checked, checkup)
+    in_use = ExitStack()
     try:
         folder = write_checkup_folder(request.runs, info, read.examined)
+        in_use.enter_context(directory_lock(folder, wait=False))
         write_checkup(folder, checkup)
         if prove:
             # The lab takes longer to load than a checkup takes.
@@ -125,6 +129,8 @@ def _kept(checked: CheckedRequest, read: ReadServer, case: Case, checkup: Checku
         return _KeptCheckup(checkup, changes, folder, write_checkup_report(folder, page))
     except RunFailedError as error:
         return _KeptCheckup(checkup, _changes(before, checkup), folder, problem=error)
+    finally:
+        in_use.close()
 
 
 def _changes(before: Checkup | None, checkup: Checkup) -> Changes | None:

@@ -27,6 +27,12 @@ def parse_duration_or_none_s(text: str, option: str) -> float:
     return 0.0 if text.strip().lower() in _NONE else parse_duration_s(text, option)
 
 
+def parse_age_s(text: str, option: str) -> float:
+    """Return the seconds of an age, which may be days: 30d, 12h, 90m. Raises UsageError."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*d(?:ays?)?\s*", text.lower())
+    return float(match[1]) * 86_400 if match is not None else parse_duration_s(text, option)
+
+
 def parse_budget_s(text: str, spent_s: float) -> float:
     """Return the seconds of ``10m``, a time in all, or of ``+3m`` on top of what is spent. Raises UsageError."""
     more = text.strip()

@@ -27,6 +27,8 @@ from pgclinic.cli.compare import CompareRequest
 from pgclinic.cli.interrupts import INTERRUPTED, answer_signals, code_of_signal, ignore_signals
 from pgclinic.cli.lab import LabStartRequest, lab_app
 from pgclinic.cli.options.record import command_of
+from pgclinic.cli.report import report
+from pgclinic.cli.runs import runs_app
 from pgclinic.cli.search import SearchRequest
 from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
 from pgclinic.cli.study import StudyRunRequest, study_app
@@ -49,8 +51,10 @@ app.add_typer(study_app, name="study")
 app.add_typer(lab_app, name="lab")
 app.add_typer(capture_app, name="capture")
 app.add_typer(twin_app, name="twin")
+app.add_typer(runs_app, name="runs")
 app.command("checkup", cls=CheckupCommand)(command_of(CheckupRequest))
 app.command("treat")(treat)
+app.command("report")(report)
 app.command("compare")(command_of(CompareRequest))
 app.command("assay")(command_of(AssayRequest))
 app.command("search")(command_of(SearchRequest))

@@ -18,13 +18,13 @@ from pgclinic.experiment.progress import Countdown, ProgressView
 from pgclinic.fleet.here import Fleet
 from pgclinic.judge.doubts.run import doubts_of_run
 from pgclinic.judge.verdict import judge
-from pgclinic.lab.locks import directory_lock
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.event import ClaimJudged, VerdictReached
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, Verdict
+from pgclinic.store.directory_lock import directory_lock
 from pgclinic.store.run_folder import RunFolder, StoredRun
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pgclinic.errors import PgclinicError, RunFailedError
 from pgclinic.lab.home import SHORT_PREFIX, lab_home
-from pgclinic.lab.locks import directory_lock
 from pgclinic.lab.reaper import boot_id, end_processes, is_served, process_start, processes_of, remove_shared_memory
 from pgclinic.lab.registry import Instance, entries, entry_path
 from pgclinic.lab.uninterrupted import uninterrupted
+from pgclinic.store.directory_lock import directory_lock
 
 _SHORT_SOCKET_DIRECTORY = re.compile(rf"/tmp/{SHORT_PREFIX}[0-9a-f]{{8}}")
 # The lock of a process that has just ended is dropped a moment after it has left /proc.

@@ -24,7 +24,6 @@ from pgclinic.lab.cluster import SUPERUSER, empty_cluster, settings_catalog
 from pgclinic.lab.dismantle import dismantle, dismantle_own
 from pgclinic.lab.home import lab_home
 from pgclinic.lab.host_access import render_access
-from pgclinic.lab.locks import directory_lock
 from pgclinic.lab.postmaster import (
     START_LIMIT_S,
     launch,
@@ -39,6 +38,7 @@ from pgclinic.lab.uninterrupted import uninterrupted
 from pgclinic.model.server import Server
 from pgclinic.pg.connect import connect, set_password
 from pgclinic.settings.conf_file import render_settings
+from pgclinic.store.directory_lock import directory_lock
 
 _SCRAM_SINCE = 14
 _CLEAN_STOP_LIMIT_S = 600

@@ -7,9 +7,9 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 
 from pgclinic.lab.home import folder
+from pgclinic.store.directory_lock import try_lock
 
 #: What lies elsewhere than in the folder of locks: homes may share their versions by a link, and then share these, too.
 _BESIDE = {"version": "versions"}
@@ -40,26 +40,11 @@ def named_lock(
     """
     descriptor = os.open(folder(within) / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        held = _try(descriptor, fcntl.LOCK_EX)
+        held = try_lock(descriptor, fcntl.LOCK_EX)
         if not held and wait:
             if on_wait is not None:
                 on_wait()
             held = _wait(descriptor, until_s)
-        yield held
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def directory_lock(path: Path, *, shared: bool = False, wait: bool = True) -> Iterator[bool]:
-    """Lock an existing directory; yields False, without the lock, when it is taken and ``wait`` is False."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-    try:
-        held = _try(descriptor, kind)
-        if not held and wait:
-            fcntl.flock(descriptor, kind)
-            held = True
         yield held
     finally:
         os.close(descriptor)
@@ -71,15 +56,7 @@ def _wait(descriptor: int, until_s: float | None) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         return True
     while time.monotonic() < until_s:
-        if _try(descriptor, fcntl.LOCK_EX):
+        if try_lock(descriptor, fcntl.LOCK_EX):
             return True
         time.sleep(_AGAIN_S)
     return False
-
-
-def _try(descriptor: int, kind: int) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

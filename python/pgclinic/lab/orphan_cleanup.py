@@ -9,11 +9,12 @@ from pgclinic.lab.clone import tree_bytes
 from pgclinic.lab.dismantle import dismantle
 from pgclinic.lab.failure import last_words, log_tail
 from pgclinic.lab.home import folder, lab_home
-from pgclinic.lab.locks import build_lock, directory_lock, named_lock
+from pgclinic.lab.locks import build_lock, named_lock
 from pgclinic.lab.reaper import boot_id, is_served
 from pgclinic.lab.registry import Instance, Unreadable, entries, set_aside, unreadable_entries
 from pgclinic.lab.uninterrupted import remove_tree
 from pgclinic.model.record import Record
+from pgclinic.store.directory_lock import directory_lock
 
 _KINDS = {"versions": "version", "clusters": "cluster", "templates": "template"}
 

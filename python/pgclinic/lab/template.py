@@ -16,11 +16,12 @@ from pgclinic.lab.binaries import Binaries, FetchProgress, OnProgress
 from pgclinic.lab.clone import NO_ROOM, flush, no_room, tree_bytes
 from pgclinic.lab.home import folder
 from pgclinic.lab.instance import RunningServer, start_server
-from pgclinic.lab.locks import build_lock, directory_lock
+from pgclinic.lab.locks import build_lock
 from pgclinic.lab.uninterrupted import remove_tree
 from pgclinic.model.record import Record
 from pgclinic.model.server import Server
 from pgclinic.pg.connect import connect
+from pgclinic.store.directory_lock import directory_lock
 
 # For a server whose data is thrown away when anything goes wrong. No autovacuum: a fill ends in one definite state.
 FILL_SETTINGS = {

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
+from pgclinic.model.machine import Machine
 from pgclinic.model.record import Record
+from pgclinic.model.run import RunKind, Tool
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
 
@@ -35,6 +39,76 @@ class CheckupOutput(Record):
     report: str | None
     checkup: Checkup
     changes: Changes | None = None
+
+
+class RunState(str, Enum):
+    """``unfinished``: the command ended before its answer was there. ``damaged``: a file of it cannot be read."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    UNFINISHED = "unfinished"
+    DAMAGED = "damaged"
+
+
+class RunOutput(Record):
+    """One run of ``runs list --json`` and ``runs show --json``.
+
+    ``path`` is as the user would type it, ``name`` that of the study, database or scripts. ``answer`` is the word of
+    the answer, ``sentence`` what the command said with it; both are null without one. ``report`` is the path of
+    its page. ``problem`` says why a damaged run cannot be read; it has neither kind nor machine.
+    """
+
+    path: str
+    state: RunState
+    size_bytes: int
+    kind: RunKind | None = None
+    name: str | None = None
+    answer: str | None = None
+    sentence: str | None = None
+    report: str | None = None
+    server: str | None = None
+    machine: Machine | None = None
+    tool: Tool | None = None
+    command: tuple[str, ...] = ()
+    started_epoch_us: int | None = None
+    problem: str | None = None
+
+
+class FactPair(Record):
+    """A fact of two runs, in words."""
+
+    label: str
+    a: str
+    b: str
+
+
+class FigurePair(Record):
+    """What two runs have measured, in words; ``remark`` is what can be said of both together."""
+
+    label: str
+    a: str
+    b: str
+    remark: str = ""
+
+
+class FindingChanged(Record):
+    """What became of a finding from checkup a to checkup b: new, worse, better, gone, unknown."""
+
+    change: str
+    finding: str
+
+
+class SideBySideOutput(Record):
+    """``report RUN1 RUN2 -o FILE.json``: ``same`` are the labels of facts that do not differ, ``note`` what the figures
+    do not say."""
+
+    a: RunOutput
+    b: RunOutput
+    differs: tuple[FactPair, ...]
+    same: tuple[str, ...]
+    figures: tuple[FigurePair, ...]
+    findings: tuple[FindingChanged, ...]
+    note: str
 
 
 class AssayOutput(Assay, kw_only=True):

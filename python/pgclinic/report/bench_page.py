@@ -28,7 +28,7 @@ from pgclinic.report.words.figures import count, number, percent
 from pgclinic.samples.machine_cost import cost_of
 
 _STYLES = ("uPlot.min.css", "report.css")
-_SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js")
+_SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js", "page.js")
 _TITLE = "The load"
 EVENTS_SHOWN = 100
 

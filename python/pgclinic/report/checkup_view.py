@@ -14,7 +14,7 @@ from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.snapshot import Snapshot
 from pgclinic.report.changes_text import change_groups
 from pgclinic.report.checkup_graph import all_explained, explained, numbers
-from pgclinic.report.html_page import assets, content_policy, environment
+from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
 from pgclinic.report.snapshot_text import gap_lines, snapshot_facts
 from pgclinic.report.twin_text import TWIN_HEADS, twin_view
 from pgclinic.report.words.checkup_lines import (
@@ -163,7 +163,8 @@ def render_checkup(
             gaps=[line.strip() for line in gap_lines([gap for gap in checkup.gaps if gap.since is None])],
             commands=_commands(checkup, folder),
             css=assets(_STYLES),
-            policy=content_policy(),
+            script=assets(PAGE_SCRIPT),
+            policy=content_policy(assets(PAGE_SCRIPT)),
         )
     )
 

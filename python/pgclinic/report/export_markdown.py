@@ -49,6 +49,12 @@ def markdown(comparison: Comparison, *, report: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def text_markdown(title: str, text: str) -> str:
+    """What the terminal shows of a run, as it stands there, below a heading."""
+    fence = "`" * max(3, max((len(found) for found in re.findall("`+", text)), default=0) + 1)
+    return f"### {plain_markdown(title)}\n\n{fence}text\n{text.rstrip()}\n{fence}\n"
+
+
 def _line(cells: tuple[str, ...]) -> str:
     return f"| {' | '.join(plain_markdown(cell) for cell in cells)} |"
 

@@ -7,7 +7,7 @@ import time
 from pgclinic.model.horizon import HorizonRecording
 from pgclinic.report.horizon_picture import LANE_HEIGHT, horizon_picture
 from pgclinic.report.horizon_text import HEADS, distribution_rows, duration_words, longest_words
-from pgclinic.report.html_page import assets, content_policy, environment
+from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
 from pgclinic.report.words.figures import count, number
 
 _STYLES = ("report.css", "horizon.css")
@@ -31,7 +31,8 @@ def render_horizon(recording: HorizonRecording) -> str:
             longest=longest_words(recording),
             shortest=duration_words(recording.every_s),
             css=assets(_STYLES),
-            policy=content_policy(),
+            script=assets(PAGE_SCRIPT),
+            policy=content_policy(assets(PAGE_SCRIPT)),
         )
     )
 

@@ -12,16 +12,18 @@ from markupsafe import Markup
 
 from pgclinic.report.links import linked
 
+#: The script of a page that draws nothing.
+PAGE_SCRIPT = ("page.js",)
 
-def content_policy(script: str = "") -> Markup:
+
+def content_policy(script: str) -> Markup:
     """The page's Content-Security-Policy: nothing is loaded, and no script runs but ``script``, known by its hash.
 
     Inline handlers and javascript: addresses are refused by it, whatever text they came from.
     """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    allowed = f"'sha256-{digest}'" if script else "'none'"
     return Markup(
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
         "form-action 'none'"
     )
 

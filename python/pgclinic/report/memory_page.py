@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pgclinic import __version__
 from pgclinic.model.memory import ContextChange, MemorySnapshot, changes, leaves_names_out
-from pgclinic.report.html_page import assets, content_policy, environment
+from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
 from pgclinic.report.icicle import icicle
 from pgclinic.report.memory_groups import NAMES_LEFT_OUT, signed_size, size
 
@@ -35,7 +35,8 @@ def render_memory(snapshots: Sequence[MemorySnapshot], server_version: str) -> s
             shrunk=[change_row(change) for change in changed if change.grown_bytes < 0],
             note=NAMES_LEFT_OUT if any(leaves_names_out(each.root) for each in (first, last)) else "",
             css=assets(_STYLES),
-            policy=content_policy(),
+            script=assets(PAGE_SCRIPT),
+            policy=content_policy(assets(PAGE_SCRIPT)),
         )
     )
 

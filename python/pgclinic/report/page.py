@@ -40,7 +40,7 @@ from pgclinic.report.words.figures import count, number
 from pgclinic.samples.machine_cost import cost_of
 
 _STYLES = ("uPlot.min.css", "report.css")
-_SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js")
+_SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js", "page.js")
 _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 

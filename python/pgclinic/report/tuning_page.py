@@ -9,7 +9,7 @@ from pgclinic.model.dataset import PgbenchDataset, TpccDataset, TwinDataset
 from pgclinic.model.plan import ArmSpec, ExperimentPlan
 from pgclinic.model.run import RunInfo
 from pgclinic.model.tuning import Assay, AssayWord, Bisect, BisectWord, Search
-from pgclinic.report.html_page import assets, content_policy, environment
+from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
 from pgclinic.report.progress import clock
 from pgclinic.report.tuning_picture import ROW_HEIGHT, Bars, assay_picture, bisect_picture, search_picture
 from pgclinic.report.tuning_text import (
@@ -76,7 +76,8 @@ def render_tuning(info: RunInfo, plan: ExperimentPlan, found: Assay | Search | B
             row_height=ROW_HEIGHT,
             folder=folder,
             css=assets(_STYLES),
-            policy=content_policy(),
+            script=assets(PAGE_SCRIPT),
+            policy=content_policy(assets(PAGE_SCRIPT)),
         )
     )
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from pgclinic.model.plan_proof import PlanProof, StatementByPlan
@@ -23,6 +24,7 @@ from pgclinic.twin.parameters import CannotRun
 from pgclinic.twin.plans import plan_shape
 from pgclinic.twin.values import ValueSource
 from pgclinic.whatif.explained import DRAWS, LONG_S, Executed, buffers_visited, executed, explained
+from pgclinic.whatif.index_reach import IndexReach
 from pgclinic.whatif.page_trial import check_page
 from pgclinic.whatif.plan_word import plan_proof
 from pgclinic.whatif.twin_change import TwinChange
@@ -43,6 +45,11 @@ class _Seen:
     rows: float | None = None
     wal_bytes: float | None = None
     time_ms: float | None = None
+    has_triggers: bool = False
+
+    @property
+    def is_write(self) -> bool:
+        return self.nodes[0] == "ModifyTable"
 
 
 class ChangeTrial:
@@ -68,11 +75,12 @@ class ChangeTrial:
             statement.statement.counted.query_id: statement.statement.counted.text for statement in statements
         }
         self._before: dict[int, _Seen] | None = None
+        self._reach = IndexReach(session)
 
     def tried(self, change: TwinChange, should_stop: Callable[[], bool] = lambda: False) -> PlanProof | None:
         """None where ``should_stop`` ended it. Raises QueryError: the change is refused, or the connection is lost."""
         before = self._as_it_is(should_stop)
-        after = self._all(change.in_transaction, should_stop) if before is not None else None
+        after = self._changed(change, before, should_stop) if before is not None else None
         if before is None or after is None:
             return None
         both = [(key, before[key], after[key]) for key in before if key in after]
@@ -101,6 +109,36 @@ class ChangeTrial:
             self._before = self._all((), should_stop)
         return self._before
 
+    def _changed(
+        self, change: TwinChange, before: Mapping[int, _Seen], should_stop: Callable[[], bool]
+    ) -> dict[int, _Seen] | None:
+        """All statements with the change. What it cannot reach is as it was: only settings can change that, and of a
+        write no more than its plan."""
+        if not change.only_indexes:
+            return self._all(change.in_transaction, should_stop)
+        self._reach.look()
+        out_of_reach: dict[int, _Seen] = {}
+
+        def look() -> None:
+            tables = self._reach.tables()
+            out_of_reach.update(
+                (key, seen)
+                for key, seen in before.items()
+                if not self._reach.can_reach(tables, self._named[key], seen.plan, has_triggers=seen.has_triggers)
+            )
+
+        if not change.settings:
+            return self._all(change.in_transaction, should_stop, look, out_of_reach)
+        after = self._all(change.in_transaction, should_stop, look)
+        if after is None:
+            return None
+        same = {
+            key: seen
+            for key, seen in out_of_reach.items()
+            if key in after and seen.is_write and seen.shape == after[key].shape
+        }
+        return after | same
+
     def _compared(self, key: int, before: _Seen, after: _Seen) -> StatementByPlan:
         have, get = Counter(before.nodes), Counter(after.nodes)
         counted = before.buffers is not None and after.buffers is not None
@@ -122,16 +160,24 @@ class ChangeTrial:
             nodes_new=tuple((get - have).elements()),
         )
 
-    def _all(self, change: Sequence[str], should_stop: Callable[[], bool]) -> dict[int, _Seen] | None:
+    def _all(
+        self,
+        change: Sequence[str],
+        should_stop: Callable[[], bool],
+        on_changed: Callable[[], None] = lambda: None,
+        known: Mapping[int, _Seen] = MappingProxyType({}),
+    ) -> dict[int, _Seen] | None:
+        """``on_changed`` is called when the change is made; what is ``known`` then is not run."""
         found: dict[int, _Seen] = {}
         self._session.execute("begin")
         try:
             for statement in change:
                 self._session.execute(statement)
+            on_changed()
             for key, texts in self._texts.items():
                 if should_stop():
                     return None
-                seen = self._seen(texts)
+                seen = known[key] if key in known else self._seen(texts)
                 if seen is not None:
                     found[key] = seen
         finally:
@@ -160,6 +206,7 @@ class ChangeTrial:
             rows=_mean([_rows(top) for top in tops]),
             wal_bytes=_mean([float(top.get("WAL Bytes", 0)) for top in tops]),
             time_ms=_mean([one.time_ms for one in counted]),
+            has_triggers=any(one.has_triggers for one in counted),
         )
 
     def _executed(self, text: str) -> Executed:
@@ -169,7 +216,7 @@ class ChangeTrial:
         if first.time_ms > _REPEATED_MS:
             return first
         again = executed(self._session, text)
-        return Executed(top=first.top, time_ms=min(first.time_ms, again.time_ms))
+        return replace(first, time_ms=min(first.time_ms, again.time_ms))
 
     def _planned(self, text: str) -> _Seen | None:
         try:

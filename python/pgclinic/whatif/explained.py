@@ -19,16 +19,24 @@ _VISITED = ("Shared Hit Blocks", "Shared Read Blocks", "Temp Read Blocks", "Temp
 
 @dataclass(frozen=True)
 class Executed:
-    """The node at the top of the plan, and the time of the executor in ms: no planning, no client."""
+    """The node at the top of the plan, and the time of the executor in ms: no planning, no client.
+
+    ``has_triggers`` says that triggers of the database ran, those of constraints left out.
+    """
 
     top: Mapping[str, Any]
     time_ms: float
+    has_triggers: bool = False
 
 
 def executed(session: Session, text: str) -> Executed:
     """The statement is run, and what it did is rolled back. Raises QueryError."""
     answer = _answer(session, _COUNTED, text)
-    return Executed(top=answer["Plan"], time_ms=float(answer["Execution Time"]))
+    return Executed(
+        top=answer["Plan"],
+        time_ms=float(answer["Execution Time"]),
+        has_triggers=any("Constraint Name" not in trigger for trigger in answer.get("Triggers", ())),
+    )
 
 
 def explained(session: Session, options: str, text: str) -> dict[str, Any]:

@@ -31,6 +31,11 @@ class TwinChange:
         )
 
     @property
+    def only_indexes(self) -> bool:
+        """Whether all its statements create or drop indexes; true of a change that has no statements too."""
+        return all(_DROP_INDEX.match(text) or _CREATE_INDEX.match(text) for text in self.statements)
+
+    @property
     def creates_index(self) -> bool:
         return any(_CREATE_INDEX.match(statement) for statement in self.statements)
 

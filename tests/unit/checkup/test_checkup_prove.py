@@ -20,6 +20,7 @@ from pgclinic.checkup.prove.proof_by_study import proof_of
 from pgclinic.checkup.prove.proof_request import BLOCKS_MIN, MEASURE_S_MAX, ProofRequest, Trials, needed_s, trials_in
 from pgclinic.checkup.prove.prove import NOTICE_WEIGHT, in_order, in_turns, sharing, with_plans
 from pgclinic.checkup.prove.twin_change import TwinChange, twin_changes
+from pgclinic.checkup.statement_time import Meanwhile
 from pgclinic.model.doubt import CpuTaken, Doubt, DoubtKind
 from pgclinic.model.finding import Applies, Finding, Severity, TimeClaim, Treatment
 from pgclinic.model.plan_proof import PlanProof, PlanWord
@@ -283,7 +284,7 @@ def test_a_proof_is_of_its_treatment_after_one_in_front_of_it_was_dropped(
         rewrite=Rewrite(query_id=7, kind=RewriteKind.KEYSET_PAGE, unique=("id",)),
     )
     have = replace(FINDING, treatments=(written, sql("create index concurrently i on t (x)")))
-    twin = SimpleNamespace(words="twin", wanted=SimpleNamespace(scale=1.0), on=None)
+    twin = SimpleNamespace(words="twin", wanted=SimpleNamespace(scale=1.0), on=None, meanwhile=Meanwhile())
     monkeypatch.setattr(prove_module, "proving_twin", lambda *asked: twin)
     monkeypatch.setattr(prove_module, "change_trial", lambda *asked: nullcontext(Trial(word)))
     checkup = replace(SICK, findings=(have,), fidelity=None)

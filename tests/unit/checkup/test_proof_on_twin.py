@@ -36,6 +36,13 @@ def test_a_setting_may_change_the_time_of_a_statement_and_nothing_that_a_plan_sh
     assert unchanged(Asked("missing-index", INDEX, 30.0, None)) == []
 
 
+def test_a_constant_of_the_planner_acts_by_plans_alone() -> None:
+    costs = TwinChange(0, "costs", settings={"random_page_cost": "1.1", "enable_nestloop": "on"})
+    assert unchanged(Asked("random-page-cost-high", costs, 30.0, PLANS)) == [2]
+    both = TwinChange(0, "both", settings={"random_page_cost": "1.1", "work_mem": "8MB"})
+    assert unchanged(Asked("random-page-cost-high", both, 30.0, PLANS)) == []
+
+
 def test_what_an_earlier_proof_knew_is_not_said_of_the_next_change() -> None:
     before = replace(FIDELITY, statements=tuple(replace(statement, unchanged=True) for statement in STATEMENTS))
     found = with_tried(before, Asked("missing-index", INDEX, 30.0, PLANS))

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.made_case import AT_EPOCH_S, case, counted
-from pgclinic.checkup.statement_time import ObservedTime, observed_times, times_since_reset
+from pgclinic.checkup.statement_time import Meanwhile, ObservedTime, observed_longer, observed_times, times_since_reset
 from pgclinic.model.snapshot_counters import Counters, StatementCounters
 
 OBSERVED_S = 5.0
@@ -99,3 +99,22 @@ def test_the_shares_of_an_observation_count_rare_statements_by_their_rate() -> N
     assert made.statement_share(2) == pytest.approx(200.0 / 1_200.0, rel=0.02)
     assert made.statement_times[2].since_reset
     assert not made.statement_times[1].since_reset
+
+
+def test_an_observation_that_goes_on_makes_the_shares_of_bunches_less_a_matter_of_chance() -> None:
+    """80 calls in 5 s and 320 in 10 s more, of the same ms each: as if 133 had been seen in 5 s."""
+    times = {
+        1: ObservedTime(ms=40.0, calls=80),
+        2: ObservedTime(ms=7.0, calls=1, since_reset=True),
+        3: ObservedTime(ms=9.0, calls=2, since_reset=True),
+        4: ObservedTime(ms=5.0, calls=50),
+    }
+    meanwhile = Meanwhile(seconds=10.0, calls={1: 320.0, 2: 1.0, 3: 40.0}, ms={1: 160.0, 2: 30.0, 3: 60.0})
+    longer = observed_longer(times, 5.0, meanwhile)
+    assert (longer[1].ms, longer[1].calls) == pytest.approx((200.0 / 3, 400.0 / 3))
+    # Too seldom still, or not seen later: what was known stays.
+    assert (longer[2], longer[4]) == (times[2], times[4])
+    # Enough calls now: what was seen takes the place of the rate since the reset.
+    assert (longer[3].ms, longer[3].calls, longer[3].since_reset) == (30.0, 20.0, False)
+    assert observed_longer(times, 5.0, Meanwhile()) is times
+    assert observed_longer(times, 0.0, meanwhile) is times

@@ -28,6 +28,7 @@ DIFFERENT = {
     "--full",
     "--json",
     "--measure",
+    "--name",
     "--observe",
     "--output",
     "--scale",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from pgclinic.checkup.planner_settings import acts_by_plan_alone
 from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest, Trials, trials_in
 from pgclinic.checkup.prove.proving_twin import ProvingTwin
 from pgclinic.experiment.comparison import comparison_plan
@@ -115,12 +116,12 @@ def by_plans(change: TwinChange, plans: PlanProof | None, proving: ProvingTwin) 
 def with_tried(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
     """With what the plans know: statements that run too seldom for a block were tried one by one.
 
-    A setting may change the time of a statement and neither its plan nor its buffers: with that, plans know only of
-    those that visit fewer buffers.
+    A setting other than a constant of the planner may change the time of a statement and neither its plan nor its
+    buffers: with that, plans know only of those that visit fewer buffers.
     """
     if fidelity is None or asked.plans is None:
         return fidelity
-    by_setting = bool(asked.change.settings)
+    by_setting = not all(acts_by_plan_alone(name) for name in asked.change.settings)
     known = frozenset() if by_setting else frozenset(asked.plans.unchanged)
     ratios: dict[int, float | None] = dict.fromkeys(known, 1.0)
     for tried in asked.plans.statements:

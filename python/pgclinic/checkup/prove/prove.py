@@ -239,6 +239,7 @@ class _Prover:
                 first = next((proof for proof in made if proof.treatment == tried.best.treatment), made[0])
                 self._listener.on_proof(tried.finding, first)
             self._try_together(trial, proving)
+        self._case = dataclass_replace(self._case, meanwhile=proving.meanwhile)
         self._claim_what_was_measured(proving.wanted.scale)
 
     def _claim_what_was_measured(self, scale: float) -> None:

@@ -23,6 +23,7 @@ from pgclinic.capture.workload import capture_workload
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.prove.live_settings import fitting
 from pgclinic.checkup.prove.proof_request import ProofRequest
+from pgclinic.checkup.statement_time import Meanwhile
 from pgclinic.errors import PgclinicError
 from pgclinic.experiment.kept_check import find_check
 from pgclinic.experiment.on_twin import OnTwin, dataset_of, on_twin
@@ -85,6 +86,18 @@ class ProvingTwin:
         less = "".join(f", {one}" for one in self.smaller)
         return f"twin of {self.twin.database}, PostgreSQL {self.server.spec.version}{scale}{less}"
 
+    @property
+    def meanwhile(self) -> Meanwhile:
+        """What the clients of the original sent while the twin was made; nothing where that is not known yet."""
+        seen = self.observed.seen if self.observed is not None else None
+        if seen is None or not seen.is_difference or not seen.since_s:
+            return Meanwhile()
+        return Meanwhile(
+            seconds=seen.since_s,
+            calls={statement.query_id: float(statement.calls) for statement in seen.statements},
+            ms={statement.query_id: statement.total_ms for statement in seen.statements},
+        )
+
     def check(
         self,
         request: ProofRequest,
@@ -132,6 +145,11 @@ class _Observation(threading.Thread):
                 self._seen = capture_workload(session, self._access.major, observe_s=self._seconds).workload
         except PgclinicError:
             return
+
+    @property
+    def seen(self) -> TwinWorkload | None:
+        """What they did; None before the observation is over, and where it failed."""
+        return None if self.is_alive() else self._seen
 
     def workload(self, since_reset: TwinWorkload) -> TwinWorkload:
         """The observed workload, whose transactions can be grouped, where it has enough calls; else the other."""

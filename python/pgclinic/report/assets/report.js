@@ -192,44 +192,12 @@
   }
 
   const repaint = () => plots.forEach(({ plot }) => plot.redraw(false));
-  const systemDark = matchMedia("(prefers-color-scheme: dark)");
-  const button = document.getElementById("theme");
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches);
-
-  function themed() {
-    button.textContent = isDark() ? "Light" : "Dark";
-    repaint();
-  }
-
-  button.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    themed();
-  });
-  systemDark.addEventListener("change", themed);
-
-  // Paper is white: a dark page is printed light, and put back afterwards.
-  let before;
-  addEventListener("beforeprint", () => {
-    before = root.dataset.theme;
-    root.dataset.theme = "light";
+  document.addEventListener("themed", () => {
     fit();
     repaint();
   });
-  addEventListener("afterprint", () => {
-    if (before) root.dataset.theme = before;
-    else delete root.dataset.theme;
-    fit();
-    themed();
-  });
-
-  // Tables that are wider than the page say so; one inside closed details learns its width when it is opened.
-  const widths = new ResizeObserver((entries) =>
-    entries.forEach(({ target }) => target.classList.toggle("sideways", target.scrollWidth > target.clientWidth + 1))
-  );
-  document.querySelectorAll(".table").forEach((table) => widths.observe(table));
 
   document.querySelectorAll("[data-chart]").forEach(draw);
   drawObserved({ colour, armColour, figure, tick, axis, plots, seconds: WHOLE_SECONDS });
   new ResizeObserver(fit).observe(document.body);
-  themed();
 })();

@@ -1,0 +1,81 @@
+"""Which runs ``pgclinic runs`` is about, and their deletion."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgclinic.cli.duration import parse_age_s
+from pgclinic.errors import UnknownNameError
+from pgclinic.model.output import RunState
+from pgclinic.model.run import RunKind
+from pgclinic.report.run_list import run_output
+from pgclinic.report.words.answers import ANSWER_WORDS
+from pgclinic.report.words.figures import size
+from pgclinic.store.run_list import FoundRun, delete_run, runs_below
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a run has to be; None is any. ``answer`` is the word of an answer or a state."""
+
+    kind: RunKind | None = None
+    name: str | None = None
+    answer: str | None = None
+    older_than_s: float = 0.0
+
+    @classmethod
+    def asked(cls, kind: str | None, name: str | None, answer: str | None, older_than: str | None) -> Wanted:
+        """From the words of a command line. Raises UsageError."""
+        kinds = [known.value for known in RunKind]
+        if kind is not None and kind not in kinds:
+            raise UnknownNameError("kind", kind, kinds, where="--kind")
+        answers = {*ANSWER_WORDS, *(state.value for state in RunState)}
+        if answer is not None and answer.lower() not in answers:
+            raise UnknownNameError("answer", answer, answers, where="--answer")
+        return cls(
+            kind=RunKind(kind) if kind is not None else None,
+            name=name,
+            answer=answer.lower() if answer is not None else None,
+            older_than_s=parse_age_s(older_than, "--older-than") if older_than is not None else 0.0,
+        )
+
+    def has(self, run: FoundRun, now_s: float) -> bool:
+        """Whether the run is one of these; of one that cannot be read nothing is known but that."""
+        output = run_output(run)
+        began_s = (run.info.started_epoch_us / 1e6) if run.info is not None else None
+        return (
+            self.kind in (None, output.kind)
+            and self.name in (None, output.name)
+            and self.answer in (None, output.answer, output.state.value)
+            and (not self.older_than_s or (began_s is not None and now_s - began_s > self.older_than_s))
+        )
+
+
+def chosen_runs(parent: Path, wanted: Wanted) -> list[FoundRun]:
+    """The newest first, and behind them those that cannot be read. Raises UsageError."""
+    now_s = time.time()
+    found = [run for run in runs_below(parent) if wanted.has(run, now_s)]
+    return sorted(found, key=lambda run: -run.info.started_epoch_us if run.info is not None else 0)
+
+
+def not_kept(runs: Sequence[FoundRun], keep: int | None) -> list[FoundRun]:
+    """All but the first ``keep`` of each kind and name; all without ``keep``."""
+    seen: Counter[tuple[RunKind, str]] = Counter()
+    left = []
+    for run in runs:
+        if run.info is not None:
+            seen[run.info.kind, run.info.name] += 1
+        if keep is None or run.info is None or seen[run.info.kind, run.info.name] > keep:
+            left.append(run)
+    return left
+
+
+def delete(runs: Sequence[FoundRun]) -> None:
+    """One after the other, each with a line. Raises UsageError, RunFailedError."""
+    for run in runs:
+        delete_run(run.path)
+        print(f"deleted {run.path} ({size(run.size_bytes)})")
