@@ -30,8 +30,8 @@ def report(
 ) -> None:
     """Write the report of a kept run: a page, Markdown or JSON.
 
-    It is the run of any command. Of two runs it shows in what they differ and what both have measured. A study or a comparison is judged again by its
-    stored trials. Nothing is run, and no server is connected to.
+    Runs of all commands have one. Of two runs it shows in what they differ and what both have measured. A study or a
+    comparison is judged again by its stored trials. Nothing is run, and no server is connected to.
     """
     from pgclinic.cli.report_run import side_by_side_of, write_report
 
