@@ -14,7 +14,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.checkup.explain import health_of, in_order_of_rank
 from pgclinic.checkup.pathology import Pathology
 from pgclinic.checkup.time_shares import of_statements
-from pgclinic.checkup.workload import COSTLY_SHARE, workload
+from pgclinic.checkup.workload import COSTLY_SESSIONS, COSTLY_SHARE, sessions_busy_with, workload
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import CostKind, Finding, Severity, ShareBasis, TimeClaim
 from pgclinic.model.plan_proof import PlanProof, StatementByPlan
@@ -117,11 +117,18 @@ def _parts_of_claim(finding: Finding, claim: TimeClaim, measured: Measured, case
 def _measured(finding: Finding, parts: Mapping[int, float], case: Case) -> Finding:
     share = max(0.0, sum(case.statement_share(key) * part for key, part in parts.items()))
     claim = _claim(case, parts, share)
-    severity = finding.severity
-    is_by_time = finding.cost is not None and finding.cost.kind is CostKind.TIME_SHARE
-    if is_by_time and severity is Severity.WARNING and share < COSTLY_SHARE:
-        severity = Severity.NOTICE
+    severity = _severity(finding, parts, share, case)
     return replace(finding, claim=claim, time_share=share, time_share_by=ShareBasis.PLANS, severity=severity)
+
+
+def _severity(finding: Finding, parts: Mapping[int, float], share: float, case: Case) -> Severity:
+    """Of what costs time, by the time that its cure has saved on the twin: an estimate may be wrong either way."""
+    if finding.cost is None or finding.cost.kind is not CostKind.TIME_SHARE or finding.severity is Severity.CRITICAL:
+        return finding.severity
+    if share < COSTLY_SHARE:
+        return Severity.NOTICE
+    busy = sum(sessions_busy_with(case, (key,)) * part for key, part in parts.items())
+    return Severity.WARNING if busy >= COSTLY_SESSIONS else finding.severity
 
 
 def _claim(case: Case, parts: Mapping[int, float], share: float) -> TimeClaim:

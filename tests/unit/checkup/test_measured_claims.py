@@ -110,6 +110,12 @@ def test_what_it_makes_slower_is_taken_from_what_it_saves() -> None:
 def test_a_warning_whose_cure_saves_little_is_a_notice() -> None:
     found = measured(tried(unchanged=(1,)), finding())
     assert (found.severity, found.time_share) == (Severity.NOTICE, 0.0)
+    # The other way round: an estimate of little, and a cure that saves much of the time.
+    notice = finding(severity=Severity.NOTICE, time_share=0.02)
+    busy = case(statements=(("select 1", counted(1, calls=1_000, buffers=1_000, ms=500.0)),))
+    assert measured(tried((1, 1_000, 10)), notice, of=busy).severity is Severity.WARNING
+    # All of the time of a server that has nothing to do.
+    assert measured(tried((1, 1_000, 10)), notice).severity is Severity.NOTICE
     # A cost of another kind is not what was measured.
     kept = measured(tried(unchanged=(1,)), finding(cost=Cost(kind=CostKind.BUFFERS_PER_LOOKUP, value=60.0)))
     assert kept.severity is Severity.WARNING
