@@ -120,7 +120,8 @@ def test_what_it_says_to_do_stands_below_as_statements(full: bool) -> None:
     assert first_line(checkup).startswith("Preload the library (work_mem); vacuum the table")
     text = checkup_text(checkup, full=full)
     assert 'vacuum public."odd ""name"' in text
-    assert "shared_preload_libraries = " in text
+    assert "alter system set shared_preload_libraries to " in text
+    assert "-- then restart the server" in text
     # Without it they are in the page alone.
     without = checkup_text(replace(checkup, cure=None, findings=(*others, notice, explained)), full=False)
     assert 'vacuum public."odd ""name"' not in without

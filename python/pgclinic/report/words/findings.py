@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from pgclinic.checkup.treat import statements_of
 from pgclinic.model.checkup import Checkup, Unchecked
 from pgclinic.model.finding import (
     Applies,
@@ -29,16 +30,11 @@ from pgclinic.report.words.facts import cost_words, fact_words, plain
 from pgclinic.report.words.figures import count, percent, span, times
 from pgclinic.report.words.plan_proof import plan_proof_words
 from pgclinic.report.words.rewrites import rewrite_words, rewritten_lines
-from pgclinic.settings.conf_file import quoted
 
 HEALTH_WORDS = {Health.OK: "OK", Health.WATCH: "WATCH", Health.SICK: "SICK", Health.CRITICAL: "CRITICAL"}
 _STATEMENT_NUMBER = re.compile(r"statement -?\d+")
 #: Of a statement's text, where it stands for the statement.
 _STATEMENT_SHOWN = 72
-_APPLIED = {
-    Applies.RELOAD: "then reload: select pg_reload_conf();",
-    Applies.RESTART: "then restart the server",
-}
 
 
 def severity_counts(checkup: Checkup) -> str:
@@ -152,13 +148,10 @@ def treatment_words(treatment: Treatment) -> str:
 
 
 def treatment_lines(treatment: Treatment) -> tuple[str, ...]:
-    """What to type: statements, then settings as a configuration file has them."""
-    statements = (*treatment.sql, *rewritten_lines(treatment))
-    lines = [f"{statement.rstrip().rstrip(';')};" for statement in statements]
-    lines += [f"{name} = {quoted(value)}" for name, value in treatment.settings.items()]
-    if treatment.settings:
-        lines.append(_APPLIED.get(treatment.applies, _APPLIED[Applies.RELOAD]))
-    return tuple(lines)
+    """What to type, as SQL that can be pasted as it stands; a restart is a comment."""
+    rewritten = [statement.rstrip().rstrip(";") for statement in rewritten_lines(treatment)]
+    lines = [f"{statement};" for statement in (*statements_of(treatment), *rewritten)]
+    return (*lines, *(["-- then restart the server"] if treatment.applies is Applies.RESTART else []))
 
 
 def proof_words(finding: Finding, proof: Proof) -> str:
