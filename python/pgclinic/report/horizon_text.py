@@ -84,9 +84,11 @@ def point_words(point: HorizonPoint) -> str:
 
 
 def duration_words(seconds: float) -> str:
-    """450 ms, 42.1 s, 3.5 min, 2.2 h: the unit that leaves a figure one can read."""
+    """8.5 µs, 450 ms, 42.1 s, 3.5 min, 2.2 h: the unit that leaves a figure one can read."""
     if seconds <= 0:
         return "0 s"
+    if seconds < 0.001:
+        return f"{_plain(seconds * 1e6)} µs"
     if seconds < 1:
         return f"{_plain(seconds * 1000)} ms"
     for unit, size in (("h", 3600.0), ("min", 60.0)):

@@ -71,7 +71,7 @@ def test_plans_and_blocks_have_a_line_each() -> None:
     finding = with_proof(BY_TIME).findings[0]
     by_plans, by_blocks, *_ = proof_lines(finding, BY_TIME)
     assert by_plans.startswith("cured by plans: ")
-    assert by_blocks.startswith("faster by blocks: server time falls to 4 %, 95 % CI 3 % to 5 %")
+    assert by_blocks.startswith("faster by blocks: server time falls to 4 %, 95 % CI 3.0 % to 5.0 %")
     (alone,) = proof_lines(finding, BY_PLANS)
     assert alone.startswith("cured by plans: ")
 
@@ -91,7 +91,7 @@ def test_the_page_begins_with_what_to_run_and_what_it_gives() -> None:
 
 def test_what_is_left_is_known_by_server_time_or_by_plans() -> None:
     assert (part_left(BY_TIME), part_left(BY_PLANS), part_left(BY_RATE)) == (0.04, 0.02, None)
-    assert short_proof(BY_TIME) == "cured by plans; faster by blocks: server time falls to 4 %, 95 % CI 3 % to 5 %"
+    assert short_proof(BY_TIME) == "cured by plans; faster by blocks: server time falls to 4 %, 95 % CI 3.0 % to 5.0 %"
     assert short_proof(Proof(treatment=0, word=None, reason="no time")) == "no verdict: no time"
     starved = Proof(treatment=0, word=None, reason="starved cpu")
     assert short_proof(starved) == "no verdict: other programs used most of the CPU"

@@ -89,7 +89,7 @@ def test_another_plan_that_gains_nothing_is_no_cure_and_no_change_says_so() -> N
 def test_the_time_of_a_statement_is_said_where_it_is_clearly_another() -> None:
     timed = replace(by_plan(1, 1.0, 2295, 14), time_ms=41.2, time_ms_after=0.02)
     (change,) = statement_changes(plan_proof([timed], draws=4))
-    assert (change.buffers, change.time) == ("2,295 → 14", "41.2 → 0.02 ms")
+    assert (change.buffers, change.time) == ("2,295 → 14", "41.2 ms → 20 µs")
     assert next(statement_changes(plan_proof([replace(timed, buffers_after=1800.0)], draws=4))).time == ""
 
 

@@ -29,6 +29,8 @@ _HARMS = frozenset({"slower", "worse by plans"})
 _SERVER_TIME = "server_time"
 #: A ratio below this is said to be this.
 _LEAST = 1e-4
+#: Below this part a whole per cent is too coarse for the ends of an interval.
+_SMALL = 0.1
 
 
 @dataclass(frozen=True)
@@ -187,12 +189,14 @@ def _interval(proof: Proof) -> str:
     if proof.low is None or proof.high is None or proof.ratio is None:
         return ""
     if proof.measure == _SERVER_TIME:
+        if proof.high < _SMALL:
+            return f", 95 % CI {max(proof.low, 0.0) * 100:.1f} % to {proof.high * 100:.1f} %"
         return f", 95 % CI {percent(max(proof.low, 0.0))} to {percent(proof.high)}"
     return f", 95 % CI {range_words((proof.low, proof.high), proof.ratio)}"
 
 
 def _change_line(change: StatementChange) -> str:
-    """768 → 12 buffers, 4.1 → 0.02 ms per call, Index Scan for Seq Scan, 100 % of the time: select ..."""
+    """768 → 12 buffers, 4.1 ms → 20 µs per call, Index Scan for Seq Scan, 100 % of the time: select ..."""
     read = f"{change.buffers} buffers" if change.was_run else change.buffers
     read = ", ".join(part for part in (read, change.time) if part) + (" per call" if change.was_run else "")
     parts = [read, change.nodes, f"WAL {change.wal}" if change.wal else "", f"{change.share} of the time"]

@@ -61,7 +61,7 @@ def span(bounds: tuple[float, float]) -> str:
 def percent(share: float) -> str:
     """A share of 1 in per cent: 3 %, 0.4 %."""
     value = share * 100
-    return f"{value:.1f} %" if 0 < abs(value) < 1 else f"{value:.0f} %"
+    return f"{value:.1f} %" if 0 < abs(value) < 0.95 else f"{value:.0f} %"
 
 
 def seconds(value: float) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.plan_proof import PlanProof, PlanWord, StatementByPlan
-from pgclinic.report.words.figures import count, number, percent, times
+from pgclinic.report.horizon_text import duration_words
+from pgclinic.report.words.figures import count, percent, times
 
 #: Figures that stand in one sentence; the page has all.
 _NAMED = 3
@@ -36,7 +37,7 @@ class StatementChange:
     """One statement before and after a treatment, in words.
 
     ``time_share`` is that of the original's statement time, ``buffers`` "768 → 12", or why there are none where it
-    was not run, ``time`` "4.1 → 0.02 ms", ``nodes`` "Index Scan for Seq Scan", ``wal`` "48 % more"; empty where there
+    was not run, ``time`` "4.1 ms → 20 µs", ``nodes`` "Index Scan for Seq Scan", ``wal`` "48 % more"; empty where there
     is nothing to say.
     """
 
@@ -90,7 +91,7 @@ def _tried(seen: PlanProof) -> str:
 def _time(one: StatementByPlan) -> str:
     if one.time_ratio is None or one.time_ms is None or one.time_ms_after is None:
         return ""
-    return f"{number(one.time_ms)} → {number(one.time_ms_after)} ms"
+    return f"{duration_words(one.time_ms / 1000)} → {duration_words(one.time_ms_after / 1000)}"
 
 
 def _wal(one: StatementByPlan) -> str:
