@@ -39,7 +39,7 @@ from pgclinic.store.checkup_folder import (
     write_checkup_folder,
     write_checkup_report,
 )
-from pgclinic.store.directory_lock import directory_lock
+from pgclinic.store.directory_lock import ASKED_S, directory_lock
 from pgclinic.store.machine import read_machine
 
 FOUND = 5
@@ -107,7 +107,7 @@ def _kept(checked: CheckedRequest, read: ReadServer, case: Case, checkup: Checku
     in_use = ExitStack()
     try:
         folder = write_checkup_folder(request.runs, info, read.examined)
-        in_use.enter_context(directory_lock(folder, wait=False))
+        in_use.enter_context(directory_lock(folder, wait=False, patience_s=ASKED_S))
         write_checkup(folder, checkup)
         if prove:
             # The lab takes longer to load than a checkup takes.

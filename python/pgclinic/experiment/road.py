@@ -24,7 +24,7 @@ from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, Verdict
-from pgclinic.store.directory_lock import directory_lock
+from pgclinic.store.directory_lock import ASKED_S, directory_lock
 from pgclinic.store.run_folder import RunFolder, StoredRun
 
 
@@ -124,7 +124,7 @@ def follow(experiment: Experiment, blocks: Plan, countdown: Countdown, listener:
 def _written_alone(experiment: Experiment) -> Iterator[None]:
     """One command at a time writes a run; a resumed one first says so. Raises UsageError."""
     folder, info = experiment.folder, experiment.info
-    with directory_lock(folder.path, wait=False) as alone:
+    with directory_lock(folder.path, wait=False, patience_s=ASKED_S) as alone:
         if not alone:
             raise UsageError(f"another command is writing {folder.path}")
         if info.resumed_epoch_us:

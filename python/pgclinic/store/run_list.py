@@ -16,7 +16,7 @@ from pgclinic.model.compare import Comparison
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
-from pgclinic.store.directory_lock import directory_lock, is_in_use
+from pgclinic.store.directory_lock import ASKED_S, directory_lock, is_in_use
 from pgclinic.store.run_folder import FORMAT, decoded
 
 StoredAnswer = Verdict | Comparison | BenchResult | Checkup | Assay | Search | Bisect
@@ -124,7 +124,7 @@ def refuse_to_delete(path: Path) -> None:
 def delete_run(path: Path) -> None:
     """Delete a run folder. Raises UsageError like ``refuse_to_delete``, RunFailedError: a part of it is still there."""
     refuse_to_delete(path)
-    with directory_lock(path, wait=False) as held:
+    with directory_lock(path, wait=False, patience_s=ASKED_S) as held:
         if not held:
             raise _in_use(path)
         try:

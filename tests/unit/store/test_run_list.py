@@ -111,7 +111,7 @@ def test_whoever_only_looks_does_not_keep_a_command_from_its_folder(tmp_path: Pa
             lookers.submit(look)
         taken = []
         for _ in range(100):
-            with directory_lock(tmp_path, wait=False) as held:
+            with directory_lock(tmp_path, wait=False, patience_s=10.0) as held:
                 taken.append(held)
                 time.sleep(0.0005)
         stop.set()
