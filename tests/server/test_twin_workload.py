@@ -190,6 +190,33 @@ def test_values_of_documents_are_cast_to_what_they_are() -> None:
         assert (result.failed, result.transactions > 0) == (0, True), result.failures
 
 
+@pytest.mark.parametrize(("index", "pages"), [(False, 400), (True, 400), (False, 0)])
+def test_a_list_by_offset_passes_over_about_as_many_rows(index: bool, pages: int) -> None:
+    """Its blocks show how many where an index gives the order, its temporary files where all rows are sorted."""
+    with server("18") as access:
+        with session(access) as client:
+            client.execute("create table visit (id bigint primary key, at bigint not null, note text not null)")
+            client.execute(
+                "insert into visit select n, n * 7919 % 20011, repeat('x', 60) from generate_series(1, 20000) n"
+            )
+            if index:
+                client.execute("create index on visit (at)")
+            client.execute("vacuum analyze")
+            client.execute("alter system set work_mem to '64kB'")
+            client.execute("select pg_reload_conf()")
+        page = f"\\set page random({pages * 9 // 10}, {pages})\n"
+        text = f"{page}select * from visit order by at limit 20 offset :page * 20;\n"
+        scripts = (Script(name="list", text=text),)
+        workload = captured(access, LoadSpec(target=target_of(access), scripts=scripts, clients=2, measure_s=30), 2.0)
+        with session(access) as client:
+            mix = twin_mix(client, twin_of(client, workload.workload), deck_size=100)
+        (statement,) = mix.statements
+        counted = statement.statement.counted
+        assert (counted.temp_blocks > 0) is (not index and pages > 0)
+        offset = statement.tried.choice.offset
+        assert pages * 20 / 3 <= offset <= pages * 20 * 3 + 20 * (pages == 0), (offset, counted)
+
+
 HOSPITAL = """
 create table patient (id bigint primary key, born date not null, points numeric not null check (points >= 0));
 create table result (id bigint primary key, patient bigint not null references patient, document jsonb not null);

@@ -25,6 +25,8 @@ _KEY_KINDS = ("number", "string", "boolean", "object", "array")
 #: What people write behind LIMIT.
 _USUAL_LIMITS = (1, 5, 10, 20, 25, 50, 100, 200, 500, 1000)
 _LIMITS_TRIED = 5
+#: How many pages a list by OFFSET passes over.
+_PAGES_BEFORE = (100, 10, 1000, 3, 30, 300)
 #: A mean of rows per call that is as near to a whole number is one.
 _WHOLE = 0.01
 #: The most common value is 0; the next ones and less common ones.
@@ -75,6 +77,8 @@ def alternatives(statement: RunnableStatement, usual: UsualValues, *, finds_one:
     limits = _limits(typed, statement.counted)
     if len(limits) > 1:
         yield _each("limit", limits[1:])
+    if any(place.use is PlaceUse.OFFSET for place in typed.places):
+        yield lambda known: (replace(known, offset=pages * known.limit) for pages in _PAGES_BEFORE)
     if PlaceUse.ASSIGN in uses:
         yield _each_constants(usual.states(typed))
         yield _each("in_place", (True,))

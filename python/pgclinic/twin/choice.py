@@ -14,9 +14,10 @@ class Choice(Record):
     the same kind of value the same one, in whatever mention of a table. ``width`` is the share of the rows that a range
     has, None takes the bound from the row itself; ``recent`` puts the range to the upper end. ``prefix`` is how many
     characters a pattern keeps, ``elements`` the length of a list or how many parts a document, an array or a search
-    has, ``limit`` the value of LIMIT. ``in_place`` assigns what the row has already. ``of_parent`` looks for the keys
-    that a foreign key could have, and not only for those that rows have. ``ranks`` keeps to some of the combinations of
-    values by how common they are: from the first number, from 0, so many as the second says. ``skew`` draws them by
+    has, ``limit`` the value of LIMIT, ``offset`` that of OFFSET. ``in_place`` assigns what the row has already.
+    ``of_parent`` looks for the keys that a foreign key could have, and not only for those that rows have. ``ranks``
+    keeps to some of the combinations of values by how common they are: from the first number, from 0, so many as the
+    second says. ``skew`` draws them by
     Zipf's law with this exponent, the common ones more often. ``key_of`` takes keys of documents that have such values,
     as jsonb_typeof calls them: the statement may cast what it finds. ``constants`` are values of places by number that
     never change: an application writes them into its text.
@@ -32,6 +33,7 @@ class Choice(Record):
     prefix: int = 3
     elements: int = 1
     limit: int = 10
+    offset: int = 0
     in_place: bool = False
     of_parent: bool = False
     ranks: tuple[int, int] | None = None

@@ -39,11 +39,13 @@ def _constant(value: str | None) -> str:
 
 
 class Execution(Record):
-    """What one execution did; ``indexes`` are the names, without schemas, of those that its plan uses."""
+    """What one execution did; ``indexes`` are the names, without schemas, of those that its plan uses. ``temp_blocks``
+    were written to temporary files or read from them."""
 
     rows: float
     blocks: float
     indexes: frozenset[str]
+    temp_blocks: float = 0.0
 
 
 def planned_rows(session: Session, text: str) -> float:
@@ -72,6 +74,7 @@ def executed(session: Session, text: str, before: Iterable[str] = ()) -> Executi
         rows=float(counted["Actual Rows"]) * float(counted.get("Actual Loops", 1)),
         blocks=float(top.get("Shared Hit Blocks", 0) + top.get("Shared Read Blocks", 0)),
         indexes=frozenset(_indexes(top)),
+        temp_blocks=float(top.get("Temp Read Blocks", 0) + top.get("Temp Written Blocks", 0)),
     )
 
 

@@ -30,7 +30,7 @@ class RowlessValues:
             case PlaceUse.LIMIT:
                 return str(choice.limit)
             case PlaceUse.OFFSET:
-                return "0"
+                return str(choice.offset)
             case PlaceUse.UNIT:
                 return UNITS[str(place.function), place.argument]
             case PlaceUse.DELTA:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pgclinic.model.record import Record
 from pgclinic.model.twin import TwinStatement
 from pgclinic.pg.session import QueryError, Session
+from pgclinic.sql.statement_places import PlaceUse
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.execution import executed, planned_rows, rendered
 from pgclinic.twin.fresh_keys import FreshKey
@@ -55,6 +56,7 @@ class ChoiceTrials:
         self._source = source
         self._statement = statement
         self._keys = keys
+        self._has_offset = any(place.use is PlaceUse.OFFSET for place in statement.typed.places)
         self._named = source.usual.named_by_schema(statement.typed)
         self._special = source.usual.special_indexes(statement.typed)
         self._counter = 0
@@ -95,7 +97,7 @@ class ChoiceTrials:
         return tried
 
     def _of(self, choice: Choice, draws: int) -> Tried:
-        rows, blocks, unused = [], [], 0
+        rows, blocks, temp_blocks, unused = [], [], [], 0
         executions: Counter[str] = Counter()
         for values in self._source.draw(self._statement, choice, draws):
             self._counter += 1
@@ -110,6 +112,7 @@ class ChoiceTrials:
             self._executing_s += time.monotonic() - began_s
             rows.append(one.rows)
             blocks.append(one.blocks)
+            temp_blocks.append(one.temp_blocks)
             unused += bool(self._special) and not one.indexes & self._special
             self._visited += one.blocks
             if self.is_spent and len(rows) >= _DRAWS_MIN:
@@ -120,9 +123,21 @@ class ChoiceTrials:
             rows_per_call=mean_rows,
             blocks_per_call=mean_blocks,
             distance=_distance(self._statement.counted, mean_rows, mean_blocks)
+            + self._of_temporary_files(sum(temp_blocks) / len(rows))
             + self._against(choice, unused / len(rows)),
             draws=len(rows),
         )
+
+    def _of_temporary_files(self, temp_blocks: float) -> float:
+        """How far the blocks of temporary files are from the original's.
+
+        They show how many rows OFFSET passes over where all are sorted: the rows that are returned and the table's
+        blocks are the same for any.
+        """
+        counted = self._statement.counted
+        if not self._has_offset or not counted.calls:
+            return 0.0
+        return _apart(temp_blocks, counted.temp_blocks / counted.calls)
 
     def _against(self, choice: Choice, unused: float) -> float:
         """What counts against a choice that an index was not made for.
@@ -144,7 +159,8 @@ class ChoiceTrials:
 def _distance(counted: TwinStatement, rows: float, blocks: float) -> float:
     """Rows count twice: they are what the values decide, blocks depend on the tables as well."""
 
-    def apart(one: float, other: float) -> float:
-        return abs(math.log((one + SMOOTHING) / (other + SMOOTHING)))
+    return 2 * _apart(rows, counted.rows_per_call) + _apart(blocks, counted.blocks_per_call)
 
-    return 2 * apart(rows, counted.rows_per_call) + apart(blocks, counted.blocks_per_call)
+
+def _apart(one: float, other: float) -> float:
+    return abs(math.log((one + SMOOTHING) / (other + SMOOTHING)))
