@@ -21,6 +21,7 @@ _SCANS_NAMED = 5
 _BY_PLAN_ALONE = frozenset(
     (*COSTS, "parallel_setup_cost", "parallel_tuple_cost", "effective_cache_size", "default_statistics_target")
 )
+_OF_EXECUTION = frozenset(("work_mem", "hash_mem_multiplier"))
 
 
 def is_extreme(case: Case, name: str, value: float | None) -> bool:
@@ -37,6 +38,12 @@ def extreme_costs(case: Case) -> tuple[str, ...]:
 def acts_by_plan_alone(name: str) -> bool:
     """Whether a setting changes the time of a statement by its plan and by nothing else; work_mem, jit do otherwise."""
     return name in _BY_PLAN_ALONE or name.startswith("enable_")
+
+
+def acts_within_execution(name: str) -> bool:
+    """Whether all that a setting does to a statement is in its plan and its execution: nothing at commit, between
+    sessions or in the background. What one execution shows is then all of it."""
+    return acts_by_plan_alone(name) or name in _OF_EXECUTION
 
 
 def disabled_plan_types(case: Case) -> tuple[str, ...]:

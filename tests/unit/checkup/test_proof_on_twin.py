@@ -43,6 +43,16 @@ def test_a_constant_of_the_planner_acts_by_plans_alone() -> None:
     assert unchanged(Asked("random-page-cost-high", both, 30.0, PLANS)) == []
 
 
+@pytest.mark.parametrize(("name", "ratio"), [("work_mem", 1.0), ("synchronous_commit", None), ("jit", None)])
+def test_what_one_execution_shows_is_all_of_some_settings(name: str, ratio: float | None) -> None:
+    """Statement 2 kept plan and buffers: with more work_mem it takes about its time, without a flush nobody knows."""
+    change = TwinChange(0, name, settings={name: "x"})
+    found = with_tried(FIDELITY, Asked(name, change, 30.0, PLANS))
+    assert found is not None
+    assert [statement.tried_ratio for statement in found.statements] == [None, ratio]
+    assert not any(statement.unchanged for statement in found.statements)
+
+
 def test_what_an_earlier_proof_knew_is_not_said_of_the_next_change() -> None:
     before = replace(FIDELITY, statements=tuple(replace(statement, unchanged=True) for statement in STATEMENTS))
     found = with_tried(before, Asked("missing-index", INDEX, 30.0, PLANS))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from pgclinic.checkup.planner_settings import acts_by_plan_alone
+from pgclinic.checkup.planner_settings import acts_by_plan_alone, acts_within_execution
 from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest, Trials, trials_in
 from pgclinic.checkup.prove.proving_twin import ProvingTwin
 from pgclinic.experiment.comparison import comparison_plan
@@ -116,16 +116,18 @@ def by_plans(change: TwinChange, plans: PlanProof | None, proving: ProvingTwin) 
 def with_tried(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
     """With what the plans know: statements that run too seldom for a block were tried one by one.
 
-    A setting other than a constant of the planner may change the time of a statement and neither its plan nor its
-    buffers: with that, plans know only of those that visit fewer buffers.
+    Of a setting that acts by more than plans and executions, such as synchronous_commit, they know only the statements
+    that visit fewer buffers. Only a constant of the planner leaves all as they are that keep plan and buffers: with
+    more work_mem they may take a little more or less time.
     """
     if fidelity is None or asked.plans is None:
         return fidelity
-    by_setting = not all(acts_by_plan_alone(name) for name in asked.change.settings)
-    known = frozenset() if by_setting else frozenset(asked.plans.unchanged)
-    ratios: dict[int, float | None] = dict.fromkeys(known, 1.0)
+    settings, unchanged = asked.change.settings, asked.plans.unchanged
+    known = frozenset(unchanged) if all(acts_by_plan_alone(name) for name in settings) else frozenset()
+    is_all_seen = all(acts_within_execution(name) for name in settings)
+    ratios: dict[int, float | None] = dict.fromkeys(unchanged, 1.0) if is_all_seen else {}
     for tried in asked.plans.statements:
-        if not by_setting or _visits_fewer_buffers(tried):
+        if is_all_seen or _visits_fewer_buffers(tried):
             ratios[tried.query_id] = tried.most_ratio
     statements = tuple(
         replace(statement, unchanged=statement.query_id in known, tried_ratio=ratios.get(statement.query_id))
