@@ -102,21 +102,21 @@ def prune(
     ] = None,
     yes: Annotated[bool, Option("--yes", help="Delete them; without it they are only listed.")] = False,
 ) -> None:
-    """Delete old runs: those older than AGE, or all but the newest N of each study, database or script.
+    """Delete old runs: older than AGE, all but the newest N of each study, database or script, or both.
 
     Runs that a command uses, that cannot be read or that have files of somebody else are left as they are.
     """
     import time
 
     from pgclinic.cli.output import text_columns
-    from pgclinic.cli.runs_chosen import Wanted, chosen_runs, delete, not_kept
+    from pgclinic.cli.runs_chosen import Wanted, delete, old_runs
     from pgclinic.errors import UsageError
     from pgclinic.report.run_list import list_lines, run_output
     from pgclinic.store.run_list import why_not_deleted
 
     if older_than is None and keep is None:
         raise UsageError("say which runs are old", hint="--older-than 30d, --keep 5, or both")
-    old = not_kept(chosen_runs(runs, Wanted.asked(kind, name, answer, older_than)), keep)
+    old = old_runs(runs, Wanted.asked(kind, name, answer, older_than), keep)
     why_not = {run.path: why_not_deleted(run) for run in old}
     going = [run for run in old if why_not[run.path] is None]
     for reason in filter(None, why_not.values()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -62,7 +63,14 @@ def chosen_runs(parent: Path, wanted: Wanted) -> list[FoundRun]:
     return sorted(found, key=lambda run: -run.info.started_epoch_us if run.info is not None else 0)
 
 
-def not_kept(runs: Sequence[FoundRun], keep: int | None) -> list[FoundRun]:
+def old_runs(parent: Path, wanted: Wanted, keep: int | None) -> list[FoundRun]:
+    """Those that are wanted but the newest ``keep`` of each kind and name, whatever their age. Raises UsageError."""
+    now_s = time.time()
+    whatever_age = dataclasses.replace(wanted, older_than_s=0.0)
+    return [run for run in _not_kept(chosen_runs(parent, whatever_age), keep) if wanted.has(run, now_s)]
+
+
+def _not_kept(runs: Sequence[FoundRun], keep: int | None) -> list[FoundRun]:
     """All but the first ``keep`` of each kind and name; all without ``keep``."""
     seen: Counter[tuple[RunKind, str]] = Counter()
     left = []

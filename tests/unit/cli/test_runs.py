@@ -110,6 +110,15 @@ def test_prune_deletes_only_with_yes_and_leaves_what_is_in_use(runs: Path, capsy
     assert len(names(capsys, *where)) == 3
 
 
+def test_what_is_kept_is_the_newest_of_all_and_not_of_the_old_ones(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ("--runs", str(runs))
+    assert run(["runs", "prune", *where, "--older-than", "36h", "--keep", "2", "--yes"]) == 0
+    assert capsys.readouterr().out.startswith(f"deleted {runs / 'study-40'}")
+    assert names(capsys, *where, "--kind", "study") == ["study-1", "study-2"]
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
