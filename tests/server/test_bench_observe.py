@@ -207,6 +207,7 @@ def test_a_report_without_a_name_gets_one_and_never_replaces_a_file(server: Runn
 
 
 @pytest.mark.drawn(0.2)
+@pytest.mark.alone
 def test_a_run_until_stable_that_became_stable_is_no_short_one(server: RunningServer, tmp_path: Path) -> None:
     script = tmp_path / "even.sql"
     script.write_text("\\sleep 10 ms\nselect 1;\n", encoding="utf-8")

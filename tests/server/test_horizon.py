@@ -65,7 +65,9 @@ def test_a_hold_is_recorded_with_its_kind_and_length(every_binaries: Binaries, h
     assert not longest.lasts
     assert found.transactions >= longest.age_transactions
     oldest = max(point.age_transactions for point in found.series)
-    assert oldest < 10 if holder is Holder.LOGICAL_SLOT else oldest == longest.age_transactions
+    # A session that waits for the CPU holds the horizon for some transactions more.
+    held = longest.age_transactions
+    assert oldest < max(10, held / 2) if holder is Holder.LOGICAL_SLOT else oldest == held
 
 
 @pytest.mark.drawn(0.2)
