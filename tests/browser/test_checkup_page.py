@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from msgspec.structs import replace
 
 from fixtures.checkups import HELD, SICK, SNAPSHOT
@@ -85,7 +86,15 @@ def test_commands_are_copied_as_they_stand(browser: sync_api.Browser, tmp_path: 
     seen.page.context.close()
 
 
-def written(folder: Path) -> Path:
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_long_command_wraps_beside_its_button(browser: sync_api.Browser, tmp_path: Path, width: int) -> None:
+    seen = opened(browser, written(tmp_path, run="runs/" + "a-long-name-" * 20), charts=False, width=width)
+    assert seen.page.locator(".command .copied").count() >= 1
+    assert seen.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    seen.page.context.close()
+
+
+def written(folder: Path, run: str = "runs/x") -> Path:
     path = folder / "report.html"
-    path.write_text(render_checkup(SICK, SNAPSHOT, folder="runs/x"), encoding="utf-8")
+    path.write_text(render_checkup(SICK, SNAPSHOT, folder=run), encoding="utf-8")
     return path
