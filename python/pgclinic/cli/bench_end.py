@@ -72,13 +72,17 @@ def print_bench(ended: EndedBench, *, as_json: bool) -> None:
         print_json(result)
     # pgbench has nothing to show of a run that did not begin.
     elif result.exit_code != NOT_RUN:
-        lines = tpcc_lines(result) if result.tpcc else [*pgbench_lines(result), *own_lines(result)]
-        print("\n".join([*lines, *_observed_lines(ended)]))
+        print("\n".join([*result_lines(result), *_observed_lines(ended)]))
     log = result.load.log
     if log is not None and log.lines_lost:
         say(f"pgclinic: error: {log.lines_lost} lines of the log are lost: {log.problem}")
     if result.exit_code == ABORTED:
         say("pgclinic: error: Run was aborted; the above results are incomplete.")
+
+
+def result_lines(result: BenchResult) -> list[str]:
+    """pgbench's summary with ours behind it, or TPC-C's."""
+    return list(tpcc_lines(result)) if result.tpcc else [*pgbench_lines(result), *own_lines(result)]
 
 
 def _observed_lines(ended: EndedBench) -> list[str]:

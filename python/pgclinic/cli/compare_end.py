@@ -94,11 +94,10 @@ def finish_comparison(
     return exit_code(comparison, strict=options.strict)
 
 
-def write_answer(
+def compared(
     stored: StoredRun, plan: ExperimentPlan, verdict: Verdict, thresholds: tuple[Threshold, ...] = ()
-) -> StoredAnswer:
-    """Compare what the run's trials gave, write verdict, comparison and page into its folder, and return them."""
-    folder = RunFolder(stored.path)
+) -> Comparison:
+    """What the run's trials say of a and b."""
     comparison = compare(
         plan.study,
         stored.trials,
@@ -108,7 +107,14 @@ def write_answer(
         stored.calibration,
         stored.info.blocks_fixed,
     )
-    comparison = structs.replace(comparison, fidelity=plan.fidelity)
+    return structs.replace(comparison, fidelity=plan.fidelity)
+
+
+def write_answer(
+    stored: StoredRun, plan: ExperimentPlan, verdict: Verdict, thresholds: tuple[Threshold, ...] = ()
+) -> StoredAnswer:
+    """Compare what the run's trials gave, write verdict, comparison and page into its folder, and return them."""
+    folder, comparison = RunFolder(stored.path), compared(stored, plan, verdict, thresholds)
     page = render_report(
         stored.info,
         plan.study,

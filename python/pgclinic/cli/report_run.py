@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
 from pgclinic.bench.result import NOT_RUN
+from pgclinic.cli.bench_end import result_lines
+from pgclinic.cli.compare_end import compared
 from pgclinic.cli.tuning_end import output_of
 from pgclinic.errors import RunFailedError, UnknownNameError, UsageError
 from pgclinic.experiment.extend import extended
 from pgclinic.experiment.road import judge_stored
 from pgclinic.experiment.stored import plan_of
-from pgclinic.judge.comparison import compare
 from pgclinic.judge.thresholds import parse_ratio_threshold
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
@@ -25,10 +25,7 @@ from pgclinic.model.output import CheckupOutput, CompareOutput, StudyOutput
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.bench_figures import own_lines
 from pgclinic.report.bench_page import render_bench
-from pgclinic.report.bench_summary import pgbench_lines
-from pgclinic.report.bench_tpcc import tpcc_lines
 from pgclinic.report.checkup_view import render_checkup
 from pgclinic.report.export_checkup_markdown import checkup_markdown
 from pgclinic.report.export_markdown import markdown, text_markdown
@@ -179,13 +176,10 @@ def _study(stored: StoredRun) -> _Rendered:
 
 
 def _compared(stored: StoredRun) -> tuple[Verdict, Comparison]:
-    plan, info = extended(plan_of(stored), stored.info), stored.info
+    plan = extended(plan_of(stored), stored.info)
     verdict = judge_stored(stored, plan)
-    thresholds = tuple(parse_ratio_threshold(text) for text in info.fail_if)
-    compared = compare(
-        plan.study, stored.trials, verdict, plan.profile, thresholds, stored.calibration, info.blocks_fixed
-    )
-    return verdict, replace(compared, fidelity=plan.fidelity)
+    thresholds = tuple(parse_ratio_threshold(text) for text in stored.info.fail_if)
+    return verdict, compared(stored, plan, verdict, thresholds)
 
 
 def _comparison(stored: StoredRun) -> _Rendered:
@@ -212,7 +206,7 @@ def _bench(stored: StoredRun, result: BenchResult) -> _Rendered:
     def text() -> str:
         if result.exit_code == NOT_RUN:
             return "the load did not begin"
-        return "\n".join(tpcc_lines(result) if result.tpcc else [*pgbench_lines(result), *own_lines(result)])
+        return "\n".join(result_lines(result))
 
     return _Rendered(html=html, markdown=lambda: text_markdown(stored.info.name, text()), json=lambda: result)
 

@@ -9,7 +9,8 @@ from pgclinic.model.machine import Machine
 from pgclinic.model.output import RunOutput, RunState
 from pgclinic.model.run import RunKind
 from pgclinic.report.words.answers import answer_sentence, answer_word
-from pgclinic.report.words.figures import age, count, size
+from pgclinic.report.words.facts import time_words
+from pgclinic.report.words.figures import count, size
 from pgclinic.store.run_list import FoundRun
 
 #: The commands that take up a run which was interrupted.
@@ -69,7 +70,7 @@ def shown_lines(run: RunOutput, now_epoch_us: int) -> Iterator[str]:
             ("kind", run.kind.value),
             ("name", run.name or ""),
             ("server", run.server or ""),
-            ("started", f"{age((now_epoch_us - run.started_epoch_us) / 1e6)} ago"),
+            ("started", f"{time_words((now_epoch_us - run.started_epoch_us) / 1e6)} ago"),
             ("machine", f"{machine_words(run.machine)}, {run.machine.kernel}" if run.machine is not None else ""),
             ("pgclinic", run.tool.pgclinic if run.tool is not None else ""),
             ("command", shlex.join(run.command)),
@@ -108,7 +109,7 @@ def _cells(run: RunOutput, now_epoch_us: int) -> tuple[str, str, str, str]:
     return (
         run.path.rpartition("/")[2],
         run.kind.value if run.kind is not None else "-",
-        age((now_epoch_us - started) / 1e6) if started is not None else "-",
+        time_words((now_epoch_us - started) / 1e6) if started is not None else "-",
         size(run.size_bytes),
     )
 

@@ -22,6 +22,7 @@ class IndexReach:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._major = session.version_num // 10_000
         self._functions: frozenset[str] | None = None
         self._indexes: frozenset[tuple[int, int]] = frozenset()
 
@@ -32,7 +33,7 @@ class IndexReach:
     def tables(self) -> frozenset[str]:
         """The bare names of the tables that the indexes reach which came or went since ``look``."""
         changed = {table for _, table in self._indexes ^ self._all_indexes()}
-        rows = self._session.rows(self._query("tied_tables"), {"tables": sorted(changed)})
+        rows = self._session.rows(query("tied_tables", self._major), {"tables": sorted(changed)})
         return frozenset(str(name) for (name,) in rows)
 
     def can_reach(self, tables: frozenset[str], text: str, plan: Mapping[str, Any], *, has_triggers: bool) -> bool:
@@ -44,21 +45,14 @@ class IndexReach:
 
     def _calls_own_function(self, text: str) -> bool:
         if self._functions is None:
-            found = self._session.rows(self._query("own_functions"))
+            found = self._session.rows(query("own_functions", self._major))
             self._functions = frozenset(str(name).lower() for (name,) in found)
         return not self._functions.isdisjoint(word.lower() for word in _WORD.findall(text))
 
     def _all_indexes(self) -> frozenset[tuple[int, int]]:
-        return frozenset((int(index), int(table)) for index, table in self._session.rows(self._query("table_indexes")))
-
-    def _query(self, name: str) -> str:
-        """Each is named here: table_indexes, tied_tables, own_functions."""
-        major = self._session.version_num // 10_000
-        return {
-            "table_indexes": query("table_indexes", major),
-            "tied_tables": query("tied_tables", major),
-            "own_functions": query("own_functions", major),
-        }[name]
+        return frozenset(
+            (int(index), int(table)) for index, table in self._session.rows(query("table_indexes", self._major))
+        )
 
 
 def _relations(plan: Mapping[str, Any]) -> Iterator[str]:

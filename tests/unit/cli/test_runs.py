@@ -69,7 +69,7 @@ def test_show_says_how_a_run_goes_on(runs: Path, capsys: pytest.CaptureFixture[s
     text = capsys.readouterr().out
     assert f"pgclinic study judge {runs / 'study-2'}" in text
     assert f"pgclinic study run --resume {runs / 'study-2'}" in text
-    assert "started    2 d ago" in text
+    assert "started    2 days ago" in text
     with directory_lock(runs / "study-2"):
         assert run(["runs", "show", "study-2", "--runs", str(runs), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["state"] == "running"

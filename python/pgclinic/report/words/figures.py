@@ -88,14 +88,6 @@ def counter_words(counter: str, value: float) -> str:
     return number(value)
 
 
-def age(seconds: float) -> str:
-    """How long ago something was, in its largest unit: 40 s, 12 min, 5 h, 31 d."""
-    for unit, unit_s in (("d", 86_400.0), ("h", 3600.0), ("min", 60.0)):
-        if seconds >= unit_s:
-            return f"{seconds / unit_s:.0f} {unit}"
-    return f"{max(0.0, seconds):.0f} s"
-
-
 def size(value: float) -> str:
     """Bytes in the unit that leaves a figure one can read: 12.3 kB, 487 MB."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
