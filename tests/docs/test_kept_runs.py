@@ -14,9 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fixtures.headline import headline_text
-from fixtures.planned import plan_of
-from fixtures.records import StudyRun, global_counters, run_info
+from fixtures.kept_runs import kept_study
 from fixtures.tool import tool
 from fixtures.written_histogram import WRITTEN_BY_THE_ENGINE
 from pgclinic.errors import UsageError
@@ -24,15 +22,13 @@ from pgclinic.experiment.road import judge_stored
 from pgclinic.experiment.stored import plan_of as plan_of_stored
 from pgclinic.model.dataset import Dataset, TpccDataset
 from pgclinic.model.doubt import CpuTaken, DiskContended
-from pgclinic.model.event import SecondMeasured
 from pgclinic.model.load import Convention, Isolation
 from pgclinic.model.traffic import TpccTraffic, Traffic
 from pgclinic.model.trial import CpuUse
 from pgclinic.stats.hdr import decode_histogram
-from pgclinic.store.run_folder import RunFolder, read_run
+from pgclinic.store.run_folder import read_run
 
 ROOT = Path(__file__).parents[2]
-PLAN = plan_of(global_counters(), global_counters().profiles["quick"], seed=7)
 EVIDENCE = ROOT / "docs/evidence"
 ARCHIVE = EVIDENCE / "global-counters-demo.tar.xz"
 
@@ -115,18 +111,8 @@ def of_format_1(folder: Path, change: dict[int, dict[str, Any]]) -> None:
         file.write_text(json.dumps({**record, **change.get(int(file.parent.name), {}), "format": 1}))
 
 
-def written(parent: Path) -> Path:
-    folder = RunFolder.create(parent, "a-run", run_info(), PLAN, headline_text())
-    trials, seconds = StudyRun().make()
-    for record in trials:
-        folder.add_trial(record)
-    for second in seconds:
-        folder.add_event(SecondMeasured(second=second))
-    return folder.path
-
-
 def test_a_run_of_format_1_becomes_one_of_today(tmp_path: Path, converter: ModuleType) -> None:
-    folder = written(tmp_path)
+    folder = kept_study(tmp_path)
     now = read_run(folder)
     of_format_1(folder, {})
     with pytest.raises(UsageError, match="format 1"):
@@ -140,7 +126,7 @@ def test_a_run_of_format_1_becomes_one_of_today(tmp_path: Path, converter: Modul
 
 
 def test_doubts_in_words_become_typed(tmp_path: Path, converter: ModuleType) -> None:
-    folder = written(tmp_path)
+    folder = kept_study(tmp_path)
     cpu = CpuUse(elapsed_s=5.0, cores=2, server_s=3.0, client_s=1.0, observer_s=0.2, others_s=4.0)
     words = [
         ("starved_cpu", 0.4, "other processes took 40% of the CPU"),

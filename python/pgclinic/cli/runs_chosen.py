@@ -13,8 +13,8 @@ from pgclinic.cli.duration import parse_age_s
 from pgclinic.errors import UnknownNameError
 from pgclinic.model.output import RunState
 from pgclinic.model.run import RunKind
-from pgclinic.report.run_list import run_output
-from pgclinic.report.words.answers import ANSWER_WORDS
+from pgclinic.report.run_list import state_of
+from pgclinic.report.words.answers import ANSWER_WORDS, answer_word
 from pgclinic.report.words.figures import size
 from pgclinic.store.run_list import FoundRun, delete_run, runs_below
 
@@ -46,14 +46,14 @@ class Wanted:
 
     def has(self, run: FoundRun, now_s: float) -> bool:
         """Whether the run is one of these; of one that cannot be read nothing is known but that."""
-        output = run_output(run)
-        began_s = (run.info.started_epoch_us / 1e6) if run.info is not None else None
-        return (
-            self.kind in (None, output.kind)
-            and self.name in (None, output.name)
-            and self.answer in (None, output.answer, output.state.value)
-            and (not self.older_than_s or (began_s is not None and now_s - began_s > self.older_than_s))
-        )
+        info = run.info
+        words = {state_of(run).value, *([answer_word(run.answer)] if run.answer is not None else [])}
+        if self.answer is not None and self.answer not in words:
+            return False
+        if info is None:
+            return self.kind is None and self.name is None and not self.older_than_s
+        is_old = not self.older_than_s or now_s - info.started_epoch_us / 1e6 > self.older_than_s
+        return self.kind in (None, info.kind) and self.name in (None, info.name) and is_old
 
 
 def chosen_runs(parent: Path, wanted: Wanted) -> list[FoundRun]:

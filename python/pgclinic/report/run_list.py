@@ -28,13 +28,12 @@ def run_output(found: FoundRun) -> RunOutput:
     info, answer = found.info, found.answer
     if info is None:
         return RunOutput(
-            path=str(found.path), state=RunState.DAMAGED, size_bytes=found.size_bytes, problem=found.problem
+            path=str(found.path), state=state_of(found), size_bytes=found.size_bytes, problem=found.problem
         )
-    finished = RunState.FINISHED if answer is not None else RunState.UNFINISHED
     return RunOutput(
         path=str(found.path),
         report=str(found.report) if found.report is not None else None,
-        state=RunState.RUNNING if found.is_in_use else finished,
+        state=state_of(found),
         size_bytes=found.size_bytes,
         kind=info.kind,
         name=info.name,
@@ -46,6 +45,15 @@ def run_output(found: FoundRun) -> RunOutput:
         command=info.command,
         started_epoch_us=info.started_epoch_us,
     )
+
+
+def state_of(found: FoundRun) -> RunState:
+    """What became of the command, or that nobody can read it."""
+    if found.info is None:
+        return RunState.DAMAGED
+    if found.is_in_use:
+        return RunState.RUNNING
+    return RunState.FINISHED if found.answer is not None else RunState.UNFINISHED
 
 
 def list_lines(runs: Sequence[RunOutput], now_epoch_us: int, width: int) -> Iterator[str]:

@@ -10,33 +10,18 @@ import pytest
 
 from fixtures import tuning
 from fixtures.bench_results import bench_result
-from fixtures.checkups import HEALTHY, SICK, SNAPSHOT
+from fixtures.checkups import HEALTHY
 from fixtures.comparison import asked, measured
-from fixtures.headline import headline_text
+from fixtures.kept_runs import kept_checkup, kept_study
 from fixtures.planned import plan_of
-from fixtures.records import StudyRun, global_counters, run_info
+from fixtures.records import run_info
 from pgclinic.cli.main import run
-from pgclinic.model.event import SecondMeasured
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.store.bench_folder import bench_info, write_bench_folder
-from pgclinic.store.checkup_folder import Examined, write_checkup, write_checkup_folder
+from pgclinic.store.checkup_folder import write_checkup
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.compare import PROFILE
-
-STUDY = global_counters()
-
-
-def study(parent: Path) -> Path:
-    folder = RunFolder.create(
-        parent, "a-study", run_info(), plan_of(STUDY, STUDY.profiles["quick"], seed=7), headline_text()
-    )
-    trials, seconds = StudyRun().make()
-    for record in trials:
-        folder.add_trial(record)
-    for second in seconds:
-        folder.add_event(SecondMeasured(second=second))
-    return folder.path
 
 
 def comparison(parent: Path) -> Path:
@@ -53,12 +38,6 @@ def bench(parent: Path) -> Path:
     return write_bench_folder(parent, bench_info(result, "PostgreSQL 18.6"), result).path
 
 
-def checkup(parent: Path) -> Path:
-    folder = write_checkup_folder(parent, run_info(kind=RunKind.CHECKUP), Examined(SNAPSHOT))
-    write_checkup(folder, SICK)
-    return folder
-
-
 def tuned(found: Assay | Search | Bisect) -> Callable[[Path], Path]:
     def make(parent: Path) -> Path:
         kind = RunKind(type(found).__name__.lower())
@@ -70,9 +49,9 @@ def tuned(found: Assay | Search | Bisect) -> Callable[[Path], Path]:
 
 
 MADE = {
-    "study": study,
+    "study": kept_study,
     "compare": comparison,
-    "checkup": checkup,
+    "checkup": kept_checkup,
     "assay": tuned(tuning.ASSAY),
     "search": tuned(tuning.SEARCH),
     "bisect": tuned(tuning.BISECT),
@@ -101,7 +80,7 @@ def test_a_run_of_every_kind_is_written_in_every_form(
 
 def test_what_names_of_tables_hold_is_read_by_its_owner_alone(tmp_path: Path) -> None:
     file = tmp_path / "checkup.md"
-    assert run(["report", str(checkup(tmp_path)), "-o", str(file)]) == 0
+    assert run(["report", str(kept_checkup(tmp_path)), "-o", str(file)]) == 0
     assert file.stat().st_mode & 0o077 == 0
 
 
@@ -127,7 +106,7 @@ def test_nothing_is_written_for_a_run_without_answer_or_a_wrong_suffix(
 
 
 def test_two_runs_stand_side_by_side_with_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, other = study(tmp_path / "a"), study(tmp_path / "b")
+    one, other = kept_study(tmp_path / "a"), kept_study(tmp_path / "b")
     info = json.loads((other / "run.json").read_text())
     (other / "run.json").write_text(json.dumps({**info, "profile": "full", "settings": {"work_mem": "64MB"}}))
     assert run(["report", str(one), str(other)]) == 0
@@ -144,18 +123,18 @@ def test_two_runs_stand_side_by_side_with_what_differs(tmp_path: Path, capsys: p
 
 
 def test_what_cannot_be_compared_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["report", str(study(tmp_path)), str(checkup(tmp_path))]) == 0
+    assert run(["report", str(kept_study(tmp_path)), str(kept_checkup(tmp_path))]) == 0
     assert "runs of different commands" in capsys.readouterr().out
-    elsewhere = study(tmp_path / "elsewhere")
+    elsewhere = kept_study(tmp_path / "elsewhere")
     info = json.loads((elsewhere / "run.json").read_text())
     info["machine"]["cores"] = 64
     (elsewhere / "run.json").write_text(json.dumps(info))
-    assert run(["report", str(study(tmp_path / "here")), str(elsewhere)]) == 0
+    assert run(["report", str(kept_study(tmp_path / "here")), str(elsewhere)]) == 0
     assert "They ran on different machines" in capsys.readouterr().out
 
 
 def test_two_checkups_show_what_became_of_each_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before, after = checkup(tmp_path / "before"), checkup(tmp_path / "after")
+    before, after = kept_checkup(tmp_path / "before"), kept_checkup(tmp_path / "after")
     write_checkup(after, HEALTHY)
     assert run(["report", str(before), str(after)]) == 0
     text = capsys.readouterr().out

@@ -8,17 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.checkups import HEALTHY, SICK, SNAPSHOT
-from fixtures.planned import plan_of
-from fixtures.records import global_counters, run_info
+from fixtures.checkups import HEALTHY, SICK
+from fixtures.kept_runs import PLAN, kept_checkup
+from fixtures.records import run_info
 from pgclinic.cli.main import run
-from pgclinic.model.checkup import Checkup
-from pgclinic.model.run import RunKind
-from pgclinic.store.checkup_folder import Examined, write_checkup, write_checkup_folder
 from pgclinic.store.directory_lock import directory_lock
 from pgclinic.store.run_folder import RunFolder
 
-PLAN = plan_of(global_counters(), global_counters().profiles["quick"], seed=7)
 DAY_US = 86_400 * 10**6
 
 
@@ -29,13 +25,8 @@ def runs(tmp_path: Path) -> Path:
         info = run_info(started_epoch_us=round(time.time() * 1e6) - days * DAY_US)
         RunFolder.create(tmp_path, f"study-{days}", info, PLAN)
     for name, found in (("shop", SICK), ("mail", HEALTHY)):
-        keep(tmp_path, name, found)
+        kept_checkup(tmp_path, found, name=name, started_epoch_us=round(time.time() * 1e6))
     return tmp_path
-
-
-def keep(parent: Path, name: str, found: Checkup) -> None:
-    info = run_info(kind=RunKind.CHECKUP, name=name, started_epoch_us=round(time.time() * 1e6))
-    write_checkup(write_checkup_folder(parent, info, Examined(SNAPSHOT)), found)
 
 
 def names(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:

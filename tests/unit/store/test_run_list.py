@@ -15,18 +15,15 @@ from pathlib import Path
 import pytest
 
 from fixtures.bench_results import bench_result
-from fixtures.checkups import SICK, SNAPSHOT
-from fixtures.planned import plan_of
-from fixtures.records import global_counters, run_info
+from fixtures.checkups import SICK
+from fixtures.kept_runs import PLAN, kept_checkup
+from fixtures.records import run_info
 from pgclinic.errors import UnknownNameError, UsageError
-from pgclinic.model.run import RunKind
 from pgclinic.store.bench_folder import bench_info, write_bench_folder
-from pgclinic.store.checkup_folder import Examined, write_checkup, write_checkup_folder
 from pgclinic.store.directory_lock import directory_lock, is_in_use
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.store.run_list import FoundRun, delete_run, find_run, found_run, runs_below, why_not_deleted
 
-PLAN = plan_of(global_counters(), global_counters().profiles["quick"], seed=7)
 #: A command that holds a run folder until its stdin ends, or it is killed.
 WRITER = """
 import sys
@@ -45,12 +42,6 @@ def study(parent: Path, name: str = "a-study") -> Path:
     return RunFolder.create(parent, name, run_info(), PLAN).path
 
 
-def checkup(parent: Path) -> Path:
-    folder = write_checkup_folder(parent, run_info(kind=RunKind.CHECKUP), Examined(SNAPSHOT))
-    write_checkup(folder, SICK)
-    return folder
-
-
 def by_name(parent: Path) -> dict[str, FoundRun]:
     return {run.path.name: run for run in runs_below(parent)}
 
@@ -58,7 +49,7 @@ def by_name(parent: Path) -> dict[str, FoundRun]:
 def test_runs_of_every_command_are_found_with_their_answers(tmp_path: Path) -> None:
     result = bench_result("-c", "2", "-T", "5")
     bench = write_bench_folder(tmp_path, bench_info(result, "PostgreSQL 18.6"), result).path
-    examined, begun = checkup(tmp_path), study(tmp_path)
+    examined, begun = kept_checkup(tmp_path), study(tmp_path)
     (tmp_path / "notes").mkdir()
     (tmp_path / "todo.txt").write_text("not a run")
     found = by_name(tmp_path)
