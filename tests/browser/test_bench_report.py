@@ -35,7 +35,11 @@ def test_the_series_and_the_why_are_shown_without_complaints(
     titles = page.locator(".pane:visible .panel .legend b").all_inner_texts()
     assert {"Transactions", "p99 latency", "Write-ahead log", "CPU by process type, in cores"} <= set(titles)
     assert page.locator(".pane:visible .panel canvas").count() == len(titles)
-    assert "waiting for locks 30 %" in page.locator("#facts").inner_text()
+    assert "waiting for locks 30 %" in page.locator(".hero .shares").inner_text()
+    bars = page.locator(".hero .bars").bounding_box()
+    assert bars is not None
+    assert bars["width"] > 200
+    assert "of 100 ms for each transaction: update pgbench_accounts" in page.locator("#facts").inner_text()
     assert page.get_by_role("heading", name="Why the figure is what it is").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert seen.requests == []

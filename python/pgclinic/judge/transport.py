@@ -21,7 +21,7 @@ from enum import Enum
 
 from pgclinic.judge.evidence_beyond import log_evidence_beyond
 from pgclinic.judge.interval import interval_about
-from pgclinic.model.fidelity import TOLERANCE, Fidelity, StatementFidelity
+from pgclinic.model.fidelity import TOLERANCE, Fidelity, OmittedStatement, StatementFidelity
 from pgclinic.model.transport import Transport, TransportedStatement
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
@@ -79,8 +79,13 @@ def transported(
     """
     weighted = [_weigh(statement, blocks, touched) for statement in fidelity.statements]
     weighted += [
-        _Weighted(one.time_share, None, is_untouched=one.reason == _UTILITY and _is_untouched(one.text, touched))
-        for one in fidelity.omitted
+        _Weighted(
+            statement.time_share,
+            None,
+            is_untouched=statement.reason == _UTILITY and _is_untouched(statement.text, touched),
+            most=_most(statement),
+        )
+        for statement in fidelity.omitted
     ]
     whole = sum(one.time_share for one in weighted)
     measured = [one for one in weighted if one.ratios is not None]
@@ -240,7 +245,7 @@ def _weigh(one: StatementFidelity, blocks: Sequence[BlockSeen], touched: frozens
     )
 
 
-def _most(one: StatementFidelity) -> float:
+def _most(one: StatementFidelity | OmittedStatement) -> float:
     return OUTSIDE_MAX if one.tried_ratio is None else min(OUTSIDE_MAX, TOLERANCE * max(1.0, one.tried_ratio))
 
 

@@ -106,7 +106,7 @@ class StatementFidelity(Record):
 
 
 class OmittedStatement(Record):
-    """A statement that the twin does not run. Shares from 0 to 1."""
+    """A statement that the twin does not run. Shares from 0 to 1; ``tried_ratio`` as in StatementFidelity."""
 
     query_id: int
     text: str
@@ -114,6 +114,7 @@ class OmittedStatement(Record):
     detail: str
     calls_share: float
     time_share: float
+    tried_ratio: float | None = None
 
 
 class Fidelity(Record):

@@ -9,6 +9,7 @@ from pgclinic.judge.thresholds import unit_of
 from pgclinic.model.bench import BenchResult, RateSearchResult, RateTrial, Stability
 from pgclinic.model.load import Histogram, LoadResult
 from pgclinic.model.threshold import Threshold, ThresholdResult
+from pgclinic.report.activity_text import duration
 from pgclinic.report.progress import clock
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, number, percent
@@ -58,6 +59,14 @@ def percentile_words(histogram: Histogram, percentiles: Sequence[float]) -> str:
     values = percentiles_us(histogram, percentiles)
     parts = [f"p{p:g} {milliseconds(value)}" for p, value in zip(percentiles, values, strict=True)]
     return "   ".join([*parts, f"max {milliseconds(histogram.max_us)} ms"])
+
+
+def latency_rows(histogram: Histogram, percentiles: Sequence[float]) -> Iterator[tuple[str, str]]:
+    """Label and value of each, in the unit that suits it; none without a transaction."""
+    if histogram.count:
+        for percentile, value in zip(percentiles, percentiles_us(histogram, percentiles), strict=True):
+            yield f"p{percentile:g} latency", duration(value)
+        yield "maximum", duration(histogram.max_us)
 
 
 def _percentiles(result: BenchResult) -> Iterator[str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pgclinic.model.activity import TrialActivity
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.log import PlanLogged, SlowStatement
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report import run_view
 from pgclinic.report.arms_table import PageTable
-from pgclinic.report.bench_figures import percentile_words, search_lines, threshold_lines
+from pgclinic.report.bench_figures import latency_rows, search_lines, threshold_lines
 from pgclinic.report.html_page import assets, content_policy, environment
 from pgclinic.report.log_events import event_words
 from pgclinic.report.machine_use import use_by_arm
@@ -21,7 +22,7 @@ from pgclinic.report.page import script_json
 from pgclinic.report.run_view import Rows
 from pgclinic.report.series import ChartData
 from pgclinic.report.statements_view import arm_statements
-from pgclinic.report.trial_why import why_rows, why_tables
+from pgclinic.report.trial_why import WAITS_FROM, top_statement, wait_words, why_tables
 from pgclinic.report.words.cost import server_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, number, percent
@@ -31,6 +32,8 @@ _STYLES = ("uPlot.min.css", "report.css")
 _SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js", "page.js")
 _TITLE = "The load"
 EVENTS_SHOWN = 100
+#: As many colours as parts have.
+_PARTS = 8
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,9 @@ def render_bench(
         .get_template("bench.html.j2")
         .render(
             run=run,
-            title=run.name,
+            first=first_screen(run, result, activity),
             started=run_view.started(run),
-            tps=number(result.load.tps),
-            latency=percentile_words(result.load.latency, result.options.percentiles),
             remarks=(*search_lines(result), *threshold_lines(result)),
-            why=tuple(words for _, words in why_rows(activity)) if activity is not None else (),
             why_tables=why_tables(activity) if activity is not None else (),
             trust=_trust(trial),
             doubts=tuple(map(doubt_words, trial.doubts)),
@@ -80,6 +80,57 @@ def render_bench(
             policy=content_policy(script),
         )
     )
+
+
+@dataclass(frozen=True)
+class ShareBar:
+    """A part of a whole, ``width`` in per cent of it, in the colour of ``part``."""
+
+    name: str
+    text: str
+    width: float
+    part: str
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """What was measured, of which load, and what its sessions' time went into; ``latencies`` are label and value."""
+
+    scripts: str
+    headline: str
+    load: str
+    latencies: tuple[tuple[str, str], ...]
+    shares: tuple[ShareBar, ...]
+    shares_about: str
+    statement: str | None
+
+
+def first_screen(run: RunInfo, result: BenchResult, activity: TrialActivity | None) -> FirstScreen:
+    """What a reader sees first of a bench."""
+    load, options = result.load, result.options
+    sessions = f"{count(options.clients, 'client')}, {_pace(result)}, measured for {load.measured_s:.0f} s"
+    known = activity is not None and bool(activity.waits)
+    return FirstScreen(
+        scripts=", ".join(script.name.rpartition("/")[2] for script in options.scripts) or run.name,
+        headline=f"{number(load.tps)} transactions per second",
+        load=f"{sessions}, on {run.server}.",
+        latencies=tuple(latency_rows(load.latency, options.percentiles)),
+        shares=tuple(_share_bars(activity.waits)) if activity is not None and known else (),
+        shares_about=f"What the time of the load's sessions went into, in {count(activity.samples, 'sample')}"
+        if activity is not None and known
+        else "",
+        statement=top_statement(activity) if activity is not None else None,
+    )
+
+
+def _share_bars(waits: Mapping[str, float]) -> Iterator[ShareBar]:
+    """The largest parts in colours of their own, all others as one."""
+    named = [(name, share) for name, share in waits.items() if share >= WAITS_FROM][:_PARTS]
+    rest = 1.0 - sum(share for _, share in named)
+    for part, (name, share) in enumerate(named):
+        yield ShareBar(wait_words(name), percent(share), round(100 * share, 2), str(part))
+    if rest >= WAITS_FROM / 2:
+        yield ShareBar("other waits", percent(rest), round(100 * rest, 2), "rest")
 
 
 def load_rows(run: RunInfo, result: BenchResult) -> Rows:
@@ -134,5 +185,5 @@ def _trust(trial: TrialRecord) -> str:
 def _commands(run: RunInfo, folder: str | None) -> tuple[tuple[str, str], ...]:
     rows = [(shlex.join(run.command), "run the same load again")]
     if folder is not None:
-        rows.append((shlex.join(["pgclinic", "study", "judge", folder]), "write this report again; needs no server"))
+        rows.append((shlex.join(["pgclinic", "report", folder]), "write this report again; needs no server"))
     return tuple(rows)

@@ -82,7 +82,7 @@ def labelled_lines(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
 
 def why_tables(activity: TrialActivity) -> tuple[PageTable, ...]:
     """The same in full for the page."""
-    waits = tuple((_wait_words(name), percent(share)) for name, share in activity.waits.items())
+    waits = tuple((wait_words(name), percent(share)) for name, share in activity.waits.items())
     work = tuple(
         (WORK_TITLES[kind], work_amount(kind, activity.work[kind])) for kind in _WORK if activity.work.get(kind)
     )
@@ -105,11 +105,12 @@ def _sessions(activity: TrialActivity) -> str:
     shown = [(name, share) for name, share in activity.waits.items() if share >= WAITS_FROM]
     if not shown:
         return ""
-    parts = [f"{_wait_words(name)} {percent(share)}" for name, share in shown]
+    parts = [f"{wait_words(name)} {percent(share)}" for name, share in shown]
     return f"{count(activity.sessions, 'session')}: {', '.join(parts)} ({count(activity.samples, 'sample')})"
 
 
-def _wait_words(name: str) -> str:
+def wait_words(name: str) -> str:
+    """What a session does in that state, or what it waits for."""
     return name if name in _NO_WAITS else f"waiting for {name}"
 
 
@@ -133,6 +134,14 @@ def _statements(activity: TrialActivity) -> str:
     whole = duration(activity.session_us)
     parts = [f"{duration(statement.us)} {_short(statement.text)}" for statement in shown]
     return f"of {whole} for each transaction: {'; '.join(parts)}"
+
+
+def top_statement(activity: TrialActivity) -> str | None:
+    """The statement that took most of a transaction's time, with both times; None where no statement was timed."""
+    if not activity.statements:
+        return None
+    first = activity.statements[0]
+    return f"{duration(first.us)} of {duration(activity.session_us)} for each transaction: {_short(first.text)}"
 
 
 def _short(text: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from pgclinic.checkup.prove.proof_on_twin import Asked, with_tried
-from pgclinic.model.fidelity import Fidelity, StatementFidelity
+from pgclinic.model.fidelity import Fidelity, OmittedStatement, StatementFidelity
 from pgclinic.model.plan_proof import PlanProof, PlanWord, StatementByPlan
 from pgclinic.whatif.twin_change import TwinChange
 
@@ -79,6 +79,20 @@ def test_what_a_statement_took_when_it_was_tried_alone_is_known() -> None:
     assert of_setting is not None
     assert [statement.tried_ratio is not None for statement in of_setting.statements] == [True, False]
     assert not any(statement.unchanged for statement in of_setting.statements)
+
+
+def test_what_was_tried_later_is_known_too_also_of_statements_that_the_twin_does_not_run() -> None:
+    """Statement 2 is in the mix and 3 is too rare for it; both had no values when the change was tried first."""
+    first = replace(PLANS, unchanged=(1,))
+    rare = OmittedStatement(query_id=3, text="select 3", reason="rare", detail="", calls_share=0.0, time_share=0.1)
+    asked = Asked("missing-index", INDEX, 30.0, first, PLANS)
+    found = with_tried(replace(FIDELITY, omitted=(rare, replace(rare, query_id=4))), asked)
+    assert found is not None
+    assert [statement.tried_ratio for statement in found.statements] == [1.0, 1.0]
+    assert [statement.tried_ratio for statement in found.omitted] == [1.0, None]
+    alone = with_tried(FIDELITY, Asked("missing-index", INDEX, 30.0, None, PLANS))
+    assert alone is not None
+    assert [statement.tried_ratio for statement in alone.statements] == [None, 1.0]
 
 
 def replace_settings(change: TwinChange) -> TwinChange:

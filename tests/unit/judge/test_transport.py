@@ -152,6 +152,13 @@ def test_a_statement_that_was_tried_alone_is_not_much_slower_than_that_where_blo
     )
 
 
+def test_what_does_not_run_but_was_tried_alone_is_not_much_slower_than_that() -> None:
+    known = twin(statement("slow", 0.9), omitted=0.1)
+    tried = replace(known, omitted=tuple(replace(one, tried_ratio=1.0) for one in known.omitted))
+    assert carried(known, blocks(slow=0.5)).word is CompareWord.INVALID
+    assert carried(tried, blocks(slow=0.5)).word is CompareWord.FASTER
+
+
 def rough(share: float, factor: float, *, same_plan: bool | None = None) -> StatementFidelity:
     """A statement that visits ``factor`` times the buffers on the twin."""
     one = statement("rough", share, is_within=False)

@@ -53,12 +53,16 @@ _WORK = {
 
 @dataclass(frozen=True)
 class Asked:
-    """One change, as the proof of which pathology, in how much time; ``plans`` is what plans and buffers say of it."""
+    """One change, as the proof of which pathology, in how much time; ``plans`` is what plans and buffers say of it.
+
+    ``rest`` is what they say of the statements that had no values yet when the change was tried first.
+    """
 
     pathology: str
     change: TwinChange
     share_s: float
     plans: PlanProof | None = None
+    rest: PlanProof | None = None
 
 
 def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, listener: ProofListener) -> Proof:
@@ -120,20 +124,22 @@ def with_tried(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
     that visit fewer buffers. Only a constant of the planner leaves all as they are that keep plan and buffers: with
     more work_mem they may take a little more or less time.
     """
-    if fidelity is None or asked.plans is None:
+    tried = [plans for plans in (asked.plans, asked.rest) if plans is not None]
+    if fidelity is None or not tried:
         return fidelity
-    settings, unchanged = asked.change.settings, asked.plans.unchanged
+    settings, unchanged = asked.change.settings, [key for plans in tried for key in plans.unchanged]
     known = frozenset(unchanged) if all(acts_by_plan_alone(name) for name in settings) else frozenset()
     is_all_seen = all(acts_within_execution(name) for name in settings)
     ratios: dict[int, float | None] = dict.fromkeys(unchanged, 1.0) if is_all_seen else {}
-    for tried in asked.plans.statements:
-        if is_all_seen or _visits_fewer_buffers(tried):
-            ratios[tried.query_id] = tried.most_ratio
+    for statement in (statement for plans in tried for statement in plans.statements):
+        if is_all_seen or _visits_fewer_buffers(statement):
+            ratios[statement.query_id] = statement.most_ratio
     statements = tuple(
         replace(statement, unchanged=statement.query_id in known, tried_ratio=ratios.get(statement.query_id))
         for statement in fidelity.statements
     )
-    return replace(fidelity, statements=statements)
+    omitted = tuple(replace(statement, tried_ratio=ratios.get(statement.query_id)) for statement in fidelity.omitted)
+    return replace(fidelity, statements=statements, omitted=omitted)
 
 
 def _visits_fewer_buffers(tried: StatementByPlan) -> bool:

@@ -42,6 +42,8 @@ NOTICE_WEIGHT = 0.5
 _VALUES_SHARE, _VALUES_S_MAX = 0.1, 15.0
 #: What a check of the twin takes: its workload runs for a part of what is left, and servers start and stop.
 _CHECK_SHARE, _CHECK_S_MIN, _CHECK_BESIDE_S = 0.05, 2.0, 12.0
+#: Values for the other statements are looked for in this part of what is left then.
+_REST_SHARE, _REST_S_MAX = 0.03, 5.0
 #: By so much the plans, which are cheap, may overrun the budget.
 _GRACE_S = 7.0
 _ALL_CURES = "all-cures"
@@ -69,11 +71,15 @@ def prove(
 
 @dataclass
 class _OnTwin:
-    """A finding whose treatments are tried on the twin; ``plans`` are by number of the treatment."""
+    """A finding whose treatments are tried on the twin; ``plans`` are by number of the treatment.
+
+    ``rest`` is what plans say of the best one for the statements whose values were found later.
+    """
 
     finding: Finding
     changes: Sequence[TwinChange]
     plans: dict[int, PlanProof | None] = field(default_factory=dict)
+    rest: PlanProof | None = None
 
     @property
     def best(self) -> TwinChange:
@@ -129,6 +135,7 @@ class _Prover:
         self._left = TimeLeft(request.budget_s, request.began_s)
         self._proving: ProvingTwin | None = None
         self._on_twin: dict[str, _OnTwin] = {}
+        self._rest_of_cure: PlanProof | None = None
         self._current: Finding | None = None
 
     def run(self) -> Checkup:
@@ -277,8 +284,8 @@ class _Prover:
         cures = [tried for tried in self._on_twin.values() if tried.is_cured]
         if len(cures) < 2:
             return
-        change = together(tuple(tried.best for tried in cures), "all cures together")
         steps = tuple(CureStep(finding=tried.finding.key, treatment=tried.best.treatment) for tried in cures)
+        change = self._together(steps)
         cure = Cure(steps=steps, proof=by_plans(change, self._tried(trial, change), proving))
         self._checkup = replace(self._checkup, cure=cure)
         self._listener.on_checkup(self._checkup)
@@ -329,7 +336,7 @@ class _Prover:
         if proving is None or not self._has_time(share_s):
             self._not_reached(finding)
             return
-        asked = Asked(finding.pathology, one.best, share_s, one.plans.get(one.best.treatment))
+        asked = Asked(finding.pathology, one.best, share_s, one.plans.get(one.best.treatment), one.rest)
         proof = proof_on_twin(proving, asked, self._request, self._listener)
         others = [known for known in finding.proofs if known.treatment != proof.treatment]
         self._keep(finding, (proof, *others))
@@ -340,8 +347,7 @@ class _Prover:
         if proving is None or not self._has_time(share_s):
             self._checkup = replace(self._checkup, not_reached=(*self._checkup.not_reached, _ALL_CURES))
         else:
-            changes = tuple(self._on_twin[step.finding].best for step in cure.steps)
-            asked = Asked(_ALL_CURES, together(changes, "all cures together"), share_s, cure.proof.plans)
+            asked = Asked(_ALL_CURES, self._together(cure.steps), share_s, cure.proof.plans, self._rest_of_cure)
             proof = proof_on_twin(proving, asked, self._request, self._listener)
             self._checkup = replace(self._checkup, cure=replace(cure, proof=proof))
         self._listener.on_checkup(self._checkup)
@@ -360,10 +366,28 @@ class _Prover:
         check_s = min(self._request.check_s, max(_CHECK_S_MIN, _CHECK_SHARE * self._left.seconds))
         least_s = check_s + _CHECK_BESIDE_S + needed_s(self._request.warm_up_s)
         is_open = self._request.trials is not None
+        tried = frozenset(proving.known)
         proving.check(
             self._request, check_s, self._listener.on_stage, lambda: not is_open and self._left.seconds < least_s
         )
+        with suppress(PgclinicError):
+            self._try_the_rest(proving, tried)
         return proving
+
+    def _try_the_rest(self, proving: ProvingTwin, tried: Collection[int]) -> None:
+        """The treatments that blocks will judge, on all statements but those ``tried``: most of these run too seldom
+        for a block, and what one execution of each shows bounds what blocks leave open."""
+        until_s = time.monotonic() + min(_REST_S_MAX, _REST_SHARE * self._left.seconds)
+        self._listener.on_stage("plans of the other statements on the twin")
+        with change_trial(proving, self._case, (), lambda: time.monotonic() > until_s, tried) as trial:
+            for one in self._on_twin.values():
+                if one.wants_blocks:
+                    one.rest = self._tried(trial, one.best)
+            if self._checkup.cure is not None:
+                self._rest_of_cure = self._tried(trial, self._together(self._checkup.cure.steps))
+
+    def _together(self, steps: Sequence[CureStep]) -> TwinChange:
+        return together(tuple(self._on_twin[step.finding].best for step in steps), "all cures together")
 
     def _has_time(self, share_s: float) -> bool:
         return self._request.trials is not None or share_s >= needed_s(self._request.warm_up_s)

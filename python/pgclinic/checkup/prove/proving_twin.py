@@ -127,6 +127,9 @@ class ProvingTwin:
             known=self.known,
             should_stop=should_stop,
         )
+        checked = self.on.checked
+        for statement in checked.mix.statements if checked is not None else ():
+            self.known[statement.statement.counted.query_id] = statement
         keep_capture(self.original, self.wanted.path)
         return self.on
 
@@ -223,8 +226,9 @@ def change_trial(
     case: Case,
     named: Collection[int],
     should_stop: Callable[[], bool],
+    without: Collection[int] = (),
 ) -> Iterator[ChangeTrial]:
-    """A server with the twin, on which changes are tried one by one.
+    """A server with the twin, on which changes are tried one by one, with all statements but those ``without``.
 
     Values are found for the statements that are ``named`` by findings, then for those with the most time until
     ``should_stop``.
@@ -250,7 +254,8 @@ def change_trial(
                 key: case.statement_share(key) if key in case.statement_ms else captured.get(key, 0.0)
                 for key in proving.known
             }
-            yield ChangeTrial(session, proving.twin, tuple(proving.known.values()), shares, source)
+            statements = tuple(statement for key, statement in proving.known.items() if key not in without)
+            yield ChangeTrial(session, proving.twin, statements, shares, source)
 
 
 def _write(path: Path, twin: Twin, request: ProofRequest) -> None:
