@@ -14,7 +14,7 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.report import run_view
 from pgclinic.report.arms_table import PageTable
 from pgclinic.report.bench_figures import latency_rows, search_lines, threshold_lines
-from pgclinic.report.html_page import assets, content_policy, environment
+from pgclinic.report.html_page import html_page
 from pgclinic.report.log_events import event_words
 from pgclinic.report.machine_use import use_by_arm
 from pgclinic.report.observed import in_colours, observed_arm
@@ -28,8 +28,6 @@ from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, number, percent
 from pgclinic.samples.machine_cost import cost_of
 
-_STYLES = ("uPlot.min.css", "report.css")
-_SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js", "page.js")
 _TITLE = "The load"
 EVENTS_SHOWN = 100
 #: As many colours as parts have.
@@ -48,37 +46,35 @@ def render_bench(
     run: RunInfo, result: BenchResult, trial: TrialRecord, seconds: Sequence[Second], folder: str | None = None
 ) -> str:
     """The whole page. ``folder`` is how the user would name the run folder, None where the run was not kept."""
-    script = assets(_SCRIPTS)
     observed = in_colours([observed_arm(0, trial, seconds, _TITLE)])
     statements = arm_statements(0, trial, _TITLE)
     activity = result.observed.activity if result.observed is not None else None
-    return (
-        environment()
-        .get_template("bench.html.j2")
-        .render(
-            run=run,
-            first=first_screen(run, result, activity),
-            started=run_view.started(run),
-            remarks=(*search_lines(result), *threshold_lines(result)),
-            why_tables=why_tables(activity) if activity is not None else (),
-            trust=_trust(trial),
-            doubts=tuple(map(doubt_words, trial.doubts)),
-            observed=observed,
-            statements=(statements,) if statements is not None else (),
-            machine_use=use_by_arm({trial.spec.arm: [trial]}),
-            log=log_view(trial),
-            load=load_rows(run, result),
-            settings=tuple(sorted(trial.settings.items())),
-            scripts=_scripts(trial),
-            machine=run_view.machine_rows(run),
-            cost=run_view.cost_rows([trial]),
-            commands=_commands(run, folder),
-            data=script_json(ChartData(arms=(trial.spec.arm,), x=(), charts=())),
-            observed_data=script_json([one.drawn for one in observed]),
-            css=assets(_STYLES),
-            script=script,
-            policy=content_policy(script),
-        )
+    return html_page(
+        "bench",
+        kind="bench report",
+        when=run_view.started(run),
+        source="the records of the run",
+        pgclinic=run.tool.pgclinic,
+        drawn={
+            "data": script_json(ChartData(arms=(trial.spec.arm,), x=(), charts=())),
+            "observed": script_json([one.drawn for one in observed]),
+        },
+        run=run,
+        first=first_screen(run, result, activity),
+        remarks=(*search_lines(result), *threshold_lines(result)),
+        why_tables=why_tables(activity) if activity is not None else (),
+        trust=_trust(trial),
+        doubts=tuple(map(doubt_words, trial.doubts)),
+        observed=observed,
+        statements=(statements,) if statements is not None else (),
+        machine_use=use_by_arm({trial.spec.arm: [trial]}),
+        log=log_view(trial),
+        load=load_rows(run, result),
+        settings=tuple(sorted(trial.settings.items())),
+        scripts=_scripts(trial),
+        machine=run_view.machine_rows(run),
+        cost=run_view.cost_rows([trial]),
+        commands=_commands(run, folder),
     )
 
 

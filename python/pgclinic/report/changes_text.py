@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 from pgclinic.model.checkup import Change, Changes
 from pgclinic.model.finding import Finding
+from pgclinic.report.words.facts import utc_words
 from pgclinic.report.words.figures import count
 from pgclinic.report.words.findings import HEALTH_WORDS, costs, headline
 
@@ -15,7 +15,7 @@ _LABEL_WIDTH = 11
 
 def changes_text(changes: Changes) -> str:
     """A line for each finding that is new, worse, better or gone."""
-    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(changes.since_epoch_s))
+    when = utc_words(changes.since_epoch_s)
     lines = [f"since {when}, when the verdict was {HEALTH_WORDS[changes.health_before]}"]
     for label, found in change_groups(changes):
         lines += [f"  {label if not index else '':<{_LABEL_WIDTH}}{words}" for index, words in enumerate(found)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.snapshot import Snapshot
 from pgclinic.report.changes_text import change_groups
 from pgclinic.report.checkup_graph import all_explained, explained, numbers
-from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
+from pgclinic.report.html_page import html_page
 from pgclinic.report.snapshot_text import gap_lines, snapshot_facts
 from pgclinic.report.twin_text import TWIN_HEADS, twin_view
 from pgclinic.report.words.checkup_lines import (
@@ -30,7 +29,7 @@ from pgclinic.report.words.checkup_lines import (
     risk_words,
     side_figures,
 )
-from pgclinic.report.words.facts import evidence_name, fact_words, place_words, time_words
+from pgclinic.report.words.facts import evidence_name, fact_words, place_words, time_words, utc_words
 from pgclinic.report.words.figures import count, percent
 from pgclinic.report.words.findings import (
     HEALTH_WORDS,
@@ -46,7 +45,6 @@ from pgclinic.report.words.findings import (
 from pgclinic.report.words.plan_proof import StatementChange, plan_proof_words, statement_changes, tried_words
 from pgclinic.report.words.rewrites import rewrite_words
 
-_STYLES = ("report.css", "checkup.css")
 #: A mark beside every word, so that colour is never the only difference.
 _MARKS = {Health.OK: "✓", Health.WATCH: "=", Health.SICK: "!", Health.CRITICAL: "✗"}
 _SEVERITY_MARKS = {Severity.NOTICE: "=", Severity.WARNING: "!", Severity.CRITICAL: "✗"}
@@ -133,39 +131,36 @@ def render_checkup(
     """The whole page. ``folder`` is how the user would name the run folder, None where nothing is kept."""
     views = [_view(checkup, finding) for finding in checkup.findings]
     causes = {numbers(checkup)[cause.key] for cause in checkup.causes}
-    return (
-        environment()
-        .get_template("checkup.html.j2")
-        .render(
-            pgclinic=checkup.pgclinic,
-            database=checkup.database,
-            when=time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(checkup.taken_epoch_s)),
-            health=checkup.health.value,
-            mark=_MARKS[checkup.health],
-            word=HEALTH_WORDS[checkup.health],
-            answer=_answer(checkup, folder),
-            counts=severity_counts(checkup),
-            explained=explained_words(checkup),
-            cure=_proof(None, checkup.cure.proof) if checkup.cure is not None else None,
-            cure_steps=cured_numbers(checkup, numbers(checkup)),
-            budget=budget_words(checkup),
-            about=_about(checkup),
-            server=snapshot_facts(snapshot),
-            changes=_changes(changes),
-            causes=[view for view in views if view.number in causes and view.severity != Severity.NOTICE.value],
-            symptoms=[view for view in views if view.number not in causes],
-            notices=[view for view in views if view.number in causes and view.severity == Severity.NOTICE.value],
-            tree=_tree(checkup),
-            twin=twin_view(checkup.fidelity),
-            twin_heads=TWIN_HEADS,
-            looked_for=pathologies_words(checkup.pathologies),
-            unchecked=[(reason, ", ".join(names)) for reason, names in unchecked_reasons(checkup).items()],
-            gaps=[line.strip() for line in gap_lines([gap for gap in checkup.gaps if gap.since is None])],
-            commands=_commands(checkup, folder),
-            css=assets(_STYLES),
-            script=assets(PAGE_SCRIPT),
-            policy=content_policy(assets(PAGE_SCRIPT)),
-        )
+    return html_page(
+        "checkup",
+        kind="checkup report",
+        when=utc_words(checkup.taken_epoch_s),
+        source="the snapshot",
+        pgclinic=checkup.pgclinic,
+        styles=("checkup.css",),
+        database=checkup.database,
+        health=checkup.health.value,
+        mark=_MARKS[checkup.health],
+        word=HEALTH_WORDS[checkup.health],
+        answer=_answer(checkup, folder),
+        counts=severity_counts(checkup),
+        explained=explained_words(checkup),
+        cure=_proof(None, checkup.cure.proof) if checkup.cure is not None else None,
+        cure_steps=cured_numbers(checkup, numbers(checkup)),
+        budget=budget_words(checkup),
+        about=_about(checkup),
+        server=snapshot_facts(snapshot),
+        changes=_changes(changes),
+        causes=[view for view in views if view.number in causes and view.severity != Severity.NOTICE.value],
+        symptoms=[view for view in views if view.number not in causes],
+        notices=[view for view in views if view.number in causes and view.severity == Severity.NOTICE.value],
+        tree=_tree(checkup),
+        twin=twin_view(checkup.fidelity),
+        twin_heads=TWIN_HEADS,
+        looked_for=pathologies_words(checkup.pathologies),
+        unchecked=[(reason, ", ".join(names)) for reason, names in unchecked_reasons(checkup).items()],
+        gaps=[line.strip() for line in gap_lines([gap for gap in checkup.gaps if gap.since is None])],
+        commands=_commands(checkup, folder),
     )
 
 
@@ -181,7 +176,7 @@ def _about(checkup: Checkup) -> tuple[tuple[str, str], ...]:
 def _changes(changes: Changes | None) -> tuple[str, tuple[tuple[str, str], ...]] | None:
     if changes is None:
         return None
-    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(changes.since_epoch_s))
+    when = utc_words(changes.since_epoch_s)
     rows = [(label, words) for label, found in change_groups(changes) for words in found]
     return when, (*rows, ("unchanged", count(changes.same, "finding")))
 

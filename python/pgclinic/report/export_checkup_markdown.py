@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 from pgclinic.model.checkup import Changes, Checkup
@@ -10,7 +9,7 @@ from pgclinic.model.finding import Finding, Severity, Treatment
 from pgclinic.report.changes_text import change_groups
 from pgclinic.report.checkup_graph import all_explained, numbers
 from pgclinic.report.export_markdown import plain_markdown
-from pgclinic.report.words.facts import evidence_words
+from pgclinic.report.words.facts import evidence_words, utc_words
 from pgclinic.report.words.findings import (
     HEALTH_WORDS,
     costs,
@@ -50,7 +49,7 @@ def checkup_markdown(checkup: Checkup, changes: Changes | None = None, *, report
 
 
 def _head(checkup: Checkup) -> Iterator[str]:
-    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(checkup.taken_epoch_s))
+    when = utc_words(checkup.taken_epoch_s)
     yield f"### {HEALTH_WORDS[checkup.health]}: {severity_counts(checkup)}"
     yield ""
     yield plain_markdown(f"{checkup.database} at {checkup.server}, PostgreSQL {checkup.version}, {when}.")
@@ -60,7 +59,7 @@ def _head(checkup: Checkup) -> Iterator[str]:
 
 
 def _changes(changes: Changes) -> Iterator[str]:
-    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(changes.since_epoch_s))
+    when = utc_words(changes.since_epoch_s)
     yield f"#### Since {when}"
     yield ""
     for label, found in change_groups(changes):

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import time
-
 from pgclinic.model.horizon import HorizonRecording
 from pgclinic.report.horizon_picture import LANE_HEIGHT, horizon_picture
 from pgclinic.report.horizon_text import HEADS, distribution_rows, duration_words, longest_words
-from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
+from pgclinic.report.html_page import html_page
+from pgclinic.report.words.facts import utc_words
 from pgclinic.report.words.figures import count, number
-
-_STYLES = ("report.css", "horizon.css")
 
 
 def render_horizon(recording: HorizonRecording) -> str:
     """The page of one recording."""
-    return (
-        environment()
-        .get_template("horizon.html.j2")
-        .render(
-            pgclinic=recording.pgclinic,
-            database=recording.database,
-            when=time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(recording.began_epoch_s)),
-            facts=_fact_rows(recording),
-            about=recording.about,
-            picture=horizon_picture(recording),
-            lane_height=LANE_HEIGHT,
-            heads=list(HEADS),
-            rows=distribution_rows(recording) if recording.holds else [],
-            longest=longest_words(recording),
-            shortest=duration_words(recording.every_s),
-            css=assets(_STYLES),
-            script=assets(PAGE_SCRIPT),
-            policy=content_policy(assets(PAGE_SCRIPT)),
-        )
+    return html_page(
+        "horizon",
+        kind="horizon",
+        when=utc_words(recording.began_epoch_s),
+        source="the recording",
+        pgclinic=recording.pgclinic,
+        styles=("horizon.css",),
+        database=recording.database,
+        facts=_fact_rows(recording),
+        about=recording.about,
+        picture=horizon_picture(recording),
+        lane_height=LANE_HEIGHT,
+        heads=list(HEADS),
+        rows=distribution_rows(recording) if recording.holds else [],
+        longest=longest_words(recording),
+        shortest=duration_words(recording.every_s),
     )
 
 

@@ -4,16 +4,53 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
+from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from pgclinic import __version__
 from pgclinic.report.links import linked
 
-#: The script of a page that draws nothing.
-PAGE_SCRIPT = ("page.js",)
+_CHART_STYLES = ("uPlot.min.css",)
+_CHART_SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js")
+
+
+def html_page(
+    template: str,
+    *,
+    kind: str,
+    when: str,
+    source: str,
+    pgclinic: str = __version__,
+    styles: Sequence[str] = (),
+    drawn: Mapping[str, Markup] = MappingProxyType({}),
+    **views: object,
+) -> str:
+    """A page that needs no other file: its template, filled with ``views``, in the frame that all pages have.
+
+    ``kind`` and ``when`` stand at its head, ``source`` at its foot is what it was made from. ``drawn`` is JSON for
+    charts by the id of its element; a page without it has no script but that of all pages.
+    """
+    css = assets((*(_CHART_STYLES if drawn else ()), "report.css", *styles))
+    script = assets((*(_CHART_SCRIPTS if drawn else ()), "page.js"))
+    return (
+        environment()
+        .get_template(f"{template}.html.j2")
+        .render(
+            **views,
+            kind=kind,
+            when=when,
+            source=source,
+            pgclinic=pgclinic,
+            css=css,
+            script=script,
+            policy=content_policy(script),
+            drawn=drawn,
+        )
+    )
 
 
 def content_policy(script: str) -> Markup:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
-from pgclinic import __version__
 from pgclinic.model.memory import ContextChange, MemorySnapshot, changes, leaves_names_out
-from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
+from pgclinic.report.html_page import html_page
 from pgclinic.report.icicle import icicle
 from pgclinic.report.memory_groups import NAMES_LEFT_OUT, signed_size, size
-
-_STYLES = ("report.css", "icicle.css")
+from pgclinic.report.words.facts import utc_words
 
 
 def render_memory(snapshots: Sequence[MemorySnapshot], server_version: str) -> str:
@@ -19,25 +16,21 @@ def render_memory(snapshots: Sequence[MemorySnapshot], server_version: str) -> s
     first, last = snapshots[0], snapshots[-1]
     several = len(snapshots) > 1
     changed = changes(first.root, last.root) if several else ()
-    return (
-        environment()
-        .get_template("memory.html.j2")
-        .render(
-            pgclinic=__version__,
-            pid=last.pid,
-            when=time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(last.at_s)),
-            facts=fact_rows(last, server_version),
-            picture=icicle(last.root, before=first.root if several else None),
-            over_s=last.at_s - first.at_s,
-            several=several,
-            times=[time_row(snapshot, first) for snapshot in snapshots],
-            grown=[change_row(change) for change in changed if change.grown_bytes > 0],
-            shrunk=[change_row(change) for change in changed if change.grown_bytes < 0],
-            note=NAMES_LEFT_OUT if any(leaves_names_out(each.root) for each in (first, last)) else "",
-            css=assets(_STYLES),
-            script=assets(PAGE_SCRIPT),
-            policy=content_policy(assets(PAGE_SCRIPT)),
-        )
+    return html_page(
+        "memory",
+        kind="memory",
+        when=utc_words(last.at_s),
+        source="the samples of the process",
+        styles=("icicle.css",),
+        pid=last.pid,
+        facts=fact_rows(last, server_version),
+        picture=icicle(last.root, before=first.root if several else None),
+        over_s=last.at_s - first.at_s,
+        several=several,
+        times=[time_row(snapshot, first) for snapshot in snapshots],
+        grown=[change_row(change) for change in changed if change.grown_bytes > 0],
+        shrunk=[change_row(change) for change in changed if change.grown_bytes < 0],
+        note=NAMES_LEFT_OUT if any(leaves_names_out(each.root) for each in (first, last)) else "",
     )
 
 

@@ -22,7 +22,7 @@ from pgclinic.report.calibration_view import HEADS, calibration_view
 from pgclinic.report.claim_view import ClaimView, claim_view
 from pgclinic.report.compare_text import blocks_to_decide, table_caption, table_heads, table_rows
 from pgclinic.report.compare_view import compare_view, repeat_comparison
-from pgclinic.report.html_page import assets, content_policy, environment
+from pgclinic.report.html_page import html_page
 from pgclinic.report.ladder import is_ladder
 from pgclinic.report.ladder_view import ladder_view
 from pgclinic.report.machine_use import machine_use
@@ -39,8 +39,6 @@ from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, number
 from pgclinic.samples.machine_cost import cost_of
 
-_STYLES = ("uPlot.min.css", "report.css")
-_SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js", "page.js")
 _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 
@@ -63,54 +61,49 @@ def render_report(
     views = [claim_view(run, study, trials, claim) for claim in verdict.claims]
     if comparison is not None:
         views = [compare_view(views[0], comparison)]
-    script = assets(_SCRIPTS)
     repeat = repeat_comparison if comparison is not None else run_view.repeat_commands
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            run=run,
-            study=study,
-            title=capitalised(study.title),
-            capitalised=capitalised,
-            verdict=verdict,
-            doubts=[doubt_words(doubt) for doubt in verdict.doubts],
-            views=views,
-            comparison=comparison,
-            compared=table_rows(comparison) if comparison is not None else (),
-            compared_heads=table_heads(comparison) if comparison is not None else (),
-            compared_caption=table_caption(comparison) if comparison is not None else "",
-            why=why_words(comparison.causes) if comparison is not None else None,
-            activity=activity_tables(comparison.activity) if comparison is not None else (),
-            started=run_view.started(run),
-            arms=run_view.arm_rows(study, trials),
-            workload=run_view.workload_rows(run, study, verdict, trials),
-            ladder=ladder_view(run, study, trials, verdict),
-            every_arm=arms_view(study, verdict),
-            machine=run_view.machine_rows(run),
-            calibration=calibration_view(calibration),
-            calibration_heads=HEADS,
-            twin=twin_view(comparison.fidelity) if comparison is not None else None,
-            twin_heads=TWIN_HEADS,
-            cost=run_view.cost_rows(trials),
-            trust=trust_line(trials, verdict),
-            trials=run_view.trial_rows(trials),
-            commands=(*repeat(run, folder), *_more(trials, verdict, comparison, folder)),
-            measure=measure_words(views[0].claim),
-            throughput=_about_throughput(views),
-            hits=_about_throughput(views) or _about(views, Counter.BUFFER_HITS_PER_TRANSACTION),
-            charts=charts,
-            chart_tables={chart.name: chart_rows(charts, chart) for chart in charts.charts},
-            data=script_json(charts),
-            observed=observed,
-            statements=arms_statements(study, trials, verdict),
-            machine_use=machine_use(study, trials, verdict),
-            pages=pages_view(study, trials, verdict),
-            observed_data=script_json([arm.drawn for arm in observed]),
-            css=assets(_STYLES),
-            script=script,
-            policy=content_policy(script),
-        )
+    return html_page(
+        "report",
+        kind="comparison report" if comparison is not None else "study report",
+        when=run_view.started(run),
+        source="the run folder",
+        pgclinic=run.tool.pgclinic,
+        drawn={"data": script_json(charts), "observed": script_json([arm.drawn for arm in observed])},
+        run=run,
+        study=study,
+        title=capitalised(study.title),
+        capitalised=capitalised,
+        verdict=verdict,
+        doubts=[doubt_words(doubt) for doubt in verdict.doubts],
+        views=views,
+        comparison=comparison,
+        compared=table_rows(comparison) if comparison is not None else (),
+        compared_heads=table_heads(comparison) if comparison is not None else (),
+        compared_caption=table_caption(comparison) if comparison is not None else "",
+        why=why_words(comparison.causes) if comparison is not None else None,
+        activity=activity_tables(comparison.activity) if comparison is not None else (),
+        arms=run_view.arm_rows(study, trials),
+        workload=run_view.workload_rows(run, study, verdict, trials),
+        ladder=ladder_view(run, study, trials, verdict),
+        every_arm=arms_view(study, verdict),
+        machine=run_view.machine_rows(run),
+        calibration=calibration_view(calibration),
+        calibration_heads=HEADS,
+        twin=twin_view(comparison.fidelity) if comparison is not None else None,
+        twin_heads=TWIN_HEADS,
+        cost=run_view.cost_rows(trials),
+        trust=trust_line(trials, verdict),
+        trials=run_view.trial_rows(trials),
+        commands=(*repeat(run, folder), *_more(trials, verdict, comparison, folder)),
+        measure=measure_words(views[0].claim),
+        throughput=_about_throughput(views),
+        hits=_about_throughput(views) or _about(views, Counter.BUFFER_HITS_PER_TRANSACTION),
+        charts=charts,
+        chart_tables={chart.name: chart_rows(charts, chart) for chart in charts.charts},
+        observed=observed,
+        statements=arms_statements(study, trials, verdict),
+        machine_use=machine_use(study, trials, verdict),
+        pages=pages_view(study, trials, verdict),
     )
 
 

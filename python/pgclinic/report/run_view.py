@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import ArmFile, Condition, Profile, Study, WarmUpEnd
@@ -13,6 +12,7 @@ from pgclinic.model.verdict import Verdict
 from pgclinic.report.wording import claim_of
 from pgclinic.report.words.cost import observers_words
 from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.facts import utc_words
 from pgclinic.report.words.figures import count, number, percent
 from pgclinic.report.workload_words import clients_of, tpcc_rows, warehouses_of
 from pgclinic.samples.machine_cost import CoresUsed, cost_of
@@ -22,7 +22,7 @@ Rows = tuple[tuple[str, str], ...]
 
 def started(run: RunInfo) -> str:
     """When the run began, in UTC, so that the report reads the same everywhere."""
-    return datetime.fromtimestamp(run.started_epoch_us / 1e6, UTC).strftime("%d %B %Y, %H:%M UTC")
+    return utc_words(run.started_epoch_us / 1e6)
 
 
 def arm_rows(study: Study, trials: Sequence[TrialRecord]) -> tuple[tuple[str, str, str], ...]:

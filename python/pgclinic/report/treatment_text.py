@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-import time
 from collections.abc import Iterator, Sequence
 
 from pgclinic.checkup.treat import undo_of
@@ -12,7 +11,7 @@ from pgclinic.checkup.treatments import session_name
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Applies, Finding, Treatment
 from pgclinic.model.snapshot import Snapshot
-from pgclinic.report.words.facts import evidence_words, time_words
+from pgclinic.report.words.facts import evidence_words, time_words, utc_words
 from pgclinic.report.words.findings import costs, headline, proof_words
 from pgclinic.report.words.rewrites import rewrite_words, rewritten_lines
 from pgclinic.settings.conf_file import quoted
@@ -112,7 +111,7 @@ def treatment_conf(checkup: Checkup, finding: Finding, chosen: Treatment) -> str
 
 
 def _about(checkup: Checkup, finding: Finding, mark: str) -> Iterator[str]:
-    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(checkup.taken_epoch_s))
+    when = utc_words(checkup.taken_epoch_s)
     yield from comment(headline(finding), mark)
     yield from comment(
         f"Finding {finding.key} of the checkup of {checkup.database} at {checkup.server}, "

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
+import shlex
 from dataclasses import dataclass
 
 from pgclinic.model.dataset import PgbenchDataset, TpccDataset, TwinDataset
 from pgclinic.model.plan import ArmSpec, ExperimentPlan
 from pgclinic.model.run import RunInfo
 from pgclinic.model.tuning import Assay, AssayWord, Bisect, BisectWord, Search
-from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
+from pgclinic.report import run_view
+from pgclinic.report.html_page import html_page
 from pgclinic.report.progress import clock
 from pgclinic.report.tuning_picture import ROW_HEIGHT, Bars, assay_picture, bisect_picture, search_picture
 from pgclinic.report.tuning_text import (
@@ -30,7 +31,6 @@ from pgclinic.report.tuning_text import (
 )
 from pgclinic.report.words.figures import number, ratio, times
 
-_STYLES = ("report.css", "tuning.css")
 _SETTING_HEADS = ("Setting", "Factor", "Interval", "Share", "Alone", "Last")
 
 
@@ -66,19 +66,19 @@ def render_tuning(info: RunInfo, plan: ExperimentPlan, found: Assay | Search | B
             view = _search(info, plan, found)
         case Bisect():
             view = _bisect(info, plan, found)
-    return (
-        environment()
-        .get_template("tuning.html.j2")
-        .render(
-            view=view,
-            pgclinic=info.tool.pgclinic,
-            when=time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(info.started_epoch_us / 1e6)),
-            row_height=ROW_HEIGHT,
-            folder=folder,
-            css=assets(_STYLES),
-            script=assets(PAGE_SCRIPT),
-            policy=content_policy(assets(PAGE_SCRIPT)),
-        )
+    return html_page(
+        "tuning",
+        kind=view.verb,
+        when=run_view.started(info),
+        source="the run folder",
+        pgclinic=info.tool.pgclinic,
+        styles=("tuning.css",),
+        view=view,
+        row_height=ROW_HEIGHT,
+        commands=(
+            (shlex.join(info.command), "run it again"),
+            (shlex.join(["pgclinic", "report", folder]), "write this report again from the trials in that folder"),
+        ),
     )
 
 

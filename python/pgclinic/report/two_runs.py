@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pgclinic import __version__
 from pgclinic.checkup.changes import compare_checkups
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
@@ -19,13 +18,12 @@ from pgclinic.model.tuning import Assay, Effect, Search, SettingEffect
 from pgclinic.model.verdict import Interval, Verdict
 from pgclinic.report.bench_figures import milliseconds
 from pgclinic.report.changes_text import change_groups
-from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
+from pgclinic.report.html_page import html_page
 from pgclinic.report.run_list import answer_text, machine_words, run_output
 from pgclinic.report.wording import interval_text, word_in_full
 from pgclinic.report.words.figures import number, span, times
 from pgclinic.store.run_list import FoundRun, StoredAnswer
 
-_STYLES = ("report.css",)
 _NONE = "-"
 
 
@@ -67,21 +65,17 @@ def side_by_side_text(seen: SideBySideOutput) -> str:
 
 def side_by_side_page(seen: SideBySideOutput) -> str:
     """The same as one HTML file."""
-    return (
-        environment()
-        .get_template("two_runs.html.j2")
-        .render(
-            pgclinic=__version__,
-            seen=seen,
-            names=[run.path.rpartition("/")[2] for run in (seen.a, seen.b)],
-            answers=[answer_text(run) for run in (seen.a, seen.b)],
-            differs=[(pair.label, pair.a, pair.b) for pair in seen.differs if pair.label != "answer"],
-            figures=[(figure.label, figure.a, figure.b, figure.remark) for figure in seen.figures],
-            findings=[(one.change, one.finding) for one in seen.findings],
-            css=assets(_STYLES),
-            script=assets(PAGE_SCRIPT),
-            policy=content_policy(assets(PAGE_SCRIPT)),
-        )
+    return html_page(
+        "two_runs",
+        kind="two runs",
+        when="",
+        source="the run folders",
+        seen=seen,
+        names=[run.path.rpartition("/")[2] for run in (seen.a, seen.b)],
+        answers=[answer_text(run) for run in (seen.a, seen.b)],
+        differs=[(pair.label, pair.a, pair.b) for pair in seen.differs if pair.label != "answer"],
+        figures=[(figure.label, figure.a, figure.b, figure.remark) for figure in seen.figures],
+        findings=[(one.change, one.finding) for one in seen.findings],
     )
 
 

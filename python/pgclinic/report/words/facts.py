@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 
 from pgclinic.model.finding import Cost, CostKind, Evidence, Fact, SubjectKind, Unit
@@ -28,6 +29,11 @@ def value_words(fact: Fact) -> str:
     if unit in _NOUNS:
         return _counted(value, _NOUNS[unit], fact.name)
     return _UNITS[unit](value)
+
+
+def utc_words(epoch_s: float) -> str:
+    """2026-11-25 17:05 UTC: a moment that reads the same everywhere."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(epoch_s))
 
 
 def time_words(seconds: float) -> str:
