@@ -49,6 +49,10 @@ def test_an_index_is_judged_on_the_twin(twin: Path, command: Command) -> None:
     seen = json.loads(ran.stdout)["comparison"]
     statements = len(seen["fidelity"]["statements"])
     assert statements > 40
+    # Most were tried alone with the index before the blocks, and nearly all are as they were.
+    tried = [one["tried_ratio"] for one in seen["fidelity"]["statements"] if one["tried_ratio"] is not None]
+    assert len(tried) > statements / 2
+    assert sum(ratio < 1.2 for ratio in tried) > len(tried) / 2
     folder = command.only_run()
     plan = json.loads((folder / "plan.json").read_text())
     assert plan["arms"]["a"]["dataset"]["kind"] == "twin"

@@ -11,17 +11,12 @@ from pgclinic.checkup.table_access import scans_despite_index, table_evidence
 from pgclinic.checkup.workload import Work, statement_evidence
 from pgclinic.model.finding import Applies, Evidence, Fact, SubjectKind, Treatment
 from pgclinic.model.snapshot import RoleSetting
+from pgclinic.settings.execution import COSTS
 from pgclinic.sql.quoting import identifier, literal
 
-COSTS = ("seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost")
 #: Machines differ by a factor of four to eight in what a random page costs; beyond this no machine is meant.
 EXTREME_RATIO = 20.0
 _SCANS_NAMED = 5
-#: Of what they decide, all is in the plan: a statement that keeps its plan keeps its time.
-_BY_PLAN_ALONE = frozenset(
-    (*COSTS, "parallel_setup_cost", "parallel_tuple_cost", "effective_cache_size", "default_statistics_target")
-)
-_OF_EXECUTION = frozenset(("work_mem", "hash_mem_multiplier"))
 
 
 def is_extreme(case: Case, name: str, value: float | None) -> bool:
@@ -33,17 +28,6 @@ def is_extreme(case: Case, name: str, value: float | None) -> bool:
 
 def extreme_costs(case: Case) -> tuple[str, ...]:
     return tuple(name for name in COSTS if is_extreme(case, name, case.number(name)))
-
-
-def acts_by_plan_alone(name: str) -> bool:
-    """Whether a setting changes the time of a statement by its plan and by nothing else; work_mem, jit do otherwise."""
-    return name in _BY_PLAN_ALONE or name.startswith("enable_")
-
-
-def acts_within_execution(name: str) -> bool:
-    """Whether all that a setting does to a statement is in its plan and its execution: nothing at commit, between
-    sessions or in the background. What one execution shows is then all of it."""
-    return acts_by_plan_alone(name) or name in _OF_EXECUTION
 
 
 def disabled_plan_types(case: Case) -> tuple[str, ...]:

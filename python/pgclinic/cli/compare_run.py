@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Mapping
@@ -34,6 +35,8 @@ from pgclinic.experiment.on_twin import study_on_twin
 from pgclinic.experiment.prepare import prepare, refuse_shell_commands
 from pgclinic.experiment.road import Experiment, start
 from pgclinic.experiment.servers import ChosenServer, ServerAsked, refuse_unknown_versions
+from pgclinic.experiment.twin_check import CheckedTwin
+from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Profile, Study, WarmUpEnd
@@ -46,6 +49,10 @@ from pgclinic.study.compare_arms import ArmAsked, parse_arm, read_arm_file
 from pgclinic.study.duration import block_s
 from pgclinic.study.inheritance import inherited_arm
 from pgclinic.study.read import check_study, read_study
+from pgclinic.trial.server import binaries_of
+from pgclinic.twin.file import read_twin
+from pgclinic.twin.wanted import TwinWanted
+from pgclinic.whatif.arms_trial import fidelity_with_arms_tried
 
 BUDGET = "5m"
 MEASURE = "10s"
@@ -53,6 +60,8 @@ MEASURE = "10s"
 BUDGET_STEADY = "8m"
 #: From this length on, what a calibration says is worth its time.
 CALIBRATION_FROM_S = 240.0
+#: Trying the difference of two arms on a twin's statements, before the blocks, takes no more than this.
+TRIED_S_MAX, TRIED_SHARE = 20.0, 0.1
 #: Options that may be written beside --resume: those of the answer, and addresses, as run folders store no passwords.
 _BESIDE_RESUME = frozenset(
     {"--a", "--b", "--dsn", "--blocks", "--pool-machines", "--fleet", "--fail-if", "--strict", "--junit", "--markdown"}
@@ -111,9 +120,19 @@ def _prepared(request: CompareRequest, asked: ComparisonAsked, live: LiveLine) -
     if fidelity is not None:
         print(twin_summary_text(fidelity), file=sys.stderr)
     plan = plan_of_all_arms(study, servers, request.run, fidelity)
+    if twin is not None and found is not None and found.checked is not None:
+        live.stage("plans of the statements on the twin")
+        plan = structs.replace(plan, fidelity=_with_arms_tried(plan, found.checked, twin, asked.length))
+        live.clear()
     plan, mode = with_block_mode(plan, read_machine().memory_bytes, asked=request.length.interleaved)
     _say_what_comes(plan, servers, mode)
     return _Prepared(plan, servers, calibration_s)
+
+
+def _with_arms_tried(plan: ExperimentPlan, checked: CheckedTwin, twin: TwinWanted, length: Length) -> Fidelity:
+    a, b = plan.arms[A], plan.arms[B]
+    limit_s = min(TRIED_S_MAX, TRIED_SHARE * (length.budget_s or math.inf))
+    return fidelity_with_arms_tried(checked, read_twin(twin.path), binaries_of(a.server), a, b, limit_s)
 
 
 def _started(request: CompareRequest, length: Length, prepared: _Prepared, addresses: Mapping[str, str]) -> Experiment:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from pgclinic.checkup.planner_settings import acts_by_plan_alone, acts_within_execution
 from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest, Trials, trials_in
 from pgclinic.checkup.prove.proving_twin import ProvingTwin
 from pgclinic.experiment.comparison import comparison_plan
@@ -24,7 +23,7 @@ from pgclinic.model.compare import Comparison
 from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.finding import Fact, Proof, Unit
-from pgclinic.model.plan_proof import PlanProof, StatementByPlan
+from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.reason import SignOpen, TwinUnlike
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Study
@@ -34,6 +33,7 @@ from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import read_run
 from pgclinic.study.compare import A, B, Common, Length, comparison_study
 from pgclinic.study.compare_arms import ArmAsked
+from pgclinic.whatif.tried_fidelity import with_tried
 from pgclinic.whatif.twin_change import TwinChange
 
 #: A statement that became slower by less than this is not worth a word.
@@ -78,7 +78,7 @@ def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, lis
         {A: proving.server, B: proving.server},
         seed=request.seed,
         memory_bytes=machine.memory_bytes,
-        fidelity=with_tried(proving.on.fidelity, asked),
+        fidelity=_fidelity(proving.on, asked),
     )
     if not plan.study.questions:
         reason = "this machine has too little memory for blocks"
@@ -117,33 +117,9 @@ def by_plans(change: TwinChange, plans: PlanProof | None, proving: ProvingTwin) 
     )
 
 
-def with_tried(fidelity: Fidelity | None, asked: Asked) -> Fidelity | None:
-    """With what the plans know: statements that run too seldom for a block were tried one by one.
-
-    Of a setting that acts by more than plans and executions, such as synchronous_commit, they know only the statements
-    that visit fewer buffers. Only a constant of the planner leaves all as they are that keep plan and buffers: with
-    more work_mem they may take a little more or less time.
-    """
-    tried = [plans for plans in (asked.plans, asked.rest) if plans is not None]
-    if fidelity is None or not tried:
-        return fidelity
-    settings, unchanged = asked.change.settings, [key for plans in tried for key in plans.unchanged]
-    known = frozenset(unchanged) if all(acts_by_plan_alone(name) for name in settings) else frozenset()
-    is_all_seen = all(acts_within_execution(name) for name in settings)
-    ratios: dict[int, float | None] = dict.fromkeys(unchanged, 1.0) if is_all_seen else {}
-    for statement in (statement for plans in tried for statement in plans.statements):
-        if is_all_seen or _visits_fewer_buffers(statement):
-            ratios[statement.query_id] = statement.most_ratio
-    statements = tuple(
-        replace(statement, unchanged=statement.query_id in known, tried_ratio=ratios.get(statement.query_id))
-        for statement in fidelity.statements
-    )
-    omitted = tuple(replace(statement, tried_ratio=ratios.get(statement.query_id)) for statement in fidelity.omitted)
-    return replace(fidelity, statements=statements, omitted=omitted)
-
-
-def _visits_fewer_buffers(tried: StatementByPlan) -> bool:
-    return tried.buffers is not None and tried.buffers_after is not None and tried.buffers_after < tried.buffers
+def _fidelity(on: OnTwin, asked: Asked) -> Fidelity | None:
+    tried = [proof for proof in (asked.plans, asked.rest) if proof is not None]
+    return with_tried(on.fidelity, asked.change, tried) if on.fidelity is not None else None
 
 
 def _study(dataset: TwinDataset, on: OnTwin, asked: Asked, trials: Trials, warm_up_s: float) -> Study:

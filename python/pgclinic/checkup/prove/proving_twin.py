@@ -29,15 +29,13 @@ from pgclinic.experiment.kept_check import find_check
 from pgclinic.experiment.on_twin import OnTwin, dataset_of, on_twin
 from pgclinic.experiment.servers import ChosenServer, ServerAsked, choose_server
 from pgclinic.experiment.twin_check import CheckRequest, known_settings
-from pgclinic.lab.instance import start_server
 from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.server import Server
 from pgclinic.model.twin import Twin, TwinWorkload
-from pgclinic.pg.session import Access, Session
+from pgclinic.pg.session import Access
 from pgclinic.sql.statement_kind import StatementKind
 from pgclinic.store.machine import read_machine
 from pgclinic.trial.server import binaries_of, template_of
-from pgclinic.twin.author import AUTHOR
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.file import read_twin, write_twin
 from pgclinic.twin.kept_capture import FoundCapture, find_capture, has_workload_of_now, keep_capture, with_workload_of
@@ -46,16 +44,14 @@ from pgclinic.twin.mix import calibrated_in_order
 from pgclinic.twin.values import ValueSource
 from pgclinic.twin.wanted import TwinWanted
 from pgclinic.whatif.change_trial import ChangeTrial
+from pgclinic.whatif.trial_session import trial_session
 
 #: Rows of a twin that are made in a second, and the part of the budget that they may take.
 ROWS_PER_S = 30_000.0
 _BUILD_SHARE = 0.25
 #: Fewer calls in the observation are not the workload of the server.
 _CALLS_MIN = 50
-#: A statement that takes longer on the twin is planned and not run.
-_TIMEOUT_MS = 5_000
-#: What is tried is rolled back; images of whole pages would hide what a statement itself writes.
-_TRIED_WITH = {"full_page_writes": "off", "autovacuum": "off"}
+_OBSERVED_TIMEOUT_MS = 5_000
 
 
 @dataclass
@@ -144,7 +140,7 @@ class _Observation(threading.Thread):
 
     def run(self) -> None:
         try:
-            with live_session(self._access, statement_timeout_ms=_TIMEOUT_MS) as session:
+            with live_session(self._access, statement_timeout_ms=_OBSERVED_TIMEOUT_MS) as session:
                 self._seen = capture_workload(session, self._access.major, observe_s=self._seconds).workload
         except PgclinicError:
             return
@@ -234,28 +230,18 @@ def change_trial(
     ``should_stop``.
     """
     binaries = binaries_of(proving.server.spec)
-    settings = known_settings(binaries, proving.twin) | _TRIED_WITH
-    with start_server(binaries, settings=settings, template=template_of(binaries, proving.dataset)) as running:
-        access = Access(running.server, running.secrets, author=AUTHOR)
-        with Session(
-            access.of_author,
-            statement_timeout_ms=_TIMEOUT_MS,
-            application_name="pgclinic-prove",
-            users_search_path=True,
-        ) as session:
-            source = ValueSource(session, proving.twin)
-            proving.known = calibrated_in_order(session, source, proving.twin, named, should_stop, known=proving.known)
-            whole = sum(statement.total_ms for statement in proving.twin.workload.statements) or 1.0
-            captured = {
-                statement.query_id: statement.total_ms / whole for statement in proving.twin.workload.statements
-            }
-            # What did not run while the server was observed has none of that time, whatever it took before.
-            shares = {
-                key: case.statement_share(key) if key in case.statement_ms else captured.get(key, 0.0)
-                for key in proving.known
-            }
-            statements = tuple(statement for key, statement in proving.known.items() if key not in without)
-            yield ChangeTrial(session, proving.twin, statements, shares, source)
+    with trial_session(binaries, proving.dataset, known_settings(binaries, proving.twin)) as session:
+        source = ValueSource(session, proving.twin)
+        proving.known = calibrated_in_order(session, source, proving.twin, named, should_stop, known=proving.known)
+        whole = sum(statement.total_ms for statement in proving.twin.workload.statements) or 1.0
+        captured = {statement.query_id: statement.total_ms / whole for statement in proving.twin.workload.statements}
+        # What did not run while the server was observed has none of that time, whatever it took before.
+        shares = {
+            key: case.statement_share(key) if key in case.statement_ms else captured.get(key, 0.0)
+            for key in proving.known
+        }
+        statements = tuple(statement for key, statement in proving.known.items() if key not in without)
+        yield ChangeTrial(session, proving.twin, statements, shares, source)
 
 
 def _write(path: Path, twin: Twin, request: ProofRequest) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.planner_settings import (
-    COSTS,
     extreme_costs,
     is_extreme,
     reset_role_setting,
@@ -18,6 +17,7 @@ from pgclinic.checkup.planner_settings import (
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.checkup.workload import severity_of, time_claim, time_cost
 from pgclinic.model.finding import Area, Confidence, Role, Severity
+from pgclinic.settings.execution import COSTS
 from pgclinic.settings.units import amount_of
 
 #: What a random page costs beside a sequential one where both are in memory, or on a solid state drive.
