@@ -29,6 +29,7 @@ from pgclinic.cli.lab import LabStartRequest, lab_app
 from pgclinic.cli.options.record import command_of
 from pgclinic.cli.report import report
 from pgclinic.cli.runs import runs_app
+from pgclinic.cli.runs_history import RunsHistoryRequest
 from pgclinic.cli.search import SearchRequest
 from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
 from pgclinic.cli.study import StudyRunRequest, study_app
@@ -110,6 +111,10 @@ def _run_request(request: object) -> int:
             from pgclinic.cli.lab_start import start_lab_server
 
             code = start_lab_server(request)
+        case RunsHistoryRequest():
+            from pgclinic.cli.runs_history_run import show_history
+
+            code = show_history(request)
         case TwinCheckRequest():
             from pgclinic.cli.twin_run import run_twin_check
 

@@ -1,4 +1,4 @@
-"""``pgclinic runs``: list, show, rm, prune."""
+"""``pgclinic runs``: list, show, history, rm, prune."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import typer
 from typer import Argument, Option
 
 from pgclinic.cli.options.export import AsJson
+from pgclinic.cli.options.record import command_of
 from pgclinic.cli.options.run import Runs
+from pgclinic.cli.runs_history import RunsHistoryRequest
 
 runs_app = typer.Typer(
-    help="List, show and delete the runs that are kept.", no_args_is_help=True, rich_markup_mode=None
+    help="List, show and delete the runs that are kept; show how figures changed over them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 Kind = Annotated[
     str | None, Option("--kind", help="Only runs of this command: study, compare, bench, checkup, ...", metavar="KIND")
@@ -69,6 +73,9 @@ def show(
         print_json(output)
     else:
         print("\n".join(shown_lines(output, round(time.time() * 1e6))))
+
+
+runs_app.command("history")(command_of(RunsHistoryRequest))
 
 
 @runs_app.command("rm")

@@ -30,18 +30,14 @@ _NONE = "-"
 def side_by_side(a: FoundRun, b: FoundRun) -> SideBySideOutput:
     """What differs between two runs of any kind."""
     first, second = run_output(a), run_output(b)
-    have, other = _facts(a, first), _facts(b, second)
-    pairs = [
-        FactPair(label=label, a=have.get(label, _NONE), b=other.get(label, _NONE))
-        for label in dict.fromkeys((*have, *other))
-    ]
+    pairs = fact_pairs(a, b)
     return SideBySideOutput(
         a=first,
         b=second,
         differs=tuple(pair for pair in pairs if pair.a != pair.b),
         same=tuple(pair.label for pair in pairs if pair.a == pair.b),
         figures=tuple(_figures(a.answer, b.answer)),
-        findings=tuple(_findings(a.answer, b.answer)),
+        findings=tuple(findings_between(a.answer, b.answer)),
         note=_note(first, second),
     )
 
@@ -90,9 +86,18 @@ def _note(a: RunOutput, b: RunOutput) -> str:
     )
 
 
-def _facts(run: FoundRun, output: RunOutput) -> Mapping[str, str]:
+def fact_pairs(a: FoundRun, b: FoundRun) -> list[FactPair]:
+    """Every fact that one of both runs has, whether they differ in it or not."""
+    have, other = _facts(a), _facts(b)
+    return [
+        FactPair(label=label, a=have.get(label, _NONE), b=other.get(label, _NONE))
+        for label in dict.fromkeys((*have, *other))
+    ]
+
+
+def _facts(run: FoundRun) -> Mapping[str, str]:
     info = run.info
-    facts = {"answer": answer_text(output)}
+    facts = {"answer": answer_text(run_output(run))}
     if info is None:
         return facts
     facts |= {
@@ -128,7 +133,8 @@ def _figures(a: StoredAnswer | None, b: StoredAnswer | None) -> Iterator[FigureP
             return
 
 
-def _findings(a: StoredAnswer | None, b: StoredAnswer | None) -> Iterator[FindingChanged]:
+def findings_between(a: StoredAnswer | None, b: StoredAnswer | None) -> Iterator[FindingChanged]:
+    """What became of each finding, where both are checkups."""
     if isinstance(a, Checkup) and isinstance(b, Checkup):
         for label, found in change_groups(compare_checkups(a, b)):
             yield from (FindingChanged(change=label, finding=words) for words in found)

@@ -1,0 +1,127 @@
+"""The history of runs as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from pgclinic import __version__
+from pgclinic.model.history import FigureHistory, FigurePoint, FigureUnit, HistoryOutput, RunSeries
+from pgclinic.model.output import RunOutput
+from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
+from pgclinic.report.run_history import NONE, figure_label, figure_words
+from pgclinic.report.run_history_picture import HistoryPicture, history_picture
+from pgclinic.report.run_history_text import (
+    change_words,
+    column_label,
+    difference_words,
+    headline_words,
+    notes,
+    point_words,
+    run_name,
+    when,
+)
+
+_STYLES = ("report.css", "history.css")
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """``changes`` are sentences, each with what differs at that run."""
+
+    label: str
+    newest: str
+    state: str
+    picture: HistoryPicture
+    changes: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class SeriesView:
+    """``rows`` are cells of a table with a row for each run, ``steps`` one for each change of a finding."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    figures: tuple[FigureView, ...]
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    steps: tuple[tuple[str, ...], ...]
+
+
+def history_page(history: HistoryOutput, directory: Path) -> str:
+    """The page; runs below ``directory``, where it will lie, are linked to their reports."""
+    return (
+        environment()
+        .get_template("run_history.html.j2")
+        .render(
+            pgclinic=__version__,
+            name=history.name,
+            headline=headline_words(history),
+            series=[_view(series, directory, len(history.series)) for series in history.series],
+            notes=list(notes(history)),
+            css=assets(_STYLES),
+            script=assets(PAGE_SCRIPT),
+            policy=content_policy(assets(PAGE_SCRIPT)),
+        )
+    )
+
+
+def _view(series: RunSeries, directory: Path, amount: int) -> SeriesView:
+    titled = [f"{label}: {series.facts[label]}" for label in series.differs]
+    return SeriesView(
+        title="; ".join(titled) if amount > 1 else "",
+        facts=tuple(series.facts.items()),
+        figures=tuple(_figure(figure, series) for figure in series.figures),
+        heads=("Run", "Started, UTC", *(column_label(figure) for figure in series.figures), "Answer"),
+        rows=tuple(_rows(series, directory)),
+        steps=tuple(
+            (when(series.runs[step.run]), changed.change, changed.finding)
+            for step in series.findings
+            for changed in step.changed
+        ),
+    )
+
+
+def _figure(figure: FigureHistory, series: RunSeries) -> FigureView:
+    return FigureView(
+        label=figure_label(figure),
+        newest=point_words(figure, figure.points[-1]),
+        state=figure.state.value,
+        picture=history_picture(figure, series.runs),
+        changes=tuple(
+            (change_words(figure, change, series.runs), tuple(difference_words(change))) for change in figure.changes
+        ),
+    )
+
+
+def _rows(series: RunSeries, directory: Path) -> Iterator[tuple[str, ...]]:
+    """The newest first, as lists of runs are."""
+    columns = [{point.run: _cell(figure, point) for point in figure.points} for figure in series.figures]
+    for place, run in reversed([*enumerate(series.runs)]):
+        figures = (column.get(place, NONE) for column in columns)
+        yield _linked(run, directory), _whole(when(run)), *figures, run.answer or NONE
+
+
+def _cell(figure: FigureHistory, point: FigurePoint) -> str:
+    """The unit stands at the head of the column; a ratio has its interval and its word."""
+    if figure.unit is FigureUnit.RATIO:
+        return point_words(figure, point)
+    return figure_words(figure, point.value)
+
+
+def _whole(text: str) -> Markup:
+    """In one line."""
+    return Markup('<span class="whole">{}</span>').format(text)
+
+
+def _linked(run: RunOutput, directory: Path) -> str:
+    """The name of the run's folder, as a link to its report where that lies below ``directory``."""
+    report = Path(run.report).absolute() if run.report is not None else None
+    if report is None or not report.is_relative_to(directory):
+        return run_name(run)
+    address = quote(report.relative_to(directory).as_posix())
+    return Markup('<a href="{}">{}</a>').format(address, run_name(run))

@@ -1,0 +1,187 @@
+"""The history of runs, for the terminal. Pure."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+from pgclinic.model.history import (
+    FigureChange,
+    FigureHistory,
+    FigurePoint,
+    FigureState,
+    HistoryOutput,
+    RunSeries,
+    Turn,
+)
+from pgclinic.model.output import RunOutput
+from pgclinic.report.columns import in_columns
+from pgclinic.report.progress import sparkline
+from pgclinic.report.run_history import NONE, figure_label, figure_words, unit_words
+from pgclinic.report.words.figures import count, span
+
+_SPARK_RUNS = 40
+#: Steps of checkups and names of runs that a terminal shows; a page and JSON have them all.
+_STEPS_SHOWN = 10
+_STATES = {
+    FigureState.WORSE: "changed for the worse",
+    FigureState.BETTER: "changed for the better",
+    FigureState.CHANGED: "changed",
+}
+
+
+def history_text(history: HistoryOutput, width: int) -> str:
+    """Each figure as a line of bars with its changes in words, then the method."""
+    lines = [f"HISTORY   {history.name}: {headline_words(history)}"]
+    for series in history.series:
+        lines += ["", " · ".join(series_words(series)), *_series_lines(series, history)]
+    lines += ["", *notes(history)]
+    return "\n".join(part for line in lines for part in _wrapped(line, width))
+
+
+def headline_words(history: HistoryOutput) -> str:
+    """8 runs; 2 of 4 figures changed for the worse."""
+    runs = sum(len(series.runs) for series in history.series)
+    said = [count(runs, "run")]
+    if len(history.series) > 1:
+        said.append(f"{len(history.series)} series, which cannot be compared with each other")
+    figures = [figure for series in history.series for figure in series.figures]
+    states = Counter(figure.state for figure in figures)
+    if states[FigureState.TOO_FEW] == len(figures):
+        return "; ".join((*said, f"too few for change points, which need {history.method.runs_min}"))
+    moved = [f"{states[state]} {words}" for state, words in _STATES.items() if states[state]]
+    said.append(
+        f"of {count(len(figures), 'figure')} {', '.join(moved) or 'none changed'} in the newest "
+        f"{history.method.recent_runs} runs"
+    )
+    return "; ".join(said)
+
+
+def series_words(series: RunSeries) -> list[str]:
+    """The facts that its runs share; the label in front of those in which it differs from other series."""
+    return [f"{label}: {value}" if label in series.differs else value for label, value in series.facts.items()]
+
+
+def change_words(figure: FigureHistory, change: FigureChange, runs: tuple[RunOutput, ...]) -> str:
+    """since 2026-11-03 04:00 (run NAME): 1,240 → 980 TPS (-21 %), p 0.0004: worse"""
+    run = runs[change.run]
+    means = " → ".join(figure_words(figure, value) for value in (change.before, change.after))
+    share = f" ({change.change:+.0%})".replace("%", " %") if change.change is not None else ""
+    turn = f": {change.turn.value}" if change.turn is not Turn.CHANGED else ""
+    return (
+        f"since {when(run)} (run {run_name(run)}): {means}{unit_words(figure)}{share}, {_p_words(change.p_value)}{turn}"
+    )
+
+
+def difference_words(change: FigureChange) -> list[str]:
+    """What differs between the run before the change and the first one after it, a line each."""
+    if not change.differs:
+        return ["the run before it differs in nothing that runs record"]
+    return [
+        f"{pair.label}: now {pair.b}"
+        if pair.a == NONE
+        else f"{pair.label}: no longer {pair.a}"
+        if pair.b == NONE
+        else f"{pair.label}: {pair.a} → {pair.b}"
+        for pair in change.differs
+    ]
+
+
+def column_label(figure: FigureHistory) -> str:
+    """The head of a column of ``figure_words``: latency p99, ms."""
+    unit = unit_words(figure).strip()
+    label = figure_label(figure)
+    return f"{label}, {unit}" if unit and unit != label else label
+
+
+def point_words(figure: FigureHistory, point: FigurePoint) -> str:
+    """0.52x (95 % CI 0.46 to 0.58), replicated"""
+    said = f"{figure_words(figure, point.value)}{unit_words(figure)}"
+    if point.low is not None and point.high is not None:
+        said += f" (95 % CI {span((point.low, point.high))})"
+    return f"{said}, {point.word}" if point.word is not None else said
+
+
+def notes(history: HistoryOutput) -> Iterator[str]:
+    """How changes are found and how sure they are, and which runs have no figure."""
+    method = history.method
+    yield (
+        f"Change points: Apache Otava, windows of {method.window_runs} runs, p below {method.p_value_max:g} "
+        "for a place named beforehand."
+    )
+    yield "The place is searched for: of series of up to 30 runs without any change, about 2 % show one."
+    yield (
+        "Runs are not blocks: whatever changed on the machine between them is in a change. "
+        "pgclinic compare runs both sides in turn."
+    )
+    if history.left_out:
+        shown = ", ".join(path.rpartition("/")[2] for path in history.left_out[:_STEPS_SHOWN])
+        yield f"Left out, without an answer or a figure: {count(len(history.left_out), 'run')}: {shown}"
+
+
+def when(run: RunOutput) -> str:
+    """2026-11-03 04:00, in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime((run.started_epoch_us or 0) / 1e6))
+
+
+def run_name(run: RunOutput) -> str:
+    """The name of its folder."""
+    return run.path.rpartition("/")[2]
+
+
+def _series_lines(series: RunSeries, history: HistoryOutput) -> Iterator[str]:
+    label_width = max((len(figure_label(figure)) for figure in series.figures), default=0)
+    bars_width = min(_SPARK_RUNS, len(series.runs))
+    for figure in series.figures:
+        bars = sparkline([point.value for point in figure.points], _SPARK_RUNS).ljust(bars_width)
+        yield f"  {figure_label(figure):<{label_width}}   {bars}   {point_words(figure, figure.points[-1])}"
+        for change in figure.changes:
+            yield f"    {change_words(figure, change, series.runs)}"
+            yield from (f"      {words}" for words in difference_words(change))
+    if len(series.runs) < history.method.runs_min:
+        runs = count(len(series.runs), "run")
+        yield f"  {runs}: change points need {history.method.runs_min}, so the runs are listed"
+        yield from _listed(series)
+    yield from _finding_lines(series)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """What goes on stands two columns behind its beginning; names of runs and options are not broken."""
+    inset = " " * (len(line) - len(line.lstrip()) + 2)
+    return (
+        textwrap.wrap(
+            line, width, subsequent_indent=inset, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+        )
+        if len(line) > width
+        else [line]
+    )
+
+
+def _listed(series: RunSeries) -> Iterator[str]:
+    """Every run with its figures; a figure that a run has not is a dash."""
+    heads = ("", *(column_label(figure) for figure in series.figures))
+    cells = [{point.run: figure_words(figure, point.value) for point in figure.points} for figure in series.figures]
+    rows = [
+        (f"{when(run)}  {run_name(run)}", *(column.get(place, NONE) for column in cells))
+        for place, run in enumerate(series.runs)
+    ]
+    yield from (f"  {line}" for line in in_columns([heads, *rows]))
+
+
+def _finding_lines(series: RunSeries) -> Iterator[str]:
+    if not series.findings:
+        return
+    newest = series.findings[-1]
+    yield f"  first in the newest run   {newest.first or 'no finding'}"
+    steps = [step for step in series.findings if step.changed]
+    for step in steps[-_STEPS_SHOWN:]:
+        yield f"  {when(series.runs[step.run])} (run {run_name(series.runs[step.run])})"
+        yield from (f"    {changed.change:<9}{changed.finding}" for changed in step.changed)
+    if len(steps) > _STEPS_SHOWN:
+        yield f"  {count(len(steps) - _STEPS_SHOWN, 'earlier checkup')} with changed findings: -o FILE.html has all"
+
+
+def _p_words(p_value: float) -> str:
+    return "p below 0.0001" if p_value < 0.0001 else f"p {p_value:.4f}"
