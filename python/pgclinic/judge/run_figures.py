@@ -9,7 +9,15 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.finding import Severity
-from pgclinic.model.history import ChangeMethod, FigureChange, FigureHistory, FigurePoint, FigureState, FigureUnit, Turn
+from pgclinic.model.history import (
+    ChangeMethod,
+    ChangeTurn,
+    FigureChange,
+    FigureHistory,
+    FigurePoint,
+    FigureState,
+    FigureUnit,
+)
 from pgclinic.model.verdict import Interval, Verdict
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
 from pgclinic.stats.change_points import P_VALUE_MAX, RUNS_MIN, WINDOW_RUNS, ChangePoint, change_points
@@ -26,7 +34,7 @@ _GOOD = {FigureUnit.TPS: 1, FigureUnit.MS: -1, FigureUnit.FINDINGS: -1}
 
 
 @dataclass(frozen=True)
-class Figure:
+class RunFigure:
     """One figure of one run, with its 95 % CI; ``word`` is that of a verdict."""
 
     name: str
@@ -37,7 +45,7 @@ class Figure:
     word: str | None = None
 
 
-def figures_of(answer: StoredAnswer) -> tuple[Figure, ...]:
+def figures_of(answer: StoredAnswer) -> tuple[RunFigure, ...]:
     """What a series of such runs is made of; nothing of a run that measured nothing, or was refused."""
     match answer:
         case Verdict():
@@ -51,7 +59,7 @@ def figures_of(answer: StoredAnswer) -> tuple[Figure, ...]:
     return ()
 
 
-def figure_histories(runs: Sequence[Sequence[Figure]]) -> tuple[FigureHistory, ...]:
+def figure_histories(runs: Sequence[Sequence[RunFigure]]) -> tuple[FigureHistory, ...]:
     """Each figure over the runs, the oldest first. Raises UsageError: the library for change points is missing."""
     seen: dict[tuple[str, FigureUnit], list[FigurePoint]] = {}
     for place, figures in enumerate(runs):
@@ -78,7 +86,7 @@ def _change(points: Sequence[FigurePoint], change: ChangePoint, good: int) -> Fi
         after=change.after,
         change=change.after / change.before - 1 if change.before else None,
         p_value=change.p_value,
-        turn=Turn.CHANGED if not good else Turn.BETTER if moved > 0 else Turn.WORSE,
+        turn=ChangeTurn.CHANGED if not good else ChangeTurn.BETTER if moved > 0 else ChangeTurn.WORSE,
         runs_since=len(points) - change.index,
     )
 
@@ -91,26 +99,26 @@ def _state(runs: int, changes: Sequence[FigureChange]) -> FigureState:
     return FigureState(changes[-1].turn.value)
 
 
-def _claims(verdict: Verdict) -> Iterator[Figure]:
+def _claims(verdict: Verdict) -> Iterator[RunFigure]:
     for claim in verdict.claims:
         if claim.word is not VerdictWord.INVALID and claim.interval is not None:
             yield _ratio(claim.claim, claim.interval, claim.word.value)
 
 
-def _ratio(name: str, interval: Interval, word: str) -> Figure:
-    return Figure(name, FigureUnit.RATIO, interval.ratio, interval.low, interval.high, word)
+def _ratio(name: str, interval: Interval, word: str) -> RunFigure:
+    return RunFigure(name, FigureUnit.RATIO, interval.ratio, interval.low, interval.high, word)
 
 
-def _load(result: BenchResult) -> Iterator[Figure]:
+def _load(result: BenchResult) -> Iterator[RunFigure]:
     latency = result.load.latency
-    yield Figure("tps", FigureUnit.TPS, result.load.tps)
+    yield RunFigure("tps", FigureUnit.TPS, result.load.tps)
     for name, latency_us in (("p50", latency.p50_us), ("p95", latency.p95_us), ("p99", latency.p99_us)):
-        yield Figure(name, FigureUnit.MS, latency_us / 1000)
+        yield RunFigure(name, FigureUnit.MS, latency_us / 1000)
 
 
-def _findings(checkup: Checkup) -> Iterator[Figure]:
+def _findings(checkup: Checkup) -> Iterator[RunFigure]:
     for severity in reversed(Severity):
         found = sum(finding.severity is severity for finding in checkup.findings)
-        yield Figure(severity.value, FigureUnit.FINDINGS, float(found))
+        yield RunFigure(severity.value, FigureUnit.FINDINGS, float(found))
     if checkup.explained_share is not None:
-        yield Figure("explained", FigureUnit.SHARE, checkup.explained_share)
+        yield RunFigure("explained", FigureUnit.SHARE, checkup.explained_share)

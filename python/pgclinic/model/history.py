@@ -18,7 +18,7 @@ class FigureUnit(str, Enum):
     SHARE = "share"
 
 
-class Turn(str, Enum):
+class ChangeTurn(str, Enum):
     """Which way a figure changed; ``changed`` is of one that has no better and no worse."""
 
     WORSE = "worse"
@@ -62,7 +62,7 @@ class FigureChange(Record):
     after: float
     change: float | None
     p_value: float
-    turn: Turn
+    turn: ChangeTurn
     runs_since: int
     differs: tuple[FactPair, ...] = ()
 

@@ -19,6 +19,7 @@ from pgclinic.report.run_history_text import (
     change_words,
     column_label,
     difference_words,
+    few_words,
     headline_words,
     notes,
     point_words,
@@ -42,10 +43,12 @@ class FigureView:
 
 @dataclass(frozen=True)
 class SeriesView:
-    """``rows`` are cells of a table with a row for each run, ``steps`` one for each change of a finding."""
+    """``too_few`` is empty where change points were searched for. ``rows`` are cells of a table with a row for each run,
+    ``steps`` of one with a row for each change of a finding."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
+    too_few: str
     figures: tuple[FigureView, ...]
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -61,7 +64,7 @@ def history_page(history: HistoryOutput, directory: Path) -> str:
             pgclinic=__version__,
             name=history.name,
             headline=headline_words(history),
-            series=[_view(series, directory, len(history.series)) for series in history.series],
+            series=[_view(series, directory, history) for series in history.series],
             notes=list(notes(history)),
             css=assets(_STYLES),
             script=assets(PAGE_SCRIPT),
@@ -70,11 +73,12 @@ def history_page(history: HistoryOutput, directory: Path) -> str:
     )
 
 
-def _view(series: RunSeries, directory: Path, amount: int) -> SeriesView:
+def _view(series: RunSeries, directory: Path, history: HistoryOutput) -> SeriesView:
     titled = [f"{label}: {series.facts[label]}" for label in series.differs]
     return SeriesView(
-        title="; ".join(titled) if amount > 1 else "",
-        facts=tuple(series.facts.items()),
+        title="; ".join(titled) if len(history.series) > 1 else "",
+        facts=tuple(_facts(series)),
+        too_few=few_words(series, history.method),
         figures=tuple(_figure(figure, series) for figure in series.figures),
         heads=("Run", "Started, UTC", *(column_label(figure) for figure in series.figures), "Answer"),
         rows=tuple(_rows(series, directory)),
@@ -84,6 +88,12 @@ def _view(series: RunSeries, directory: Path, amount: int) -> SeriesView:
             for changed in step.changed
         ),
     )
+
+
+def _facts(series: RunSeries) -> Iterator[tuple[str, str]]:
+    yield from series.facts.items()
+    if series.findings:
+        yield "first finding of the newest run", series.findings[-1].first or "none"
 
 
 def _figure(figure: FigureHistory, series: RunSeries) -> FigureView:

@@ -15,17 +15,18 @@ from pgclinic.model.output import RunOutput
 from pgclinic.report.run_history import figure_label, figure_words, unit_words
 from pgclinic.report.run_history_text import point_words, run_name, when
 from pgclinic.report.tick import Tick
+from pgclinic.report.words.figures import count
 
 _TOP, _BOTTOM, _FOOT = 14.0, 164.0, 26.0
 #: The first and the last run; the scale's figures stand on the left.
-_LEFT, _RIGHT = 12.0, 97.0
+_LEFT, _RIGHT = 18.0, 97.0
 _ROOM = 0.08
 _TICKS = 5
-_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
-class Dot:
+class RunDot:
     """One run; ``low`` and ``high`` are the ends of its interval, None without one."""
 
     x: float
@@ -36,7 +37,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Level:
+class MeanLevel:
     """The mean of the runs between two changes."""
 
     left: float
@@ -45,7 +46,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Mark:
+class ChangeMark:
     """A change, between two runs; ``number`` is its place in the list below the picture."""
 
     x: float
@@ -58,9 +59,9 @@ class Mark:
 class HistoryPicture:
     """``grid`` is from below to above; ``first`` and ``last`` are the times of the runs at both ends."""
 
-    dots: tuple[Dot, ...]
-    levels: tuple[Level, ...]
-    marks: tuple[Mark, ...]
+    dots: tuple[RunDot, ...]
+    levels: tuple[MeanLevel, ...]
+    marks: tuple[ChangeMark, ...]
     grid: tuple[Tick, ...]
     first: Tick
     last: Tick
@@ -70,7 +71,7 @@ class HistoryPicture:
     description: str
 
 
-class _Places:
+class _RunPlaces:
     """From a run and a value to places on the picture."""
 
     def __init__(self, figure: FigureHistory, runs: int) -> None:
@@ -95,10 +96,10 @@ class _Places:
 
 def history_picture(figure: FigureHistory, runs: Sequence[RunOutput]) -> HistoryPicture:
     """Lay out one figure of a series with these runs."""
-    places = _Places(figure, len(runs))
+    places = _RunPlaces(figure, len(runs))
     return HistoryPicture(
         dots=tuple(
-            Dot(
+            RunDot(
                 x=places.x(point.run),
                 y=places.y(point.value),
                 low=places.y(point.low) if point.low is not None else None,
@@ -109,7 +110,7 @@ def history_picture(figure: FigureHistory, runs: Sequence[RunOutput]) -> History
         ),
         levels=tuple(_levels(figure, places)),
         marks=tuple(
-            Mark(places.x((change.run_before + change.run) / 2), number, change.turn.value, f"change {number}")
+            ChangeMark(places.x((change.run_before + change.run) / 2), number, change.turn.value, f"change {number}")
             for number, change in enumerate(figure.changes, start=1)
         ),
         grid=tuple(
@@ -122,13 +123,13 @@ def history_picture(figure: FigureHistory, runs: Sequence[RunOutput]) -> History
         bottom=_BOTTOM,
         height=_BOTTOM + _FOOT,
         description=(
-            f"{figure_label(figure)} of {len(figure.points)} runs, the oldest on the left, with "
-            f"{len(figure.changes)} changes. The figures are in the table of the runs."
+            f"{figure_label(figure)} of {count(len(figure.points), 'run')}, the oldest on the left, with "
+            f"{count(len(figure.changes), 'change')}. The figures are in the table of the runs."
         ),
     )
 
 
-def _levels(figure: FigureHistory, places: _Places) -> Iterator[Level]:
+def _levels(figure: FigureHistory, places: _RunPlaces) -> Iterator[MeanLevel]:
     """Only where there is a change: one line through all runs says nothing."""
     if not figure.changes:
         return
@@ -136,4 +137,6 @@ def _levels(figure: FigureHistory, places: _Places) -> Iterator[Level]:
     ends = [*(change.run_before for change in figure.changes), figure.points[-1].run]
     means = [figure.changes[0].before, *(change.after for change in figure.changes)]
     for start, end, mean in zip(starts, ends, means, strict=True):
-        yield Level(left=places.x(start - 0.4), right=min(places.x(end + 0.4), 100.0), y=places.y(mean))
+        yield MeanLevel(
+            left=max(places.x(start - 0.4), _LEFT - 1), right=min(places.x(end + 0.4), 100.0), y=places.y(mean)
+        )

@@ -8,23 +8,25 @@ from collections import Counter
 from collections.abc import Iterator
 
 from pgclinic.model.history import (
+    ChangeMethod,
+    ChangeTurn,
     FigureChange,
     FigureHistory,
     FigurePoint,
     FigureState,
     HistoryOutput,
     RunSeries,
-    Turn,
 )
 from pgclinic.model.output import RunOutput
-from pgclinic.report.columns import in_columns
 from pgclinic.report.progress import sparkline
 from pgclinic.report.run_history import NONE, figure_label, figure_words, unit_words
 from pgclinic.report.words.figures import count, span
 
 _SPARK_RUNS = 40
-#: Steps of checkups and names of runs that a terminal shows; a page and JSON have them all.
+#: So many checkups with changed findings, and names of runs that are left out, are shown; JSON has them all.
 _STEPS_SHOWN = 10
+#: Facts that are known by their values.
+_PLAIN = ("command", "machine", "server")
 _STATES = {
     FigureState.WORSE: "changed for the worse",
     FigureState.BETTER: "changed for the better",
@@ -60,8 +62,17 @@ def headline_words(history: HistoryOutput) -> str:
 
 
 def series_words(series: RunSeries) -> list[str]:
-    """The facts that its runs share; the label in front of those in which it differs from other series."""
-    return [f"{label}: {value}" if label in series.differs else value for label, value in series.facts.items()]
+    """The facts that its runs share, with their labels but for those that need none and are the same in all series."""
+    return [
+        value if label in _PLAIN and label not in series.differs else f"{label}: {value}"
+        for label, value in series.facts.items()
+    ]
+
+
+def few_words(series: RunSeries, method: ChangeMethod) -> str:
+    """3 runs: change points need 6; empty where there are enough."""
+    runs = len(series.runs)
+    return f"{count(runs, 'run')}: change points need {method.runs_min}" if runs < method.runs_min else ""
 
 
 def change_words(figure: FigureHistory, change: FigureChange, runs: tuple[RunOutput, ...]) -> str:
@@ -69,7 +80,7 @@ def change_words(figure: FigureHistory, change: FigureChange, runs: tuple[RunOut
     run = runs[change.run]
     means = " → ".join(figure_words(figure, value) for value in (change.before, change.after))
     share = f" ({change.change:+.0%})".replace("%", " %") if change.change is not None else ""
-    turn = f": {change.turn.value}" if change.turn is not Turn.CHANGED else ""
+    turn = f": {change.turn.value}" if change.turn is not ChangeTurn.CHANGED else ""
     return (
         f"since {when(run)} (run {run_name(run)}): {means}{unit_words(figure)}{share}, {_p_words(change.p_value)}{turn}"
     )
@@ -111,7 +122,7 @@ def notes(history: HistoryOutput) -> Iterator[str]:
         f"Change points: Apache Otava, windows of {method.window_runs} runs, p below {method.p_value_max:g} "
         "for a place named beforehand."
     )
-    yield "The place is searched for: of series of up to 30 runs without any change, about 2 % show one."
+    yield "The place is searched for: of series of up to 60 runs without any change, 1 to 2 % show one."
     yield (
         "Runs are not blocks: whatever changed on the machine between them is in a change. "
         "pgclinic compare runs both sides in turn."
@@ -140,9 +151,9 @@ def _series_lines(series: RunSeries, history: HistoryOutput) -> Iterator[str]:
         for change in figure.changes:
             yield f"    {change_words(figure, change, series.runs)}"
             yield from (f"      {words}" for words in difference_words(change))
-    if len(series.runs) < history.method.runs_min:
-        runs = count(len(series.runs), "run")
-        yield f"  {runs}: change points need {history.method.runs_min}, so the runs are listed"
+    few = few_words(series, history.method)
+    if few:
+        yield f"  {few}, so the runs are listed"
         yield from _listed(series)
     yield from _finding_lines(series)
 
@@ -160,27 +171,28 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _listed(series: RunSeries) -> Iterator[str]:
-    """Every run with its figures; a figure that a run has not is a dash."""
-    heads = ("", *(column_label(figure) for figure in series.figures))
-    cells = [{point.run: figure_words(figure, point.value) for point in figure.points} for figure in series.figures]
-    rows = [
-        (f"{when(run)}  {run_name(run)}", *(column.get(place, NONE) for column in cells))
-        for place, run in enumerate(series.runs)
-    ]
-    yield from (f"  {line}" for line in in_columns([heads, *rows]))
+    """Every run with the figures that it has."""
+    said: dict[int, list[str]] = {place: [] for place in range(len(series.runs))}
+    for figure in series.figures:
+        label, unit = figure_label(figure), unit_words(figure)
+        for point in figure.points:
+            value = f"{figure_words(figure, point.value)}{unit}"
+            said[point.run].append(value if label == unit.strip() else f"{label} {value}")
+    for run, words in zip(series.runs, said.values(), strict=True):
+        yield f"    {when(run)} (run {run_name(run)}): {', '.join(words)}"
 
 
 def _finding_lines(series: RunSeries) -> Iterator[str]:
     if not series.findings:
         return
     newest = series.findings[-1]
-    yield f"  first in the newest run   {newest.first or 'no finding'}"
+    yield f"  first finding of the newest run: {newest.first or 'none'}"
     steps = [step for step in series.findings if step.changed]
     for step in steps[-_STEPS_SHOWN:]:
         yield f"  {when(series.runs[step.run])} (run {run_name(series.runs[step.run])})"
         yield from (f"    {changed.change:<9}{changed.finding}" for changed in step.changed)
     if len(steps) > _STEPS_SHOWN:
-        yield f"  {count(len(steps) - _STEPS_SHOWN, 'earlier checkup')} with changed findings: -o FILE.html has all"
+        yield f"  {count(len(steps) - _STEPS_SHOWN, 'earlier checkup')} with changed findings: JSON has all"
 
 
 def _p_words(p_value: float) -> str:

@@ -9,16 +9,14 @@ from pathlib import Path
 import pytest
 
 from fixtures import tuning
-from fixtures.bench_results import bench_result
 from fixtures.checkups import HEALTHY
 from fixtures.comparison import asked, measured
-from fixtures.kept_runs import kept_checkup, kept_study
+from fixtures.kept_runs import kept_bench, kept_checkup, kept_study
 from fixtures.planned import plan_of
 from fixtures.records import run_info
 from pgclinic.cli.main import run
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
-from pgclinic.store.bench_folder import bench_info, write_bench_folder
 from pgclinic.store.checkup_folder import write_checkup
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.study.compare import PROFILE
@@ -31,11 +29,6 @@ def comparison(parent: Path) -> Path:
     for record in measured([1.5] * 6):
         folder.add_trial(record)
     return folder.path
-
-
-def bench(parent: Path) -> Path:
-    result = bench_result("-c", "2", "-T", "5")
-    return write_bench_folder(parent, bench_info(result, "PostgreSQL 18.6"), result).path
 
 
 def tuned(found: Assay | Search | Bisect) -> Callable[[Path], Path]:
@@ -87,7 +80,7 @@ def test_what_names_of_tables_hold_is_read_by_its_owner_alone(tmp_path: Path) ->
 def test_a_bench_that_was_not_observed_has_figures_and_no_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = bench(tmp_path)
+    folder = kept_bench(tmp_path)
     assert run(["report", str(folder)]) == 1
     assert "was not observed" in capsys.readouterr().err
     assert run(["report", str(folder), "-o", str(tmp_path / "bench.md")]) == 0
