@@ -43,8 +43,8 @@ class FigureView:
 
 @dataclass(frozen=True)
 class SeriesView:
-    """``too_few`` is empty where change points were searched for. ``rows`` are cells of a table with a row for each run,
-    ``steps`` of one with a row for each change of a finding."""
+    """``too_few`` is empty where change points were searched for. ``rows`` are cells of a table with a row for each
+    run, ``steps`` of one with a row for each change of a finding."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
@@ -83,7 +83,7 @@ def _view(series: RunSeries, directory: Path, history: HistoryOutput) -> SeriesV
         heads=("Run", "Started, UTC", *(column_label(figure) for figure in series.figures), "Answer"),
         rows=tuple(_rows(series, directory)),
         steps=tuple(
-            (when(series.runs[step.run]), changed.change, changed.finding)
+            (_whole(when(series.runs[step.run])), changed.change, changed.finding)
             for step in series.findings
             for changed in step.changed
         ),

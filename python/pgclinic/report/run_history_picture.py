@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pgclinic.model.history import FigureHistory
+from pgclinic.model.history import FigureHistory, FigureUnit
 from pgclinic.model.output import RunOutput
 from pgclinic.report.run_history import figure_label, figure_words, unit_words
 from pgclinic.report.run_history_text import point_words, run_name, when
@@ -79,6 +79,8 @@ class _RunPlaces:
         room = (max(ends) - min(ends)) * _ROOM or abs(max(ends)) * _ROOM or 1.0
         self.low, self.high = min(ends) - room, max(ends) + room
         self._runs = runs
+        # There are no half findings.
+        self._step_min = 1.0 if figure.unit is FigureUnit.FINDINGS else 0.0
 
     def x(self, run: float) -> float:
         return round(_LEFT + (_RIGHT - _LEFT) * (run / (self._runs - 1) if self._runs > 1 else 0.5), 3)
@@ -90,7 +92,7 @@ class _RunPlaces:
         """A few round values."""
         rough = (self.high - self.low) / _TICKS
         unit = 10.0 ** math.floor(math.log10(rough))
-        step = next(unit * one for one in _STEPS if unit * one >= rough)
+        step = max(next(unit * one for one in _STEPS if unit * one >= rough), self._step_min)
         return [step * place for place in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
 

@@ -52,12 +52,14 @@ def headline_words(history: HistoryOutput) -> str:
     figures = [figure for series in history.series for figure in series.figures]
     states = Counter(figure.state for figure in figures)
     if states[FigureState.TOO_FEW] == len(figures):
-        return "; ".join((*said, f"too few for change points, which need {history.method.runs_min}"))
-    moved = [f"{states[state]} {words}" for state, words in _STATES.items() if states[state]]
-    said.append(
-        f"of {count(len(figures), 'figure')} {', '.join(moved) or 'none changed'} in the newest "
-        f"{history.method.recent_runs} runs"
-    )
+        said.append(f"too few for change points, which need {history.method.runs_min}")
+    else:
+        moved = [f"{states[state]} {words}" for state, words in _STATES.items() if states[state]]
+        said.append(
+            f"of {count(len(figures), 'figure')} {', '.join(moved) or 'none changed'} in the newest "
+            f"{history.method.recent_runs} runs"
+        )
+    said += [words for series in history.series for words in _last_findings(series)]
     return "; ".join(said)
 
 
@@ -122,7 +124,7 @@ def notes(history: HistoryOutput) -> Iterator[str]:
         f"Change points: Apache Otava, windows of {method.window_runs} runs, p below {method.p_value_max:g} "
         "for a place named beforehand."
     )
-    yield "The place is searched for: of series of up to 60 runs without any change, 1 to 2 % show one."
+    yield "The place is searched for: of series of up to 60 runs without any change, 1 to 3 % show one."
     yield (
         "Runs are not blocks: whatever changed on the machine between them is in a change. "
         "pgclinic compare runs both sides in turn."
@@ -180,6 +182,15 @@ def _listed(series: RunSeries) -> Iterator[str]:
             said[point.run].append(value if label == unit.strip() else f"{label} {value}")
     for run, words in zip(series.runs, said.values(), strict=True):
         yield f"    {when(run)} (run {run_name(run)}): {', '.join(words)}"
+
+
+def _last_findings(series: RunSeries) -> Iterator[str]:
+    """findings last changed 2026-11-20 19:00: 12 new, 1 gone"""
+    changed = [step for step in series.findings if step.changed]
+    if changed:
+        kinds = Counter(one.change for one in changed[-1].changed)
+        moved = ", ".join(f"{amount} {kind}" for kind, amount in kinds.items())
+        yield f"findings last changed {when(series.runs[changed[-1].run])}: {moved}"
 
 
 def _finding_lines(series: RunSeries) -> Iterator[str]:

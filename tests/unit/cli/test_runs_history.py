@@ -69,7 +69,7 @@ def test_a_load_test_that_became_slower_is_found_at_its_run(runs: Path, capsys: 
     assert "(run bench-8): " in text
     assert "command: now --set fsync=on" in text
     assert "latency" not in text
-    assert "windows of 50 runs, p below 0.001" in text
+    assert "windows of 12 runs, p below 0.001" in text
 
 
 def test_a_change_for_the_worse_ends_with_3_while_it_is_news(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

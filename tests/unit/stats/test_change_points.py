@@ -47,6 +47,12 @@ def test_two_steps_and_one_at_the_newest_value() -> None:
     assert [point.index for point in change_points(noisy([1000.0] * 9 + [700.0], seed=1))] == [9]
 
 
+def test_a_change_does_not_hide_the_one_that_undoes_it() -> None:
+    for seed in range(20):
+        found = [point.index for point in change_points(noisy([1000.0] * 6 + [800.0] * 6 + [1000.0] * 6, seed))]
+        assert {6, 12} <= set(found)
+
+
 def test_fewer_values_than_the_method_needs_have_no_change_point() -> None:
     for amount in (0, 1, 3, RUNS_MIN - 1):
         assert change_points(([1000.0] * 3 + [10.0] * 3)[:amount]) == ()
