@@ -9,10 +9,9 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from pgclinic import __version__
 from pgclinic.model.history import FigureHistory, FigurePoint, FigureUnit, HistoryOutput, RunSeries
 from pgclinic.model.output import RunOutput
-from pgclinic.report.html_page import PAGE_SCRIPT, assets, content_policy, environment
+from pgclinic.report.html_page import html_page
 from pgclinic.report.run_history import NONE, figure_label, figure_words
 from pgclinic.report.run_history_picture import HistoryPicture, history_picture
 from pgclinic.report.run_history_text import (
@@ -26,8 +25,6 @@ from pgclinic.report.run_history_text import (
     run_name,
     when,
 )
-
-_STYLES = ("report.css", "history.css")
 
 
 @dataclass(frozen=True)
@@ -57,19 +54,16 @@ class SeriesView:
 
 def history_page(history: HistoryOutput, directory: Path) -> str:
     """The page; runs below ``directory``, where it will lie, are linked to their reports."""
-    return (
-        environment()
-        .get_template("run_history.html.j2")
-        .render(
-            pgclinic=__version__,
-            name=history.name,
-            headline=headline_words(history),
-            series=[_view(series, directory, history) for series in history.series],
-            notes=list(notes(history)),
-            css=assets(_STYLES),
-            script=assets(PAGE_SCRIPT),
-            policy=content_policy(assets(PAGE_SCRIPT)),
-        )
+    return html_page(
+        "run_history",
+        kind="history of runs",
+        when="",
+        source="the run folders",
+        styles=("history.css",),
+        name=history.name,
+        headline=headline_words(history),
+        series=[_view(series, directory, history) for series in history.series],
+        notes=list(notes(history)),
     )
 
 
