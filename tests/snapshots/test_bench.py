@@ -125,9 +125,11 @@ def _live() -> str:
     moments = [_second(0, "connect"), _second(0, "warm_up"), _second(0), _second(31), _second(31, "drain")]
     still = replace(_second(1), transactions=0, statements=17)
     full = ProgressStyle(2, throttled=True, skips=True, retries=True)
+    seen = LiveFigures(measure_s=30.0, title="rate 500")
     return "\n".join(
         [
             *(live.line(moment) for moment in (*moments, still)),
+            *(seen.view(moment, 80).plain for moment in (*moments, still)),
             progress_line([_second(0), _second(1)], full, epoch_s=5.5),
             FillFigures(began_s=100.0).line("stock", 25, 100, now_s=110.0) or "",
         ]

@@ -1,4 +1,4 @@
-"""What ``study`` prints: lists, descriptions, live lines, verdicts of every word, the table of several studies."""
+"""What ``study`` prints: lists, descriptions, live views, verdicts of every word, the table of several studies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from pgclinic.model.progress import BESIDE, WAITING, Progress
 from pgclinic.model.study import Direction, Expected
 from pgclinic.model.trial import Probe, TrialRecord
 from pgclinic.report.calibration_text import calibration_text
-from pgclinic.report.progress import live_line, trial_line
+from pgclinic.report.live_view import Judged, live_view, progress_lines
+from pgclinic.report.progress import trial_line
 from pgclinic.report.terminal import RunPaths, verdict_text
 from pgclinic.report.verdict_table import verdict_table
 from pgclinic.study.read import shipped_studies
@@ -91,17 +92,38 @@ def _table() -> str:
     return verdict_table(studies, verdicts)
 
 
-def _live_lines() -> str:
-    at = Progress(block=3, blocks=9, arm="held", stage="measuring", tps=(900.0, 850.0, 700.0), left_s=72.4)
+def _live_views() -> str:
+    """Screens of several widths and moments, one below the other."""
+    at = Progress(
+        block=8,
+        blocks=9,
+        arm="held",
+        stage="measuring",
+        tps=(18_000.0, 15_000.0, 12_000.0, 9_412.0),
+        buffer_hits_per_transaction=(6.0, 90.0, 180.5),
+        left_s=72.4,
+        at_most=True,
+    )
+    ratios = (0.60, 0.66, 0.59, 0.61, 0.58, 0.62, 0.57)
+    none, one, seven = (blocks_of(STUDY, ratios[:blocks]) for blocks in (0, 1, 7))
     moments = [
-        at,
-        replace(at, at_most=True, buffer_hits_per_transaction=131.0),
-        *(replace(at, tps=(), stage=stage) for stage in ("starting", "filling", "warming up", "probing")),
-        replace(at, calibration=True),
-        replace(at, tps=(), stage=WAITING),
-        replace(at, tps=(), stage=BESIDE),
+        (replace(at, block=1, tps=(), stage="filling"), none, 80, 24),
+        (at, none, 80, 24),
+        (at, one, 80, 24),
+        *((at, seven, columns, 24) for columns in (60, 80, 120, 200)),
+        (at, seven, 80, 8),
+        (at, seven, 80, 4),
+        (replace(at, arm="a very long arm " * 9), none, 60, 24),
+        (replace(at, calibration=True, left_s=None), none, 80, 24),
+        (replace(at, tps=(), stage=WAITING), none, 120, 24),
+        (replace(at, tps=(), stage=BESIDE), none, 60, 24),
     ]
-    return "\n".join(live_line(moment) for moment in moments)
+    screens = []
+    for progress, trials, columns, rows in moments:
+        judged = Judged(STUDY.questions[0], judge(STUDY, trials).headline) if trials else None
+        view = live_view(progress_lines(progress, columns), (), judged, columns=columns, rows=rows)
+        screens.append(f"{columns} x {rows}\n{view.plain}")
+    return "\n\n".join(screens)
 
 
 def _trial_lines() -> str:
@@ -136,7 +158,7 @@ def _calibration() -> str:
 TEXTS: dict[str, Callable[[], str]] = {
     **VERDICTS,
     "verdict-table": _table,
-    "live-line": _live_lines,
+    "live-view": _live_views,
     "trial-line": _trial_lines,
     "calibration": _calibration,
 }

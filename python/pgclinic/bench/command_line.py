@@ -288,7 +288,13 @@ def _init_request(reading: PartialCommandLine, address: Address) -> InitRequest:
         partition_method=reading.values.get("partition-method", "range") if partitions else None,
         partitions=partitions,
     )
-    return InitRequest(address=address, tables=tables, quiet="quiet" in reading.names, debug="debug" in reading.names)
+    return InitRequest(
+        address=address,
+        tables=tables,
+        quiet="quiet" in reading.names,
+        plain="plain" in reading.names,
+        debug="debug" in reading.names,
+    )
 
 
 def _bench_request(reading: PartialCommandLine, address: Address) -> BenchRequest:
@@ -346,6 +352,7 @@ def _bench_request(reading: PartialCommandLine, address: Address) -> BenchReques
         observe=bool({"observe", "report"} & names),
         spin="spin" in names,
         outputs=Outputs(
+            plain="plain" in names,
             as_json="json" in names,
             seconds=tuple(reading.seconds),
             hdr=Path(values["hdr"]) if "hdr" in values else None,

@@ -86,6 +86,7 @@ OWN = (
         optional=r".+\.html?",
     ),
     Option("runs", "store the run in a folder below DIR", metavar="DIR", own=True),
+    Option("plain", "show progress as plain lines, also on a terminal", own=True),
     Option("json", "print the result as JSON", own=True),
 )
 TPCC = (
@@ -106,7 +107,7 @@ ALL_OPTIONS = (*INITIALIZE, *WHAT_RUNS, *BENCHMARK, *COMMON, *TPCC, *OWN)
 ONLY_BENCHMARK = frozenset(
     option.name
     for option in (*WHAT_RUNS, *BENCHMARK, *TPCC, *OWN)
-    if option.name not in {"no-vacuum", "scale", "show-script"}
+    if option.name not in {"no-vacuum", "scale", "show-script", "plain"}
 )
 ONLY_INITIALIZE = frozenset(option.name for option in INITIALIZE if option.name != "initialize")
 

@@ -51,6 +51,7 @@ class InitRequest:
     address: Address = Address()
     tables: PgbenchTables = field(default_factory=PgbenchTables)
     quiet: bool = False
+    plain: bool = False
     debug: bool = False
 
 
@@ -63,6 +64,7 @@ class TpccInitRequest:
     seed: int = 0
     connections: int | None = None
     quiet: bool = False
+    plain: bool = False
     replace: bool = False
     check: bool = True
     debug: bool = False
@@ -93,11 +95,12 @@ class ChosenScript:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files and forms of the result. ``seconds`` end in .jsonl or .parquet.
+    """Files and forms of the result, and of the progress. ``seconds`` end in .jsonl or .parquet.
 
     ``wants_report`` without ``report`` is a file whose name follows from the run.
     """
 
+    plain: bool = False
     as_json: bool = False
     seconds: tuple[Path, ...] = ()
     hdr: Path | None = None

@@ -20,7 +20,7 @@ _REFUSED_IN_RUN = frozenset(option.name for option in WHAT_RUNS) | ONLY_INITIALI
     "scale", "protocol", "define", "connect", "vacuum-all", "replace",
 }  # fmt: skip
 _ALLOWED_IN_FILL = frozenset(option.name for option in COMMON) | {
-    "initialize", "tpcc", "warehouses", "replace", "seed", "random-seed", "jobs", "quiet",
+    "initialize", "tpcc", "warehouses", "replace", "seed", "random-seed", "jobs", "quiet", "plain",
     "check-consistency", "no-check-consistency",
 }  # fmt: skip
 _ONLY_TPCC = frozenset(option.name for option in TPCC) - {"tpcc", "seed"}
@@ -81,6 +81,7 @@ def tpcc_fill_request(
         seed=TPCC_SEED if seed is None else seed,
         connections=numbers.get("jobs"),
         quiet="quiet" in names,
+        plain="plain" in names,
         replace="replace" in names,
         check=_checks(names, by_itself=True),
         debug="debug" in names,

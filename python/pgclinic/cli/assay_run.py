@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pgclinic.cli.assay import AssayRequest
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.cli.tuning_end import finish_tuning, run_tuning
 from pgclinic.cli.tuning_run import TuningArm, about, new_experiment, resumed_experiment
 from pgclinic.cli.tuning_settings import (
@@ -23,11 +23,14 @@ from pgclinic.cli.tuning_settings import (
 from pgclinic.errors import UsageError
 from pgclinic.experiment.road import Experiment
 from pgclinic.model.run import RunKind
-from pgclinic.model.tuning import AssayWord
+from pgclinic.model.tuning import Assay, AssayWord
+from pgclinic.report.live_view import assay_lines_so_far
 from pgclinic.settings.portable import PortableSettings
 from pgclinic.settings.words import parse_settings
-from pgclinic.tune.assay import assay
+from pgclinic.tune.ask import Strategy
+from pgclinic.tune.assay import assay, assay_so_far
 from pgclinic.tune.difference import BASE, CHANGED, Difference
+from pgclinic.tune.ledger import Ledger
 
 UNDECIDED = 4
 
@@ -35,17 +38,26 @@ UNDECIDED = 4
 def run_assay(request: AssayRequest) -> int:
     """Find which settings carry the difference, print them, and return the exit code."""
     with ExitStack() as stack:
-        live = stack.enter_context(LiveLine(sys.stderr))
+        live = stack.enter_context(LiveView(sys.stderr, plain=request.tuning.plain))
         experiment = _experiment(request, stack, live)
         arms = experiment.plan.arms
         difference = Difference.between(arms[BASE].settings, arms[CHANGED].settings)
         seed = experiment.info.seed
-        found = run_tuning(experiment, arms[BASE], lambda ledger: assay(difference, ledger, seed=seed), live)
+        ledgers: list[Ledger] = []
+
+        def strategy(ledger: Ledger) -> Strategy[Assay]:
+            ledgers[:] = [ledger]
+            return assay(difference, ledger, seed=seed)
+
+        live.beside = lambda _: [
+            line for ledger in ledgers for line in assay_lines_so_far(assay_so_far(difference, ledger))
+        ]
+        found = run_tuning(experiment, arms[BASE], strategy, live)
     finish_tuning(experiment, found, as_json=request.tuning.as_json)
     return UNDECIDED if found.word in (AssayWord.REFUSED, AssayWord.INCONCLUSIVE) else 0
 
 
-def _experiment(request: AssayRequest, stack: ExitStack, live: LiveLine) -> Experiment:
+def _experiment(request: AssayRequest, stack: ExitStack, live: LiveView) -> Experiment:
     if request.tuning.run.resume is not None:
         return resumed_experiment(RunKind.ASSAY, request.tuning, live)[0]
     asked = _in_question(request, stack, live)
@@ -62,7 +74,7 @@ def _experiment(request: AssayRequest, stack: ExitStack, live: LiveLine) -> Expe
     return new_experiment(RunKind.ASSAY, options, arms, live, as_original=False)
 
 
-def _in_question(request: AssayRequest, stack: ExitStack, live: LiveLine) -> SettingsInQuestion:
+def _in_question(request: AssayRequest, stack: ExitStack, live: LiveView) -> SettingsInQuestion:
     target, server, workload = request.target, request.server, request.tuning.workload
     if target is None:
         if not request.settings:

@@ -1,14 +1,13 @@
-"""What a running ``pgclinic bench`` shows on stderr: a live line on a terminal, plain lines elsewhere, -P's lines."""
+"""What a running ``pgclinic bench`` shows on stderr: a live view on a terminal, plain lines elsewhere, -P's lines."""
 
 from __future__ import annotations
 
-import shutil
 import time
 from typing import TextIO
 
 from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.run import SearchLength
-from pgclinic.cli.live import TerminalLine
+from pgclinic.cli.live import REFRESH_S, TerminalView
 from pgclinic.model.bench import RateTrial
 from pgclinic.model.load_progress import LoadEvent, LoadProgress
 from pgclinic.report.bench_figures import rate_trial_line, search_length_words
@@ -19,11 +18,11 @@ PLAIN_EVERY_S = 10
 PLAIN_FILL_EVERY_S = 5.0
 
 
-class BenchLive(TerminalLine):
+class BenchLive(TerminalView):
     """What a bench does: what it prepares and fills, the seconds of its load, and what a search finds."""
 
-    def __init__(self, out: TextIO, request: BenchRequest | None = None) -> None:
-        super().__init__(out)
+    def __init__(self, out: TextIO, request: BenchRequest | None = None, *, plain: bool = False) -> None:
+        super().__init__(out, plain=plain)
         duration_s = None if request is None or request.duration_s is None else float(request.duration_s)
         self._figures = LiveFigures(measure_s=duration_s)
         self._target = request.find_rate if request is not None else None
@@ -50,7 +49,7 @@ class BenchLive(TerminalLine):
         """Show how far TPC-C's tables are."""
         now_s = time.monotonic()
         if self._fill is None:
-            self._fill = FillFigures(began_s=now_s, every_s=0.0 if self._terminal else PLAIN_FILL_EVERY_S)
+            self._fill = FillFigures(began_s=now_s, every_s=REFRESH_S if self._terminal else PLAIN_FILL_EVERY_S)
         line = self._fill.line(what, done, total, now_s=now_s)
         if line is not None:
             self.stage(line.strip())
@@ -78,7 +77,7 @@ class BenchLive(TerminalLine):
             if line is not None:
                 self.say(line)
         elif self._terminal:
-            self.draw(self._figures.line(progress, shutil.get_terminal_size().columns - 1))
+            self.draw(self._figures.view(progress, self.size.columns))
         else:
             line = self._figures.line(progress)
             if progress.phase == "measure" and (progress.second + 1) % PLAIN_EVERY_S == 0:

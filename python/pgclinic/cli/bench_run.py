@@ -61,7 +61,7 @@ def _initialize(request: InitRequest) -> None:
         if request.debug:
             say(f"{connection.words}: {_without_address(request)}")
         connection.session.on_notice(say)
-        with BenchLive(sys.stderr) as live:
+        with BenchLive(sys.stderr, plain=request.plain) as live:
             times = initialize(connection.session, request.tables, InitListener(say, live.filled, request.quiet))
     say(done_line(times))
 
@@ -69,7 +69,7 @@ def _initialize(request: InitRequest) -> None:
 def _initialize_tpcc(request: TpccInitRequest) -> None:
     """Fill the nine tables of TPC-C and check them."""
     with (
-        BenchLive(sys.stderr) as live,
+        BenchLive(sys.stderr, plain=request.plain) as live,
         open_connection(request.address, for_load=False, ask_password=_ask_password) as connection,
     ):
         if request.debug:
@@ -82,7 +82,7 @@ def _benchmark(request: BenchRequest, words: Sequence[str]) -> int:
     """Run, print, write, and return the exit code. All that can be refused is refused before the server is touched."""
     _refuse_early(request)
     request = _on_twin(request)
-    with BenchLive(sys.stderr, request) as live, _connection(request, live) as connection:
+    with BenchLive(sys.stderr, request, plain=request.outputs.plain) as live, _connection(request, live) as connection:
         if request.lab is None:
             say_dropped_on(connection.access, live.say)
         request = settle(request, connection.access)
@@ -117,7 +117,7 @@ def _on_twin(request: BenchRequest) -> BenchRequest:
     lab = request.lab
     if lab is None or lab.twin is None:
         return request
-    with BenchLive(sys.stderr) as live:
+    with BenchLive(sys.stderr, plain=request.outputs.plain) as live:
         settled, fidelity = bench_on_twin(request, lab, lab.twin, live.stage)
     if fidelity is not None:
         say(twin_summary_text(fidelity))

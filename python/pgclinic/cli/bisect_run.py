@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import structs
 
 from pgclinic.cli.bisect import BisectRequest
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.cli.tuning_end import finish_tuning, run_tuning
 from pgclinic.cli.tuning_run import TuningArm, new_experiment, resumed_experiment
 from pgclinic.errors import UnknownNameError, UsageError
@@ -46,7 +46,7 @@ class ListedRelease:
 
 def run_bisect(request: BisectRequest) -> int:
     """Find the releases in which the performance changed, print them, and return the exit code."""
-    with LiveLine(sys.stderr) as live:
+    with LiveView(sys.stderr, plain=request.tuning.plain) as live:
         experiment, releases = _prepared(request, live)
         base = next(iter(experiment.plan.arms.values()))
         arms = [WantedArm(name=release.name, settings=base.settings, server=release.server) for release in releases]
@@ -58,7 +58,7 @@ def run_bisect(request: BisectRequest) -> int:
     return UNDECIDED if found.word is BisectWord.INCONCLUSIVE else 0
 
 
-def _prepared(request: BisectRequest, live: LiveLine) -> tuple[Experiment, list[ListedRelease]]:
+def _prepared(request: BisectRequest, live: LiveView) -> tuple[Experiment, list[ListedRelease]]:
     """Return a new run with its releases, or an interrupted one with those that it has."""
     if request.tuning.run.resume is not None:
         experiment, stored = resumed_experiment(RunKind.BISECT, request.tuning, live)

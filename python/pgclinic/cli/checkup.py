@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperCommand
 
-from pgclinic.cli.options.export import AsJson, Markdown
+from pgclinic.cli.options.export import AsJson, Markdown, Plain
 from pgclinic.cli.options.record import options
 from pgclinic.cli.options.run import Runs
 from pgclinic.cli.options.server import DSN_HELP
@@ -108,4 +108,5 @@ class CheckupRequest:
     exports: CheckupExports
     runs: Runs = Path("runs")
     no_run: Annotated[bool, Option("--no-run", help="Keep no run folder.")] = False
+    plain: Plain = False
     as_json: AsJson = False

@@ -6,20 +6,25 @@ import sys
 import time
 from pathlib import Path
 
+from rich.text import Text
+
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest
 from pgclinic.checkup.prove.prove import prove
+from pgclinic.cli.checkup import CheckupRequest
 from pgclinic.cli.checkup_read import ReadServer
 from pgclinic.cli.compare_end import write_answer
 from pgclinic.cli.leftovers import say_cleaned
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.road import judge_stored
 from pgclinic.fleet.here import Here
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.event import ProofReached
 from pgclinic.model.finding import Finding, Proof, Severity
+from pgclinic.model.progress import Progress
 from pgclinic.report.capture_text import masked_text
+from pgclinic.report.proof_states import ALL_CURES, proof_state_lines
 from pgclinic.report.words.checkup_lines import short_proof
 from pgclinic.report.words.findings import headline
 from pgclinic.store.checkup_folder import add_proof_event, write_checkup
@@ -38,24 +43,25 @@ def prove_checkup(
     budget_s: float,
     began_s: float,
     command: tuple[str, ...],
-    uses_kept_twin: bool = True,
+    request: CheckupRequest,
 ) -> Checkup:
     """Return the same checkup with proofs in its findings. The folder has each of them as soon as it is finished.
 
-    The budget counts from ``began_s`` of the monotonic clock: when the command began. With ``uses_kept_twin`` a twin of
-    the same database that an earlier command has captured is used again.
+    The budget counts from ``began_s`` of the monotonic clock: when the command began.
     """
     say_cleaned()
-    request = ProofRequest(
+    asked = ProofRequest(
         folder=folder / PROOFS,
         command=command,
         budget_s=budget_s,
         began_s=began_s,
         fleet=Here(until_s=began_s + budget_s),
-        uses_kept_twin=uses_kept_twin,
+        uses_kept_twin=not request.proofs.new_twin,
         masked_text=masked_text,
     )
-    with LiveLine(sys.stderr) as live:
+    with LiveView(sys.stderr, plain=request.plain) as live:
+        shown = _ProofsShown(checkup)
+        live.beside = shown.lines
         for finding in checkup.causes:
             if finding.severity is not Severity.NOTICE:
                 live.say(_line(finding))
@@ -67,19 +73,46 @@ def prove_checkup(
             about = finding.treatments[number].title if number < len(finding.treatments) else finding.pathology
             live.say(f"{time.monotonic() - began_s:4.0f} s  {' '.join(about.split())}: {short_proof(proof)}")
 
+        def on_checkup(so_far: Checkup) -> None:
+            shown.checkup = so_far
+            _keep(folder, so_far)
+
+        def on_progress(progress: Progress) -> None:
+            shown.progress = progress
+            live.progress(progress)
+
         listener = ProofListener(
             on_stage=live.stage,
             on_proof=on_proof,
             on_finding=lambda finding: live.say(f"{_line(finding)} (by plans on the twin)"),
-            on_checkup=lambda so_far: _keep(folder, so_far),
-            experiment=Listener(on_progress=live.progress, on_trial=live.trial),
+            on_blocks=shown.blocks,
+            on_checkup=on_checkup,
+            experiment=Listener(on_progress=on_progress, on_trial=live.trial, on_verdict=live.verdict),
         )
         try:
-            return prove(checkup, case, read.access, request, listener)
+            return prove(checkup, case, read.access, asked, listener)
         except BaseException:
             live.clear()
             print(f"the checkup and its finished proofs are kept in {folder}", file=sys.stderr)
             raise
+
+
+class _ProofsShown:
+    """The findings with the states of their proofs, as the live view shows them."""
+
+    def __init__(self, checkup: Checkup) -> None:
+        self.checkup = checkup
+        self.progress: Progress | None = None
+        self._in_blocks: str | None = None
+
+    def blocks(self, finding: Finding | None) -> None:
+        """The blocks of this finding come next, those of all cures together for None."""
+        self._in_blocks = finding.key if finding is not None else ALL_CURES
+        self.progress = None
+
+    def lines(self, columns: int) -> list[Text]:
+        """A line for each finding."""
+        return proof_state_lines(self.checkup, self._in_blocks, self.progress, columns)
 
 
 def _line(finding: Finding) -> str:

@@ -14,7 +14,7 @@ from pgclinic.capture.plans import check_role, read_plans
 from pgclinic.capture.server_log import read_server_log
 from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.cli.duration import in_words
-from pgclinic.cli.live import TerminalLine
+from pgclinic.cli.live import TerminalView
 from pgclinic.cli.output import say
 from pgclinic.model.log import LogSettings
 from pgclinic.model.server import Server
@@ -39,7 +39,9 @@ class ReadServer:
     access: Access | None = None
 
 
-def read_server(dsn: str, *, observe_s: float, log: Path | None, plans: bool = False) -> ReadServer:
+def read_server(
+    dsn: str, *, observe_s: float, log: Path | None, plans: bool = False, plain: bool = False
+) -> ReadServer:
     """Read a live server and return it; with ``plans`` ask it how it would run its statements.
 
     Raises UsageError, RunFailedError.
@@ -48,7 +50,7 @@ def read_server(dsn: str, *, observe_s: float, log: Path | None, plans: bool = F
     if plans:
         once_free(lambda: check_role(access))
     host = HostWatch(access, observe_s or _HOST_S)
-    with _ReadingLine(observe_s) as progress:
+    with _ReadingLine(observe_s, plain=plain) as progress:
         snapshot = once_free(
             lambda: take_snapshot(access, observe_s=observe_s, on_second=progress.second, on_part=progress.part)
         )
@@ -76,11 +78,11 @@ def place_words(server: Server) -> str:
     return f"{server.host}:{server.port}"
 
 
-class _ReadingLine(TerminalLine):
+class _ReadingLine(TerminalView):
     """A line on stderr while the server is read, where that takes long enough to be asked about."""
 
-    def __init__(self, observe_s: float) -> None:
-        super().__init__(sys.stderr)
+    def __init__(self, observe_s: float, *, plain: bool) -> None:
+        super().__init__(sys.stderr, plain=plain)
         self._observe_s = observe_s
         self._began_s = time.monotonic()
         if observe_s > _QUIET_S and not self._terminal:

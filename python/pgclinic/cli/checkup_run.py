@@ -66,7 +66,9 @@ def run_checkup(request: CheckupRequest) -> int:
         read = _stored(request.snapshot)
     else:
         assert request.dsn is not None
-        read = read_server(request.dsn, observe_s=checked.observe_s, log=request.log, plans=request.plans)
+        read = read_server(
+            request.dsn, observe_s=checked.observe_s, log=request.log, plans=request.plans, plain=request.plain
+        )
     examined = read.examined
     case = Case(examined.snapshot, host=examined.host, log=examined.log)
     kept = _kept(checked, read, case, examine(case, server=read.place), began_s)
@@ -121,7 +123,7 @@ def _kept(checked: CheckedRequest, read: ReadServer, case: Case, checkup: Checku
                 budget_s=checked.budget_s,
                 began_s=began_s,
                 command=info.command,
-                uses_kept_twin=not request.proofs.new_twin,
+                request=request,
             )
             write_checkup(folder, checkup)
         changes = _changes(before, checkup)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Option
 
-from pgclinic.cli.options.export import AsJson, Force, Markdown
+from pgclinic.cli.options.export import AsJson, Force, Markdown, Plain
 from pgclinic.cli.options.record import options
 from pgclinic.cli.options.run import HostOptions, RunOptions
 from pgclinic.cli.options.server import ServerOptions, Settings
@@ -98,4 +98,5 @@ class CompareRequest:
     length: LengthOptions
     run: RunOptions
     hosts: HostOptions
+    plain: Plain = False
     answer: AnswerOptions

@@ -26,7 +26,7 @@ from pgclinic.cli.experiment_start import (
     with_block_mode,
 )
 from pgclinic.cli.leftovers import say_cleaned, say_dropped
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.cli.resume import ResumeRequest, refuse_beside_resume, resume_comparison
 from pgclinic.cli.this_command import addresses_of, command_began_s, left_of
 from pgclinic.errors import UsageError
@@ -98,7 +98,7 @@ def run_comparison(request: CompareRequest) -> int:
     addresses = addresses_of(server.dsn for server in asked.servers.values())
     say_cleaned()
     say_dropped(addresses.values())
-    with LiveLine(sys.stderr) as live:
+    with LiveView(sys.stderr, plain=request.plain) as live:
         prepared = _prepared(request, asked, live)
         prepare(prepared.plan, addresses, live.stage)
         experiment = _started(request, asked.length, prepared, addresses)
@@ -106,7 +106,7 @@ def run_comparison(request: CompareRequest) -> int:
     return finish_comparison(experiment.folder, experiment.plan, verdict, request.answer, addresses.values())
 
 
-def _prepared(request: CompareRequest, asked: ComparisonAsked, live: LiveLine) -> _Prepared:
+def _prepared(request: CompareRequest, asked: ComparisonAsked, live: LiveView) -> _Prepared:
     """Choose the servers, check the twin, and return the plan, after it was printed."""
     refuse_unknown_versions(asked.study)
     twin = twin_wanted(request.workload, request.server.asked())
@@ -165,6 +165,7 @@ def _resumed(request: CompareRequest) -> ResumeRequest:
         dsns=(*dsns, *((request.server.dsn,) if request.server.dsn is not None else ())),
         hosts=request.hosts,
         allow_shell=request.workload.allow_shell,
+        plain=request.plain,
     )
 
 

@@ -1,4 +1,4 @@
-"""Running an experiment: the live line, the machines, and what is said where the run ends early."""
+"""Running an experiment: the live view, the machines, and what is said where the run ends early."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.cli.output import say
 from pgclinic.errors import UsageError, WorkloadError
 from pgclinic.experiment.execute import Listener
@@ -23,8 +23,8 @@ from pgclinic.report.words.figures import count
 _JUDGED_BY_STUDY = (RunKind.STUDY, RunKind.COMPARE)
 
 
-def run_shown(experiment: Experiment, live: LiveLine, addresses: Mapping[str, str]) -> Verdict:
-    """Run it with the live line on stderr and return the verdict; where it ends early, say how to resume it.
+def run_shown(experiment: Experiment, live: LiveView, addresses: Mapping[str, str]) -> Verdict:
+    """Run it with the live view on stderr and return the verdict; where it ends early, say how to resume it.
 
     ``addresses`` are the whole addresses of attached servers, which no run keeps.
     """
@@ -36,11 +36,15 @@ def run_shown(experiment: Experiment, live: LiveLine, addresses: Mapping[str, st
             print(window_text(calibration.window_s), file=sys.stderr)
 
     with kept_run(experiment, live, addresses.values()):
-        return run(experiment, Listener(on_progress=live.progress, on_trial=live.trial), on_calibration)
+        return run(
+            experiment,
+            Listener(on_progress=live.progress, on_trial=live.trial, on_verdict=live.verdict),
+            on_calibration,
+        )
 
 
 @contextmanager
-def kept_run(experiment: Experiment, live: LiveLine, dsns: Iterable[str] = ()) -> Iterator[None]:
+def kept_run(experiment: Experiment, live: LiveView, dsns: Iterable[str] = ()) -> Iterator[None]:
     """Where the run ends early, say what is kept of it and how to resume it."""
     try:
         yield

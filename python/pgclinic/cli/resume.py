@@ -16,7 +16,7 @@ from pgclinic.cli.duration import parse_budget_s
 from pgclinic.cli.experiment_run import command_of_run, fleet_of, run_shown
 from pgclinic.cli.experiment_start import say_what_is_made, words_of_servers
 from pgclinic.cli.leftovers import say_cleaned, say_dropped
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.cli.options.run import HostOptions, RunOptions
 from pgclinic.cli.study_end import finish_study, say_strange
 from pgclinic.cli.this_command import addresses_of
@@ -37,7 +37,7 @@ from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import StoredRun, read_run
 from pgclinic.study.read import read_study
 
-_ALWAYS_BESIDE = frozenset({"--resume", "--budget", "--allow-shell", "--json"})
+_ALWAYS_BESIDE = frozenset({"--resume", "--budget", "--allow-shell", "--json", "--plain"})
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class ResumeRequest:
     dsns: tuple[str, ...]
     hosts: HostOptions
     allow_shell: bool
+    plain: bool
 
 
 def refuse_beside_resume(options: RunOptions, allowed: Collection[str], stored: str) -> None:
@@ -112,7 +113,7 @@ def _resumed(
     info = _with_limits(info, request, before, stored.trials)
     say_cleaned()
     say_dropped(addresses.values())
-    with LiveLine(sys.stderr) as live:
+    with LiveView(sys.stderr, plain=request.plain) as live:
         _check_servers(request.run, plan, info, addresses, live)
         experiment = resume(stored, plan, info, fleet_of(request.hosts.fleet, addresses))
         _say_resumed(request.run, stored, before, experiment.plan.profile)
@@ -159,7 +160,7 @@ def _addresses(request: ResumeRequest, plan: ExperimentPlan, info: RunInfo) -> d
 
 
 def _check_servers(
-    run: Path, plan: ExperimentPlan, info: RunInfo, addresses: Mapping[str, str], live: LiveLine
+    run: Path, plan: ExperimentPlan, info: RunInfo, addresses: Mapping[str, str], live: LiveView
 ) -> None:
     """Raise UsageError unless the servers are those of then; fetch their programs if need be."""
     specs = [arm.server for arm in plan.arms.values()]

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.text import Text
+
 from pgclinic.cli.duration import parse_duration_s
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.cli.output import say
 from pgclinic.cli.search import SearchRequest
 from pgclinic.cli.tuning_end import finish_tuning, run_tuning
@@ -24,6 +26,7 @@ from pgclinic.model.tuning import Aim, Levels, Risk, Search, SettingLevel
 from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.report.climb_text import climb_line
 from pgclinic.report.found_conf import found_conf
+from pgclinic.report.live_view import climb_lines
 from pgclinic.report.words.figures import count
 from pgclinic.settings.catalog import SettingsCatalog
 from pgclinic.settings.values import parse_integer, unit_size
@@ -62,10 +65,11 @@ def run_search(request: SearchRequest) -> int:
     """Search, confirm, write and print the configuration, and return the exit code."""
     if request.output is not None:
         refuse_existing(request.output, force=request.force)
-    with LiveLine(sys.stderr) as live:
+    with LiveView(sys.stderr, plain=request.tuning.plain) as live:
         experiment, levels = _prepared(request, live)
         base = experiment.plan.arms[BASE]
         shown = _ClimbShown(live, levels.aim)
+        live.beside = shown.lines
 
         def strategy(ledger: Ledger) -> Strategy[Search]:
             shown.plan = _plan(levels, ledger, base)
@@ -80,11 +84,15 @@ def run_search(request: SearchRequest) -> int:
 class _ClimbShown:
     """A line for each step that was kept. ``plan`` is the latest, which has gone through all records that there are."""
 
-    def __init__(self, live: LiveLine, aim: Aim) -> None:
+    def __init__(self, live: LiveView, aim: Aim) -> None:
         self._live = live
         self._aim = aim
         self._shown = 0
         self.plan: SearchPlan | None = None
+
+    def lines(self, columns: int) -> list[Text]:
+        """How far the climb is."""
+        return climb_lines(self.plan.climb.steps, self._aim) if self.plan is not None else []
 
     def on_progress(self, progress: Progress) -> None:
         kept = [step for step in self.plan.climb.steps if step.accepted] if self.plan is not None else []
@@ -105,7 +113,7 @@ def _plan(levels: Levels, ledger: Ledger, base: ArmSpec) -> SearchPlan:
     )
 
 
-def _prepared(request: SearchRequest, live: LiveLine) -> tuple[Experiment, Levels]:
+def _prepared(request: SearchRequest, live: LiveView) -> tuple[Experiment, Levels]:
     """Return a new run with its values checked, or an interrupted one with those that it has."""
     if request.tuning.run.resume is not None:
         beside = ("--output", "--force")
@@ -168,7 +176,7 @@ def _memory(text: str | None) -> float:
 
 
 def _checked_levels(
-    limits: _SearchLimits, experiment: Experiment, start: Mapping[str, str], only: Sequence[str], live: LiveLine
+    limits: _SearchLimits, experiment: Experiment, start: Mapping[str, str], only: Sequence[str], live: LiveView
 ) -> Levels:
     """Return the values that a server of this version starts with, and those that the search may not try."""
     base = experiment.plan.arms[BASE]

@@ -11,7 +11,7 @@ from pgclinic.cli.duration import in_words, parse_duration_s
 from pgclinic.cli.experiment_run import fleet_of, run_shown
 from pgclinic.cli.experiment_start import chosen_seed, info_of_new_run, say_what_is_made, with_block_mode
 from pgclinic.cli.leftovers import say_cleaned, say_dropped
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.cli.resume import ResumeRequest, refuse_beside_resume, resume_study
 from pgclinic.cli.study import StudyRunRequest
 from pgclinic.cli.study_end import finish_study, worst_exit_code
@@ -94,6 +94,7 @@ def _resumed(request: StudyRunRequest) -> ResumeRequest:
         dsns=(request.server.dsn,) if request.server.dsn is not None else (),
         hosts=request.hosts,
         allow_shell=request.allow_shell,
+        plain=request.plain,
     )
 
 
@@ -122,7 +123,7 @@ def _within(study: Study, profile: Profile, budget: str) -> Profile:
 def _run_study(chosen: _ChosenStudy, settings: dict[str, str], request: StudyRunRequest) -> Verdict:
     addresses = addresses_of([request.server.dsn])
     say_dropped(addresses.values())
-    with LiveLine(sys.stderr) as live:
+    with LiveView(sys.stderr, plain=request.plain) as live:
         refuse_unknown_versions(chosen.study)
         wanted = request.server.asked()
         server = choose_server(wanted, default_version=chosen.study.version, on_stage=live.stage)

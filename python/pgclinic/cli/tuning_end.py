@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from pgclinic.cli.experiment_run import kept_run
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.cli.output import print_json
 from pgclinic.errors import RunFailedError
 from pgclinic.experiment.execute import Listener
@@ -33,7 +33,7 @@ def run_tuning(
     experiment: Experiment,
     base: ArmSpec,
     strategy: Callable[[Ledger], Strategy[TuningAnswer]],
-    live: LiveLine,
+    live: LiveView,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> TuningAnswer:
     """Run the trials and return what the strategy found. Where it ends early, say what is kept and how to resume it."""

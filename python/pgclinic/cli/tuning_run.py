@@ -18,7 +18,7 @@ from pgclinic.cli.experiment_start import (
     twin_wanted,
 )
 from pgclinic.cli.leftovers import say_cleaned
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.cli.options.tuning import TuningOptions
 from pgclinic.cli.resume import refuse_beside_resume, resumed_now
 from pgclinic.cli.this_command import command_began_s, left_of
@@ -55,7 +55,7 @@ def new_experiment(
     kind: RunKind,
     options: TuningOptions,
     arms: Mapping[str, TuningArm],
-    live: LiveLine,
+    live: LiveView,
     *,
     wants_plans: bool = False,
     as_original: bool = True,
@@ -89,7 +89,7 @@ def new_experiment(
 
 
 def resumed_experiment(
-    kind: RunKind, options: TuningOptions, live: LiveLine, *, beside: Collection[str] = ()
+    kind: RunKind, options: TuningOptions, live: LiveView, *, beside: Collection[str] = ()
 ) -> tuple[Experiment, StoredRun]:
     """Return the run of --resume on the same machine, with a new budget if one is given.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgclinic.capture.twin import capture_twin
-from pgclinic.cli.live import LiveLine
+from pgclinic.cli.live import LiveView
 from pgclinic.cli.options.server import LabServerOptions
 from pgclinic.cli.options.workload import WorkloadOptions
 from pgclinic.cli.output import say
@@ -49,7 +49,7 @@ def settings_of_file(path: Path, server: LabServerOptions) -> PortableSettings:
     return _portable(parse_conf(text, str(path)), server)
 
 
-def settings_of_base(path: Path | None, server: LabServerOptions, live: LiveLine) -> dict[str, str]:
+def settings_of_base(path: Path | None, server: LabServerOptions, live: LiveView) -> dict[str, str]:
     """Return the settings of the file that others are compared with, none without one. Raises UsageError."""
     if path is None:
         return {}
@@ -58,7 +58,7 @@ def settings_of_base(path: Path | None, server: LabServerOptions, live: LiveLine
     return portable.settings
 
 
-def say_left_out(portable: PortableSettings, live: LiveLine) -> None:
+def say_left_out(portable: PortableSettings, live: LiveView) -> None:
     if portable.left_out:
         live.clear()
         say(f"pgclinic: left out, as the lab decides them: {', '.join(portable.left_out)}")

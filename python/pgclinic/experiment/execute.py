@@ -16,7 +16,9 @@ from pgclinic.fleet.here import BlockListener, Fleet
 from pgclinic.model.block import BlockRecord, BlockSpec
 from pgclinic.model.event import Event, SecondMeasured, StageReached, TrialEnded
 from pgclinic.model.progress import Progress
+from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
+from pgclinic.model.verdict import Verdict
 from pgclinic.store.run_folder import RunFolder
 
 #: How often the thread that asks for blocks looks up, so that a Ctrl-C is answered.
@@ -25,11 +27,12 @@ _WAKE_S = 0.5
 
 @dataclass(frozen=True)
 class Listener:
-    """What a caller wants to hear while an experiment runs."""
+    """What a caller wants to hear while an experiment runs; ``on_verdict`` gets what a study's blocks say so far."""
 
     on_progress: Callable[[Progress], None] = field(default=lambda _: None)
     on_trial: Callable[[TrialRecord], None] = field(default=lambda _: None)
     on_event: Callable[[Event], None] = field(default=lambda _: None)
+    on_verdict: Callable[[Study, Verdict], None] = field(default=lambda _study, _verdict: None)
 
 
 def execute(

@@ -1,4 +1,4 @@
-"""Where a running experiment stands, from its events: what the live line of the terminal shows."""
+"""Where a running experiment stands, from its events: what the live view of the terminal shows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Trial:
     spec: TrialSpec
     stage: str = "starting"
     tps: tuple[float, ...] = ()
-    hits: float | None = None
+    hits: tuple[float, ...] = ()
 
 
 class ProgressView:
@@ -73,7 +73,7 @@ class ProgressView:
         else:
             trial.stage, trial.tps = "measuring", (*trial.tps, event.second.tps)
             if event.second.buffer_hits_per_transaction is not None:
-                trial.hits = event.second.buffer_hits_per_transaction
+                trial.hits = (*trial.hits, event.second.buffer_hits_per_transaction)
         return self._progress(trial)
 
     def trial_ended(self, record: TrialRecord) -> None:

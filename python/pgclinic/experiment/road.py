@@ -95,6 +95,7 @@ def _run_blocks(experiment: Experiment, listener: Listener, calibration: Calibra
         event = _reached(verdict)
         folder.add_event(event)
         listener.on_event(event)
+        listener.on_verdict(plan.study, verdict)
 
     budget = Budget(plan, done, capacity=experiment.fleet.capacity)
     blocks = CounterbalancedPlan(

@@ -1,4 +1,4 @@
-"""Where a running study stands, for the live line of the terminal."""
+"""Where a running study stands, for the live view of the terminal."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class Progress(Record):
     number that it runs, and 0 where what comes depends on what came. In an A/A calibration ``block`` and ``blocks``
     count its trials.
 
-    ``tps`` holds the trial's full seconds so far, the newest last. ``left_s`` is the time until the last block that
-    may still run would end, None while that is not known.
+    ``tps`` holds the trial's full seconds so far, the newest last, and ``buffer_hits_per_transaction`` those of them in
+    which the server's counters could be read. ``left_s`` is the time until the last block that may still run would end,
+    None while that is not known.
     """
 
     block: int
@@ -25,7 +26,7 @@ class Progress(Record):
     arm: str
     stage: str
     tps: tuple[float, ...] = ()
-    buffer_hits_per_transaction: float | None = None
+    buffer_hits_per_transaction: tuple[float, ...] = ()
     left_s: float | None = None
     at_most: bool = False
     calibration: bool = False

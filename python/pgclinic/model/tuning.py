@@ -223,6 +223,20 @@ class Assay(Record, tag="assay", tag_field="kind"):
     format: int = 1
 
 
+class SettingSoFar(Record):
+    """What one setting seems to do while an assay runs: the ratio of its strongest screening."""
+
+    setting: str
+    factor: float
+
+
+class AssaySoFar(Record):
+    """Where an assay stands: ``whole`` is the effect of all settings, ``settings`` those screened, strongest first."""
+
+    whole: Effect | None
+    settings: tuple[SettingSoFar, ...] = ()
+
+
 class SearchStep(Record):
     """A trial of a search: what it added to the best so far, how it ended, and the ratio to the base then known."""
 

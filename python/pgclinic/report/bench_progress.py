@@ -1,4 +1,4 @@
-"""A running load in one line: pgbench's progress lines, and the live line of a terminal. Pure but for its memory."""
+"""A running load: pgbench's progress lines, a line for a log, the live view of a terminal. Pure but for its memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rich.text import Text
+
 from pgclinic.model.load_progress import LoadEvent, LoadProgress
+from pgclinic.report.live_view import live_view, spark_line
 from pgclinic.report.progress import clock, sparkline
 from pgclinic.report.words.figures import number
 from pgclinic.samples.latency import latency_of
@@ -93,41 +96,64 @@ class FillFigures:
 
 @dataclass
 class LiveFigures:
-    """What the live line shows, kept second by second. ``measure_s`` is None where transactions end the run."""
+    """What is shown of a running load, kept second by second. ``measure_s`` is None where transactions end the run."""
 
     measure_s: float | None
     title: str = ""
-    _tps: list[float] = field(default_factory=list)
+    _seconds: list[LoadProgress] = field(default_factory=list)
     _failed: int = 0
 
     def restart(self, title: str) -> None:
         """Another load begins."""
-        self.title, self._tps, self._failed = title, [], 0
+        self.title, self._seconds, self._failed = title, [], 0
 
-    def line(self, progress: LoadProgress, width: int | None = None) -> str:
-        """One line of at most ``width`` columns, cut at a gap between two parts."""
-        parts = [self.title] if self.title else []
+    def line(self, progress: LoadProgress) -> str:
+        """The load in one line, for a log."""
+        parts = self._stage(progress)
+        if parts is None:
+            self._take(progress)
+            parts = [sparkline([second.tps for second in self._seconds]), f"{number(progress.tps)} TPS"]
+            p50, p99 = (number(us / 1000) for us in (progress.latency_us_p50, progress.latency_us_p99))
+            parts += [f"p50 {p50}   p99 {p99} ms", *self._counts(progress)]
+        return "  " + "   ".join(self._titled(parts))
+
+    def view(self, progress: LoadProgress, columns: int) -> Text:
+        """The load in a few lines: its counts and time left, then TPS and latencies as sparklines."""
+        parts = self._stage(progress)
+        if parts is None:
+            self._take(progress)
+            parts = self._counts(progress)
+        lines = [Text("  " + "   ".join(self._titled(parts)))]
+        if self._seconds:
+            last = self._seconds[-1]
+            lines.append(spark_line("TPS", [second.tps for second in self._seconds], number(last.tps), columns))
+            for name, of in (("p50", "latency_us_p50"), ("p99", "latency_us_p99")):
+                values = [getattr(second, of) / 1000 for second in self._seconds]
+                lines.append(spark_line(name, values, f"{number(values[-1])} ms", columns))
+        return live_view(lines, (), None, columns=columns, rows=len(lines) + 1)
+
+    def _titled(self, parts: Sequence[str]) -> list[str]:
+        return [self.title, *parts] if self.title else [*parts]
+
+    def _stage(self, progress: LoadProgress) -> list[str] | None:
+        """What is done beside measuring; None while seconds are measured."""
         match progress.phase:
             case "connect":
-                parts.append(f"connecting   {progress.clients_connected:,} of {progress.clients:,}")
+                return [f"connecting   {progress.clients_connected:,} of {progress.clients:,}"]
             case "drain":
-                parts.append("ending")
+                return ["ending"]
+            case "warm_up":
+                return ["warming up", f"{number(progress.tps)} TPS"]
             case "measure" if self.measure_s is not None and progress.second >= self.measure_s:
-                parts.append("waiting for running transactions   Ctrl-C cancels them")
-            case _:
-                parts += self._figures(progress)
-        while width is not None and len("   ".join(parts)) > width - 2 and len(parts) > 1:
-            parts.pop()
-        return ("  " + "   ".join(parts))[:width]
+                return ["waiting for running transactions   Ctrl-C cancels them"]
+        return None
 
-    def _figures(self, progress: LoadProgress) -> list[str]:
-        if progress.phase == "warm_up":
-            return ["warming up", f"{number(progress.tps)} TPS"]
-        self._tps.append(progress.tps)
+    def _take(self, progress: LoadProgress) -> None:
+        self._seconds.append(progress)
         self._failed += progress.failed
-        parts = [sparkline(self._tps), f"{number(progress.tps)} TPS"]
-        parts.append(f"p50 {number(progress.latency_us_p50 / 1000)}   p99 {number(progress.latency_us_p99 / 1000)} ms")
-        parts.append(f"{self._failed:,} failed")
+
+    def _counts(self, progress: LoadProgress) -> list[str]:
+        parts = [f"{self._failed:,} failed"]
         if not progress.transactions and progress.statements:
             # Minutes may pass between two commits of a server that still works.
             parts.append(f"{progress.statements:,} statements/s")

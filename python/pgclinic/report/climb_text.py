@@ -9,7 +9,7 @@ from pgclinic.report.progress import clock
 from pgclinic.report.quantities import slower
 
 #: Of the bar, for a factor of ten: the worst goes down by many, the best seldom gains one.
-_COLUMNS = {Aim.WORST: 6.0, Aim.BEST: 40.0}
+BAR_COLUMNS = {Aim.WORST: 6.0, Aim.BEST: 40.0}
 _BAR_MAX = 40
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _CHANGE = 40
@@ -24,7 +24,7 @@ def climb_line(step: SearchStep, number: int, aim: Aim) -> str:
     if len(change) > _CHANGE:
         change = change[: _CHANGE - 3] + "..."
     head = f"{clock(step.spent_s):>7} {number:>3}  {change:<{_CHANGE}} {slower(step.best_ratio):>14}"
-    return f"{head}  {bar(step.best_ratio, _COLUMNS[aim])}"
+    return f"{head}  {bar(step.best_ratio, BAR_COLUMNS[aim])}"
 
 
 def bar(ratio: float, columns: float) -> str:

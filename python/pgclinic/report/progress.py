@@ -1,4 +1,4 @@
-"""The live line of a run, and the plain line of a finished trial. Pure: records in, one line out."""
+"""Where a run stands in words, and the plain line of a finished trial. Pure: records in, one line out."""
 
 from __future__ import annotations
 
@@ -28,25 +28,6 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(whole, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def live_line(progress: Progress, width: int | None = None) -> str:
-    """Where the run stands, cut to ``width`` columns at a gap between two parts."""
-    parts = [place_words(progress), progress.arm]
-    if progress.tps:
-        parts.append(sparkline(progress.tps))
-        parts.append(f"{number(progress.tps[-1])} TPS")
-        if progress.buffer_hits_per_transaction is not None:
-            parts.append(f"{number(progress.buffer_hits_per_transaction)} hits/txn")
-    if progress.stage != "measuring":
-        parts.append(progress.stage)
-    if progress.left_s is not None:
-        parts.append(f"{clock(progress.left_s)} left")
-    line = "  " + "   ".join(parts)
-    while width is not None and len(line) > width and len(parts) > 1:
-        parts.pop()
-        line = "  " + "   ".join(parts)
-    return line if width is None else line[:width]
 
 
 def place_words(progress: Progress) -> str:

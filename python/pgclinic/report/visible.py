@@ -62,4 +62,9 @@ def visible_output() -> Iterator[None]:
 
 def write_own(out: TextIO, text: str) -> None:
     """Write a sequence of our own that steers the terminal: nothing of it may come from elsewhere."""
-    (out.stream if isinstance(out, VisibleStream) else out).write(text)
+    own_stream(out).write(text)
+
+
+def own_stream(out: TextIO) -> TextIO:
+    """The stream below, for sequences of our own; what comes from elsewhere must be made visible before."""
+    return out.stream if isinstance(out, VisibleStream) else out

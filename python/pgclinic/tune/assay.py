@@ -6,12 +6,22 @@ import math
 from collections.abc import Generator, Sequence
 
 from pgclinic.model.trial import TrialRecord
-from pgclinic.model.tuning import Assay, AssayWord, Effect, Interaction, SettingEffect, Suspected, WaterfallStep
+from pgclinic.model.tuning import (
+    Assay,
+    AssaySoFar,
+    AssayWord,
+    Effect,
+    Interaction,
+    SettingEffect,
+    SettingSoFar,
+    Suspected,
+    WaterfallStep,
+)
 from pgclinic.stats.claimed_region import NULL_EFFECT
 from pgclinic.stats.student_t import t_interval
 from pgclinic.stats.summary import mean
 from pgclinic.tune.ask import Ask, Strategy
-from pgclinic.tune.attribute import TOGETHER, Attribution, smallest_set
+from pgclinic.tune.attribute import TOGETHER, Attribution, alone_name, smallest_set, without_name
 from pgclinic.tune.difference import BASE, CHANGED, Difference
 from pgclinic.tune.ledger import BLOCKS_MIN, Block, Ledger, interval_of, log_ratios
 from pgclinic.tune.rate import counted_by, reason_of
@@ -54,6 +64,22 @@ def assay(difference: Difference, ledger: Ledger, *, seed: int) -> Strategy[Assa
         )
     confirmed = yield from _confirmed(difference, ledger, opening, smallest)
     return _answer(attribution, survivors, effects, interactions, smallest, (*opening, *confirmed))
+
+
+def assay_so_far(difference: Difference, ledger: Ledger) -> AssaySoFar:
+    """What the blocks say before the assay ends: of each setting alone or last, whichever is stronger."""
+    whole = log_ratios(ledger.blocks, CHANGED, BASE)
+    settings = []
+    for name in difference.names:
+        alone = log_ratios(ledger.blocks, alone_name(name), BASE)
+        last = [-log for log in log_ratios(ledger.blocks, without_name(name), CHANGED)]
+        means = [mean(logs) for logs in (alone, last) if logs]
+        if means:
+            settings.append(SettingSoFar(setting=name, factor=math.exp(max(means, key=abs))))
+    return AssaySoFar(
+        whole=_effect(mean(whole), *_limits(whole)) if whole else None,
+        settings=tuple(sorted(settings, key=lambda one: -abs(math.log(one.factor)))),
+    )
 
 
 def _reserve_s(difference: Difference, ledger: Ledger) -> float:

@@ -58,6 +58,16 @@ PATH_SETTINGS_MAX = 14
 Asking = Generator[Ask, tuple[TrialRecord, ...], None]
 
 
+def alone_name(setting: str) -> str:
+    """The arm with this setting on the base alone."""
+    return f"{BASE} + {setting}"
+
+
+def without_name(setting: str) -> str:
+    """The arm with all settings but this one."""
+    return f"{CHANGED} - {setting}"
+
+
 @dataclass(frozen=True)
 class LogRatio:
     """The logarithm of a ratio from one block, and its variance from the counts alone."""
@@ -144,20 +154,18 @@ class Attribution:
 
     def _with(self, names: Sequence[str]) -> Asking:
         arms = {BASE: dict(self.difference.base)}
-        arms |= {f"{BASE} + {name}": self.difference.settings([name]) for name in names}
+        arms |= {alone_name(name): self.difference.settings([name]) for name in names}
         block = yield from self.ledger.block(arms)
         for name in names:
-            self._note(self.seen.alone, name, block, f"{BASE} + {name}", BASE, 1)
+            self._note(self.seen.alone, name, block, alone_name(name), BASE, 1)
 
     def _without(self, names: Sequence[str]) -> Asking:
         every = self.difference.names
         arms = {CHANGED: self.difference.complete}
-        arms |= {
-            f"{CHANGED} - {name}": self.difference.settings([one for one in every if one != name]) for name in names
-        }
+        arms |= {without_name(name): self.difference.settings([one for one in every if one != name]) for name in names}
         block = yield from self.ledger.block(arms, measure_s=self._last_s)
         for name in names:
-            self._note(self.seen.last, name, block, f"{CHANGED} - {name}", CHANGED, -1)
+            self._note(self.seen.last, name, block, without_name(name), CHANGED, -1)
 
     def _note(
         self, into: dict[str, list[LogRatio]], name: str, block: Block, arm: str, control: str, sign: int
@@ -327,7 +335,7 @@ class Attribution:
         )
         if not block.is_measured(*block.rates):
             return None
-        alone = [block.log_ratio(f"{BASE} + {name}", BASE) for name in (one, other)]
+        alone = [block.log_ratio(alone_name(name), BASE) for name in (one, other)]
         together, expected = block.log_ratio(both, BASE), sum(alone)
         counted = math.fsum(rate.count_variance for rate in block.rates.values())
         if abs(together - expected) < max(2 * CARRIER_MIN, SURE * math.sqrt(4.0 * self.deviation**2 + counted)):

@@ -186,11 +186,23 @@ def test_a_progress_line_comes_after_its_seconds_and_never_while_warming_up() ->
     assert [line is not None for line in said] == [False] * 5 + [True, False, True]
 
 
-def test_the_live_line_fits_its_width() -> None:
+def test_the_live_line_says_what_the_load_does() -> None:
     live = LiveFigures(measure_s=30.0)
     assert live.line(second(0, phase="connect")) == "  connecting   4 of 8"
     assert "warming up" in live.line(second(0, phase="warm_up"))
     whole = live.line(second(0))
     assert "100 TPS" in whole and "p99 9 ms" in whole and "0:29 left" in whole
-    for width in range(5, 100):
-        assert len(live.line(second(1), width)) <= width
+
+
+@pytest.mark.parametrize("columns", [20, 60, 80, 200])
+def test_the_live_view_has_a_sparkline_for_rate_and_latencies_and_fits(columns: int) -> None:
+    live = LiveFigures(measure_s=900.0, title="rate 500")
+    assert live.view(second(0, phase="connect"), 80).plain == "  rate 500   connecting   4 of 8"
+    for at in range(columns):
+        lines = live.view(second(at), columns).plain.splitlines()
+        assert [line.split()[0] for line in lines[1:]] == ["TPS", "p50", "p99"]
+        assert max(map(len, lines)) < columns
+    bars = lines[1].split()[1]
+    assert len(bars) == min(columns, max(1, columns - 30), 60)
+    live.restart("rate 600")
+    assert live.view(second(0, phase="warm_up"), 80).plain.splitlines() == ["  rate 600   warming up   100 TPS"]

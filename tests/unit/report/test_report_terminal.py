@@ -1,4 +1,4 @@
-"""The verdict in the terminal, the live line, and the words they share with the page."""
+"""The verdict in the terminal, the lines of finished trials, and the words they share with the page."""
 
 import io
 import re
@@ -14,7 +14,7 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import InvalidReason
 from pgclinic.report.colour import colour_wanted
 from pgclinic.report.no_answer import no_answer
-from pgclinic.report.progress import clock, live_line, place_words, sparkline, trial_line
+from pgclinic.report.progress import clock, place_words, sparkline, trial_line
 from pgclinic.report.terminal import RunPaths, verdict_text
 from pgclinic.report.wording import answer, change, plain_sentence
 
@@ -151,21 +151,6 @@ def test_every_claim_is_printed_and_the_places_once() -> None:
     assert text.index("REPLICATED") < text.index("CONTRADICTED")
     assert text.count("again") == 1
     assert text.count("trust") == 1
-
-
-def test_live_line() -> None:
-    progress = Progress(
-        block=3,
-        blocks=5,
-        arm="held",
-        stage="measuring",
-        tps=(18_000.0, 15_000.0, 12_000.0, 9_412.0),
-        buffer_hits_per_transaction=258.2,
-        left_s=72,
-    )
-    assert live_line(progress) == "  block 3 of 5   held   █▇▅▄   9,412 TPS   258 hits/txn   1:12 left"
-    assert live_line(progress, width=42) == "  block 3 of 5   held   █▇▅▄   9,412 TPS"
-    assert live_line(Progress(block=1, blocks=5, arm="free", stage="filling")) == "  block 1 of 5   free   filling"
 
 
 def test_a_number_of_blocks_that_is_open_is_a_bound_and_never_exceeded() -> None:

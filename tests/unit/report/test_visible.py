@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -16,10 +17,12 @@ from fixtures.command import small_study_text
 from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters
 from pgclinic.cli import main
-from pgclinic.cli.live import CLEAR_LINE, LiveLine
+from pgclinic.cli.live import SHOW_CURSOR, LiveView
 from pgclinic.report.terminal import verdict_text
 from pgclinic.report.visible import VisibleStream, visible, write_own
 
+#: What a view needs: colours, the cursor a line up, a line erased, the cursor hidden and shown, its start.
+OWN = re.compile(r"\x1b\[(\d*m|1A|2K|\?25[lh])|\r")
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\r\x9b1m\u202ereversed\x7f[bold]x[/bold][/]"
 
 
@@ -46,9 +49,9 @@ def test_our_own_sequences_go_around() -> None:
     out = io.StringIO()
     stream = VisibleStream(out)  # type: ignore[arg-type]
     stream.write("\x1b[1m")
-    write_own(stream, CLEAR_LINE)  # type: ignore[arg-type]
+    write_own(stream, SHOW_CURSOR)  # type: ignore[arg-type]
     print("x\x1b", file=stream)  # type: ignore[call-overload]
-    assert out.getvalue() == "\u241b[1m" + CLEAR_LINE + "x\u241b\n"
+    assert out.getvalue() == "\u241b[1m" + SHOW_CURSOR + "x\u241b\n"
 
 
 class Terminal(io.StringIO):
@@ -56,13 +59,15 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_live_line_clears_itself_and_obeys_nobody_else() -> None:
+def test_a_live_view_clears_itself_and_obeys_nobody_else() -> None:
     out = Terminal()
-    with LiveLine(VisibleStream(out)) as live:  # type: ignore[arg-type]
+    with LiveView(VisibleStream(out)) as live:  # type: ignore[arg-type]
         live.stage(EVIL)
+        live.say(EVIL)
     written = out.getvalue()
-    assert written.count(CLEAR_LINE) == 2
-    assert not steers(written.replace(CLEAR_LINE, ""))
+    assert "\u241b[2J" in written
+    assert not steers(OWN.sub("", written))
+    assert written.endswith(SHOW_CURSOR)
 
 
 @pytest.mark.parametrize("colour", [False, True])

@@ -63,12 +63,14 @@ class ProofListener:
     """``on_checkup`` gets the whole checkup after every proof, so that nothing that is finished can be lost.
 
     ``on_proof`` gets each proof by itself: by plans as soon as these are known, again when blocks have run.
-    ``on_finding`` gets what only the plans on the twin showed.
+    ``on_finding`` gets what only the plans on the twin showed. ``on_blocks`` hears whose blocks of trials come next,
+    None for those of all cures together.
     """
 
     on_stage: Callable[[str], None] = field(default=lambda _: None)
     on_proof: Callable[[Finding, Proof], None] = field(default=lambda _finding, _proof: None)
     on_finding: Callable[[Finding], None] = field(default=lambda _: None)
+    on_blocks: Callable[[Finding | None], None] = field(default=lambda _: None)
     on_checkup: Callable[[Checkup], None] = field(default=lambda _: None)
     experiment: Listener = field(default_factory=Listener)
 

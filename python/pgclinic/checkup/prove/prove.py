@@ -324,6 +324,7 @@ class _Prover:
             pathology = self._known[finding.pathology]
             share_s = self._share_s(share_of)
             if self._has_time(share_s):
+                self._listener.on_blocks(finding)
                 proof = proof_by_study(self._case, pathology, share_s, self._request, self._listener)
                 self._keep(finding, (proof,))
                 self._listener.on_proof(finding, proof)
@@ -336,6 +337,7 @@ class _Prover:
         if proving is None or not self._has_time(share_s):
             self._not_reached(finding)
             return
+        self._listener.on_blocks(finding)
         asked = Asked(finding.pathology, one.best, share_s, one.plans.get(one.best.treatment), one.rest)
         proof = proof_on_twin(proving, asked, self._request, self._listener)
         others = [known for known in finding.proofs if known.treatment != proof.treatment]
@@ -347,6 +349,7 @@ class _Prover:
         if proving is None or not self._has_time(share_s):
             self._checkup = replace(self._checkup, not_reached=(*self._checkup.not_reached, _ALL_CURES))
         else:
+            self._listener.on_blocks(None)
             asked = Asked(_ALL_CURES, self._together(cure.steps), share_s, cure.proof.plans, self._rest_of_cure)
             proof = proof_on_twin(proving, asked, self._request, self._listener)
             self._checkup = replace(self._checkup, cure=replace(cure, proof=proof))

@@ -8,5 +8,6 @@ from typer import Option
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 Force = Annotated[bool, Option("--force", help="Overwrite existing files.")]
 Html = Annotated[Path | None, Option("--html", help="Write an HTML page with a chart.", metavar="FILE")]
+Plain = Annotated[bool, Option("--plain", help="Show progress as plain lines, also on a terminal.")]
 JsonFile = Annotated[Path | None, Option("-o", "--output", help="Write JSON to FILE.", metavar="FILE")]
 Markdown = Annotated[str | None, Option("--markdown", help="Write Markdown; - is stdout.", metavar="FILE")]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Option
 
-from pgclinic.cli.options.export import AsJson
+from pgclinic.cli.options.export import AsJson, Plain
 from pgclinic.cli.options.record import options
 from pgclinic.cli.options.run import RunOptions
 from pgclinic.cli.options.workload import WorkloadOptions
@@ -26,4 +26,5 @@ class TuningOptions:
     warm_up: Annotated[str, Option("--warm-up", help="Warm-up of each trial.", metavar="TIME")] = "1s"
     measure: Annotated[str, Option("--measure", help="Measured time of each trial.", metavar="TIME")] = "3s"
     run: RunOptions
+    plain: Plain = False
     as_json: AsJson = False
