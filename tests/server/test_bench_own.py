@@ -225,12 +225,13 @@ def test_a_server_that_is_not_there_is_one_clear_line() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_terminal_shows_one_live_line_and_clears_it(server: RunningServer) -> None:
+def on_a_terminal(server: RunningServer, *more: str) -> tuple[bytes, str]:
+    """What a bench of two seconds writes to a terminal as its stderr, and to its stdout."""
     import pty
 
     ours, theirs = pty.openpty()
-    words = [sys.executable, "-c", "from pgclinic.cli.main import main; main()", "bench", "-S", "-T", "2"]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE_ROOT), **where(server)}
+    words = [sys.executable, "-c", "from pgclinic.cli.main import main; main()", "bench", "-S", "-T", "2", *more]
+    environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": str(PACKAGE_ROOT), **where(server)}
     process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=theirs, text=True)
     os.close(theirs)
     drawn = b""
@@ -243,6 +244,17 @@ def test_a_terminal_shows_one_live_line_and_clears_it(server: RunningServer) -> 
         os.close(ours)
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert b"TPS" in drawn and b"p99" in drawn and b"0:00 left" in drawn
-    assert drawn.endswith(b"\r\x1b[2K")
+    return drawn, out
+
+
+def test_a_terminal_shows_a_live_view_and_clears_it(server: RunningServer) -> None:
+    drawn, out = on_a_terminal(server)
+    assert b"TPS" in drawn and b"p50" in drawn and b"p99" in drawn and b"0:00 left" in drawn
+    assert drawn.endswith(b"\x1b[1A\x1b[2K\x1b[?25h")
+    assert "tps = " in out
+
+
+def test_plain_lines_have_no_control_sequence(server: RunningServer) -> None:
+    drawn, out = on_a_terminal(server, "--plain")
+    assert b"\x1b" not in drawn and b"p99" not in drawn
     assert "tps = " in out

@@ -1,4 +1,4 @@
-"""What ``bench`` prints beyond pgbench's own lines: live lines, searches, thresholds, failures, TPC-C."""
+"""What ``bench`` prints beyond pgbench's own lines: live views, searches, thresholds, failures, TPC-C."""
 
 from __future__ import annotations
 

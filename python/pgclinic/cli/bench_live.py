@@ -13,7 +13,7 @@ from pgclinic.model.load_progress import LoadEvent, LoadProgress
 from pgclinic.report.bench_figures import rate_trial_line, search_length_words
 from pgclinic.report.bench_progress import FillFigures, LiveFigures, ProgressLines, ProgressStyle, event_text
 
-#: Where no live line can be shown, a plain one at this interval.
+#: Where no live view can be shown, a plain line at this interval.
 PLAIN_EVERY_S = 10
 PLAIN_FILL_EVERY_S = 5.0
 

@@ -67,6 +67,7 @@ def prove_checkup(
                 live.say(_line(finding))
 
         def on_proof(finding: Finding, proof: Proof) -> None:
+            shown.proven()
             at_us = time.time_ns() // 1000
             add_proof_event(folder, ProofReached(finding=finding.key, proof=proof, at_epoch_us=at_us))
             number = proof.treatment
@@ -109,6 +110,10 @@ class _ProofsShown:
         """The blocks of this finding come next, those of all cures together for None."""
         self._in_blocks = finding.key if finding is not None else ALL_CURES
         self.progress = None
+
+    def proven(self) -> None:
+        """The blocks are over: what they say is a proof of the finding."""
+        self._in_blocks = None
 
     def lines(self, columns: int) -> list[Text]:
         """A line for each finding."""

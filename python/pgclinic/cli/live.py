@@ -51,9 +51,11 @@ class TerminalView:
     def size(self) -> os.terminal_size:
         """Columns and rows of the terminal, which is that of stderr: stdout may be a file."""
         try:
-            return os.get_terminal_size(self._out.fileno())
+            size = os.get_terminal_size(self._out.fileno())
         except (OSError, ValueError):
             return shutil.get_terminal_size()
+        # A terminal that nobody has told its size has none.
+        return size if size.columns and size.lines else shutil.get_terminal_size()
 
     def draw(self, view: Text | str) -> None:
         """Show these lines in place of those that are drawn."""
@@ -155,6 +157,12 @@ class LiveView(TerminalView):
         self._block_said = 0
         self._next_s = 0.0
 
+    def say(self, text: str) -> None:
+        """Print a line that stays, wrapped between words where the terminal is too narrow for it."""
+        if self._terminal and len(text) >= self.size.columns:
+            text = textwrap.fill(text, self.size.columns - 1, subsequent_indent="    ", break_on_hyphens=False)
+        super().say(text)
+
     def stage(self, text: str) -> None:
         """Show what is being prepared."""
         self._judged, self._progress = None, None
@@ -208,8 +216,7 @@ class LiveView(TerminalView):
         """Print a doubt the first time that one of its kind arises."""
         if doubt.kind.value not in self._said:
             self._said.add(doubt.kind.value)
-            words = f"doubt{where}: {doubt_words(doubt).text}"
-            self.say(textwrap.fill(words, self.size.columns - 1, initial_indent="  ", subsequent_indent="    "))
+            self.say(f"  doubt{where}: {doubt_words(doubt).text}")
 
     def _show(self, head: Sequence[Text]) -> None:
         from pgclinic.report.live_view import Judged, live_view

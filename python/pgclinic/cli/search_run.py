@@ -92,7 +92,10 @@ class _ClimbShown:
 
     def lines(self, columns: int) -> list[Text]:
         """How far the climb is."""
-        return climb_lines(self.plan.climb.steps, self._aim) if self.plan is not None else []
+        if self.plan is None:
+            return []
+        climb = self.plan.climb
+        return climb_lines(climb.steps, self._aim, adding=climb.adding, leaving_out=climb.leaving_out)
 
     def on_progress(self, progress: Progress) -> None:
         kept = [step for step in self.plan.climb.steps if step.accepted] if self.plan is not None else []

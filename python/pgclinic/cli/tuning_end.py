@@ -1,4 +1,4 @@
-"""The end of an assay, a search and a bisection: run it with the live line, keep what was found, print it."""
+"""The end of an assay, a search and a bisection: run it with the live view, keep what was found, print it."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 from pgclinic.model.tuning import Aim, SearchStep
 from pgclinic.report.progress import clock
@@ -17,14 +18,18 @@ _CHANGE = 40
 
 def climb_line(step: SearchStep, number: int, aim: Aim) -> str:
     """When, which step, what it changed, how far the search has come: 4:12  7  + work_mem = 64kB  12x slower  ████."""
-    if step.removed:
-        change = f"- {', '.join(step.removed)}"
-    else:
-        change = "+ " + ", ".join(f"{name} = {value}" for name, value in step.added.items())
+    change = change_words(step.added, step.removed)
     if len(change) > _CHANGE:
         change = change[: _CHANGE - 3] + "..."
     head = f"{clock(step.spent_s):>7} {number:>3}  {change:<{_CHANGE}} {slower(step.best_ratio):>14}"
     return f"{head}  {bar(step.best_ratio, BAR_COLUMNS[aim])}"
+
+
+def change_words(added: Mapping[str, str], removed: Sequence[str]) -> str:
+    """+ work_mem = 64kB; - work_mem for what goes."""
+    if removed:
+        return f"- {', '.join(removed)}"
+    return "+ " + ", ".join(f"{name} = {value}" for name, value in added.items())
 
 
 def bar(ratio: float, columns: float) -> str:

@@ -16,7 +16,7 @@ from pgclinic.report.interval_picture import IntervalPicture, interval_picture
 from pgclinic.report.quantities import ratio_of_measure
 from pgclinic.report.tick import Tick
 from pgclinic.report.wording import interval_text, measure_words, measured_words, word_in_full
-from pgclinic.report.words.transport import server_time_words
+from pgclinic.report.words.transport import short_server_time_words
 
 #: How many blocks the plot shows; those before them are ordinary lines above it.
 BLOCKS_SHOWN = 6
@@ -46,7 +46,7 @@ def so_far_words(question: Question, seen: ClaimVerdict) -> str:
     """so far 0.62x, 95 % CI 0.55 to 0.71, 5 blocks: replicated; on a twin the server time of its original."""
     word = word_for(seen).value if is_open(question) else word_in_full(seen)
     if seen.transport is not None:
-        return f"{server_time_words(seen.transport)}: {word}"
+        return f"so far {short_server_time_words(seen.transport)}: {word}"
     if seen.interval is None:
         return f"so far no usable block: {word}"
     ratio = ratio_of_measure(question.measure, seen.interval.ratio)

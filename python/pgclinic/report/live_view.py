@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
@@ -11,7 +11,7 @@ from pgclinic.model.progress import Progress
 from pgclinic.model.study import Question
 from pgclinic.model.tuning import Aim, AssaySoFar, SearchStep
 from pgclinic.model.verdict import ClaimVerdict
-from pgclinic.report.climb_text import BAR_COLUMNS, bar
+from pgclinic.report.climb_text import BAR_COLUMNS, bar, change_words
 from pgclinic.report.forest_text import BLOCKS_SHOWN, LINES_AROUND, forest_lines
 from pgclinic.report.progress import clock, place_words, sparkline
 from pgclinic.report.quantities import slower
@@ -78,14 +78,17 @@ def spark_line(label: str, values: Sequence[float], figure: str, columns: int) -
     return line.append(f"  {figure}")
 
 
-def climb_lines(steps: Sequence[SearchStep], aim: Aim) -> list[Text]:
-    """How far a search has come: best so far 12x slower  ████  7 of 31 tries kept."""
+def climb_lines(
+    steps: Sequence[SearchStep], aim: Aim, *, adding: Mapping[str, str], leaving_out: Sequence[str]
+) -> list[Text]:
+    """What a search tries now, and how far it has come: best so far 12x slower  ████  7 of 31 tries kept."""
+    trying = [Text(f"  trying      {change_words(adding, leaving_out)}")] if adding or leaving_out else []
     if not steps:
-        return []
+        return trying
     best, kept = steps[-1].best_ratio, sum(step.accepted for step in steps)
     tries = "try" if len(steps) == 1 else "tries"
     words = f"best so far {slower(best)}  {bar(best, BAR_COLUMNS[aim])}  {kept} of {len(steps):,} {tries} kept"
-    return [Text(f"  {words}", style="bold")]
+    return [*trying, Text(f"  {words}", style="bold")]
 
 
 def assay_lines_so_far(seen: AssaySoFar) -> list[Text]:

@@ -47,13 +47,13 @@ def _line(finding: Finding, state: str, columns: int) -> Text:
 
 
 def _state(finding: Finding, in_blocks: str | None, progress: Progress | None) -> str:
-    """waiting; cured by plans; in blocks: block 3 of at most 8."""
+    """in blocks: 3 of at most 8; cured by plans; waiting; cannot be proven in the lab."""
     if finding.key == in_blocks:
         return _in_blocks(progress)
     if finding.proofs:
         return " ".join(short_proof(finding.proofs[0]).split())
-    return "waiting" if finding.treatments else "no treatment to prove"
+    return "waiting" if finding.treatments and finding.no_proof is None else "cannot be proven in the lab"
 
 
 def _in_blocks(progress: Progress | None) -> str:
-    return f"in blocks: {place_words(progress)}" if progress is not None else "in blocks"
+    return f"in blocks: {place_words(progress).removeprefix('block ')}" if progress is not None else "in blocks"

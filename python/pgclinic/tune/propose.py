@@ -83,6 +83,9 @@ class Climb:
     refused: list[SettingLevel] = field(default_factory=list)
     by_guard: list[str] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
+    #: What the trial that runs adds to the best so far, and what it leaves out; both empty while it tries neither.
+    adding: Mapping[str, str] = field(default_factory=dict)
+    leaving_out: tuple[str, ...] = ()
 
     @property
     def outcomes(self) -> dict[str, int]:
@@ -189,7 +192,9 @@ class SearchPlan:
         stop = StopRule(reference=math.exp(self.climb.log), variation=self._variation, counted=self.ledger.counted)
         kept = {one: value for one, value in self.climb.added.items() if one != without}
         settings = {**self._base, **kept, **more}
+        self.climb.adding, self.climb.leaving_out = dict(more), () if without is None else (without,)
         block = yield from self.ledger.block({name: settings}, measure_s=self._measure_s, stop=stop)
+        self.climb.adding, self.climb.leaving_out = {}, ()
         self.climb.since_measured += 1
         return block.rates[name], block
 

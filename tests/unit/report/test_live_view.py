@@ -132,9 +132,13 @@ def test_a_climb_shows_its_best_and_how_much_was_tried() -> None:
         SearchStep(trial=number, outcome=AttemptOutcome.DONE, accepted=number == 2, best_ratio=0.1)
         for number in range(1, 4)
     ]
-    (line,) = climb_lines(steps, Aim.WORST)
-    assert line.plain == "  best so far 10x slower  ██████  1 of 3 tries kept"
-    assert climb_lines((), Aim.BEST) == []
+    best = "  best so far 10x slower  ██████  1 of 3 tries kept"
+    assert [line.plain for line in climb_lines(steps, Aim.WORST, adding={}, leaving_out=())] == [best]
+    tried = {"work_mem": "64kB"}
+    lines = [line.plain for line in climb_lines(steps, Aim.WORST, adding=tried, leaving_out=())]
+    assert lines == ["  trying      + work_mem = 64kB", best]
+    (line,) = climb_lines((), Aim.BEST, adding={}, leaving_out=("work_mem",))
+    assert line.plain == "  trying      - work_mem"
 
 
 def test_an_assay_shows_the_whole_and_the_strongest_settings() -> None:

@@ -12,7 +12,7 @@ from pgclinic.report.proof_states import ALL_CURES, proof_state_lines
 
 AT = Progress(block=3, blocks=8, arm="b", stage="measuring")
 FIRST, *OTHERS = SICK.causes
-UNPROVEN = replace(SICK, findings=tuple(replace(finding, proofs=()) for finding in SICK.findings))
+UNPROVEN = replace(SICK, findings=tuple(replace(finding, proofs=(), no_proof=None) for finding in SICK.findings))
 
 
 def states(in_blocks: str | None = None, progress: Progress | None = None, columns: int = 120) -> list[str]:
@@ -24,9 +24,15 @@ def test_findings_wait_until_their_blocks_run() -> None:
     assert waiting[0].startswith(f"  {FIRST.severity.value.upper()}")
     assert waiting[0].endswith("  waiting")
     running = states(FIRST.key, AT)
-    assert running[0].endswith("in blocks: block 3 of 8")
+    assert running[0].endswith("in blocks: 3 of 8")
     assert running[1:] == waiting[1:]
     assert states(FIRST.key)[0].endswith("  in blocks")
+
+
+def test_what_the_lab_cannot_prove_does_not_wait() -> None:
+    finding = replace(UNPROVEN.causes[0], no_proof="a twin has other processors")
+    (line,) = proof_state_lines(replace(UNPROVEN, findings=(finding,)), None, None, 120)
+    assert line.plain.endswith("  cannot be proven in the lab")
 
 
 def test_a_proof_is_its_state() -> None:
@@ -45,7 +51,7 @@ def test_the_one_whose_blocks_run_is_always_shown_and_the_rest_counted() -> None
 
 
 def test_all_cures_have_a_line_of_their_own() -> None:
-    assert any(line == f"  {ALL_CURES}: in blocks: block 3 of 8" for line in states(ALL_CURES, AT))
+    assert any(line == f"  {ALL_CURES}: in blocks: 3 of 8" for line in states(ALL_CURES, AT))
 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])

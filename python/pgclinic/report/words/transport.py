@@ -11,12 +11,23 @@ from pgclinic.report.words.figures import count, percent, ratio, span, times
 def server_time_words(seen: Transport) -> str:
     """The server time of the original's workload is 0.042x with b, 95 % CI 0.038 to 0.047, 8 blocks."""
     so_far = "so far " if seen.word is CompareWord.INCONCLUSIVE else ""
-    what = "server time" if seen.by_server else "statement time"
+    return f"{so_far}b takes {times(seen.ratio)} the {_time(seen)} of a for the original's workload, {_bounds(seen)}"
+
+
+def short_server_time_words(seen: Transport) -> str:
+    """The same in a few words: 0.042x the server time, 95 % CI 0.038 to 0.047, 8 blocks."""
+    return f"{times(seen.ratio)} the {_time(seen)}, {_bounds(seen)}"
+
+
+def _time(seen: Transport) -> str:
+    return "server time" if seen.by_server else "statement time"
+
+
+def _bounds(seen: Transport) -> str:
     bounds = "no CI yet"
     if seen.low is not None and seen.high is not None:
         bounds = f"95 % CI {span((seen.low, seen.high))}"
-    words = f"{so_far}b takes {times(seen.ratio)} the {what} of a for the original's workload"
-    return f"{words}, {bounds}, {count(seen.blocks, 'block')}"
+    return f"{bounds}, {count(seen.blocks, 'block')}"
 
 
 def closed_loop_words(seen: Transport, tps: Interval | None) -> str | None:
