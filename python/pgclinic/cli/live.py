@@ -144,7 +144,7 @@ class TerminalView:
 class LiveView(TerminalView):
     """What an experiment does: its preparation, the seconds of its trials, the blocks so far, doubts as they arise.
 
-    ``beside`` gives the lines that a command adds, for a terminal of so many columns.
+    ``beside`` gives the lines that a command adds, for the columns of the terminal.
     """
 
     def __init__(self, out: TextIO, *, plain: bool = False) -> None:
