@@ -15,9 +15,7 @@ from pgclinic.errors import RunFailedError, UsageError
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.bench_figures import own_lines
-from pgclinic.report.bench_summary import pgbench_lines
-from pgclinic.report.bench_tpcc import tpcc_lines
+from pgclinic.report.bench_summary import result_lines
 from pgclinic.report.trial_why import labelled_lines, missing_rows, trust_rows, why_rows
 from pgclinic.store.bench_folder import bench_name, read_bench_result, write_bench_folder
 from pgclinic.store.run_folder import RunFolder, StoredRun
@@ -78,11 +76,6 @@ def print_bench(ended: EndedBench, *, as_json: bool) -> None:
         say(f"pgclinic: error: {log.lines_lost} lines of the log are lost: {log.problem}")
     if result.exit_code == ABORTED:
         say("pgclinic: error: Run was aborted; the above results are incomplete.")
-
-
-def result_lines(result: BenchResult) -> list[str]:
-    """pgbench's summary with ours behind it, or TPC-C's."""
-    return list(tpcc_lines(result)) if result.tpcc else [*pgbench_lines(result), *own_lines(result)]
 
 
 def _observed_lines(ended: EndedBench) -> list[str]:

@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from msgspec import structs
-
 from pgclinic.cli.compare import AnswerOptions
 from pgclinic.cli.experiment_run import how_to_resume
 from pgclinic.cli.exports import check_places, write_exports
 from pgclinic.cli.output import print_json, text_columns
 from pgclinic.cli.study_end import not_stored
 from pgclinic.errors import RunFailedError
-from pgclinic.judge.comparison import compare
+from pgclinic.experiment.road import compared_stored
 from pgclinic.judge.thresholds import parse_ratio_threshold
 from pgclinic.model.compare import Comparison
 from pgclinic.model.output import CompareOutput
@@ -94,27 +92,11 @@ def finish_comparison(
     return exit_code(comparison, strict=options.strict)
 
 
-def compared(
-    stored: StoredRun, plan: ExperimentPlan, verdict: Verdict, thresholds: tuple[Threshold, ...] = ()
-) -> Comparison:
-    """What the run's trials say of a and b."""
-    comparison = compare(
-        plan.study,
-        stored.trials,
-        verdict,
-        plan.profile,
-        thresholds,
-        stored.calibration,
-        stored.info.blocks_fixed,
-    )
-    return structs.replace(comparison, fidelity=plan.fidelity)
-
-
 def write_answer(
     stored: StoredRun, plan: ExperimentPlan, verdict: Verdict, thresholds: tuple[Threshold, ...] = ()
 ) -> StoredAnswer:
     """Compare what the run's trials gave, write verdict, comparison and page into its folder, and return them."""
-    folder, comparison = RunFolder(stored.path), compared(stored, plan, verdict, thresholds)
+    folder, comparison = RunFolder(stored.path), compared_stored(stored, plan, verdict, thresholds)
     page = render_report(
         stored.info,
         plan.study,

@@ -42,10 +42,10 @@ def list_runs(
     import time
 
     from pgclinic.cli.output import print_json, text_columns
-    from pgclinic.cli.runs_chosen import Wanted, chosen_runs
+    from pgclinic.cli.runs_chosen import asked_runs, chosen_runs
     from pgclinic.report.run_list import list_lines, run_output
 
-    found = [run_output(run) for run in chosen_runs(runs, Wanted.asked(kind, name, answer, older_than))]
+    found = [run_output(run) for run in chosen_runs(runs, asked_runs(kind, name, answer, older_than))]
     if as_json:
         print_json(found)
         return
@@ -116,14 +116,14 @@ def prune(
     import time
 
     from pgclinic.cli.output import text_columns
-    from pgclinic.cli.runs_chosen import Wanted, delete, old_runs
+    from pgclinic.cli.runs_chosen import asked_runs, delete, old_runs
     from pgclinic.errors import UsageError
     from pgclinic.report.run_list import list_lines, run_output
     from pgclinic.store.run_list import why_not_deleted
 
     if older_than is None and keep is None:
         raise UsageError("say which runs are old", hint="--older-than 30d, --keep 5, or both")
-    old = old_runs(runs, Wanted.asked(kind, name, answer, older_than), keep)
+    old = old_runs(runs, asked_runs(kind, name, answer, older_than), keep)
     why_not = {run.path: why_not_deleted(run) for run in old}
     going = [run for run in old if why_not[run.path] is None]
     for reason in filter(None, why_not.values()):

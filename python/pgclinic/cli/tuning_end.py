@@ -6,27 +6,23 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from pgclinic.cli.experiment_run import kept_run
 from pgclinic.cli.live import LiveView
 from pgclinic.cli.output import print_json
 from pgclinic.errors import RunFailedError
 from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.road import Experiment
-from pgclinic.model.output import AssayOutput, BisectOutput, SearchOutput
 from pgclinic.model.plan import ArmSpec
 from pgclinic.model.progress import Progress
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.report.tuning_page import render_tuning
-from pgclinic.report.tuning_text import tuning_text
+from pgclinic.report.tuning_text import tuning_output, tuning_text
 from pgclinic.store.run_folder import read_run
 from pgclinic.tune.ask import Strategy
 from pgclinic.tune.ledger import Ledger
 from pgclinic.tune.road import run_strategy
 
 TuningAnswer = TypeVar("TuningAnswer", Assay, Search, Bisect)
-Output = AssayOutput | SearchOutput | BisectOutput
 
 
 def run_tuning(
@@ -46,14 +42,6 @@ def run_tuning(
     return found
 
 
-def output_of(found: Assay | Search | Bisect, run: str, report: str | None) -> Output:
-    """Return what ``--json`` prints: the answer itself, with its run and its report."""
-    kinds: dict[type, type] = {Assay: AssayOutput, Search: SearchOutput, Bisect: BisectOutput}
-    whole = msgspec.to_builtins(found) | {"run": run, "report": report}
-    made: Output = msgspec.convert(whole, kinds[type(found)])
-    return made
-
-
 def finish_tuning(
     experiment: Experiment, found: TuningAnswer, *, as_json: bool, files: Sequence[tuple[str, Path]] = ()
 ) -> None:
@@ -67,7 +55,7 @@ def finish_tuning(
     except RunFailedError as error:
         problem = error
     if as_json:
-        print_json(output_of(found, str(folder.path), report))
+        print_json(tuning_output(found, str(folder.path), report))
     else:
         places = [(name, str(path)) for name, path in files]
         places += [("report", report)] if report is not None else []

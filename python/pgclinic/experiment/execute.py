@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
+from msgspec import structs
+
 from pgclinic.errors import MachineBusyError
 from pgclinic.experiment.broken_script import refuse_broken
 from pgclinic.experiment.plan import Plan
@@ -108,10 +110,13 @@ class _Keeper:
 
     def _event(self, event: Event) -> None:
         with self._lock:
+            progress = self._view.after(event) if isinstance(event, StageReached | SecondMeasured) else None
+            if isinstance(event, StageReached) and progress is not None:
+                event = structs.replace(event, progress=structs.replace(progress, tps=()))
             self._folder.add_event(event)
             self._listener.on_event(event)
-            if isinstance(event, StageReached | SecondMeasured):
-                self._listener.on_progress(self._view.after(event))
+            if progress is not None:
+                self._listener.on_progress(progress)
 
     def _trial(self, record: TrialRecord) -> None:
         with self._lock:

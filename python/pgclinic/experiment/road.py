@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import structs
+
 from pgclinic.errors import UsageError
 from pgclinic.experiment.budget import Budget
 from pgclinic.experiment.calibrate import calibrate
@@ -16,12 +18,15 @@ from pgclinic.experiment.extend import extended
 from pgclinic.experiment.plan import CounterbalancedPlan, Plan
 from pgclinic.experiment.progress import Countdown, ProgressView
 from pgclinic.fleet.here import Fleet
+from pgclinic.judge.comparison import compare
 from pgclinic.judge.doubts.run import doubts_of_run
 from pgclinic.judge.verdict import judge
 from pgclinic.model.calibration import Calibration
+from pgclinic.model.compare import Comparison
 from pgclinic.model.event import ClaimJudged, VerdictReached
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo
+from pgclinic.model.threshold import Threshold
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, Verdict
 from pgclinic.store.directory_lock import ASKED_S, directory_lock
@@ -141,6 +146,22 @@ def judge_stored(stored: StoredRun, plan: ExperimentPlan) -> Verdict:
     No server is needed, and nothing is written.
     """
     return judge(plan, stored.trials, doubts_of_run(stored.info, stored.calibration))
+
+
+def compared_stored(
+    stored: StoredRun, plan: ExperimentPlan, verdict: Verdict, thresholds: tuple[Threshold, ...] = ()
+) -> Comparison:
+    """What the run's trials say of a and b."""
+    comparison = compare(
+        plan.study,
+        stored.trials,
+        verdict,
+        plan.profile,
+        thresholds,
+        stored.calibration,
+        stored.info.blocks_fixed,
+    )
+    return structs.replace(comparison, fidelity=plan.fidelity)
 
 
 def _refuse_overtaken(experiment: Experiment) -> None:

@@ -4,18 +4,23 @@ follow."""
 from __future__ import annotations
 
 from pgclinic.model.finding import Proof
+from pgclinic.model.progress import Progress
 from pgclinic.model.record import Record
 from pgclinic.model.run import Second
 
 
 class StageReached(Record, tag="stage", tag_field="event"):
-    """A trial begins to do something else: starting, filling, warming up, measuring, probing."""
+    """A trial begins to do something else: starting, filling, warming up, measuring, probing.
+
+    ``progress`` is where the run stands then, without its seconds; None where nobody counts blocks.
+    """
 
     trial: int
     block: int
     arm: str
     stage: str
     at_epoch_us: int
+    progress: Progress | None = None
 
 
 class SecondMeasured(Record, tag="second", tag_field="event"):

@@ -6,8 +6,15 @@ from collections.abc import Iterable, Iterator
 
 from pgclinic.model.bench import BenchOptions, BenchResult
 from pgclinic.model.load import Failure, Histogram, LoadResult, ScriptResult
+from pgclinic.report.bench_figures import own_lines
+from pgclinic.report.bench_tpcc import tpcc_lines
 
 _SERIALIZATION, _DEADLOCK = "40001", "40P01"
+
+
+def result_lines(result: BenchResult) -> list[str]:
+    """pgbench's summary with ours behind it, or TPC-C's."""
+    return list(tpcc_lines(result)) if result.tpcc else [*pgbench_lines(result), *own_lines(result)]
 
 
 def pgbench_lines(result: BenchResult) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
@@ -53,20 +54,23 @@ def html_page(
     )
 
 
-def content_policy(script: str) -> Markup:
+def content_policy(script: str, *, served: bool = False) -> Markup:
     """The page's Content-Security-Policy: nothing is loaded, and no script runs but ``script``, known by its hash.
 
-    Inline handlers and javascript: addresses are refused by it, whatever text they came from.
+    Inline handlers and javascript: addresses are refused by it, whatever text they came from. A page that is ``served``
+    may send its forms to its own server, and ask that for what is new.
     """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    own = "'self'" if served else "'none'"
     return Markup(
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
+        f"form-action {own}" + (f"; connect-src {own}" if served else "")
     )
 
 
+@cache
 def environment() -> Environment:
-    """Templates in which everything is escaped and a name that is not given is an error."""
+    """Templates, each compiled once, in which everything is escaped and a name that is not given is an error."""
     made = Environment(
         loader=PackageLoader("pgclinic.report"),
         autoescape=True,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
+from pgclinic.model.output import AssayOutput, BisectOutput, SearchOutput
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.tuning import (
     Aim,
@@ -29,6 +32,16 @@ from pgclinic.report.words.figures import count, number, percent, times
 #: Settings that are named in a line; the page has all.
 _NAMED = 8
 _DEFAULTS = 6
+
+
+def tuning_output(
+    found: Assay | Search | Bisect, run: str, report: str | None
+) -> AssayOutput | SearchOutput | BisectOutput:
+    """What ``--json`` prints: the answer itself, with its run and its report."""
+    kinds: dict[type, type] = {Assay: AssayOutput, Search: SearchOutput, Bisect: BisectOutput}
+    whole = msgspec.to_builtins(found) | {"run": run, "report": report}
+    made: AssayOutput | SearchOutput | BisectOutput = msgspec.convert(whole, kinds[type(found)])
+    return made
 
 
 def tuning_text(
