@@ -31,6 +31,7 @@ from pgclinic.cli.report import report
 from pgclinic.cli.runs import runs_app
 from pgclinic.cli.runs_history import RunsHistoryRequest
 from pgclinic.cli.search import SearchRequest
+from pgclinic.cli.serve import serve
 from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
 from pgclinic.cli.study import StudyRunRequest, study_app
 from pgclinic.cli.treat import treat
@@ -56,6 +57,7 @@ app.add_typer(runs_app, name="runs")
 app.command("checkup", cls=CheckupCommand)(command_of(CheckupRequest))
 app.command("treat")(treat)
 app.command("report")(report)
+app.command("serve")(serve)
 app.command("compare")(command_of(CompareRequest))
 app.command("assay")(command_of(AssayRequest))
 app.command("search")(command_of(SearchRequest))

@@ -16,7 +16,7 @@ from pgclinic import __version__
 from pgclinic.report.links import linked
 
 _CHART_STYLES = ("uPlot.min.css",)
-_CHART_SCRIPTS = ("uPlot.iife.min.js", "observed.js", "report.js")
+_CHART_SCRIPTS = ("uPlot.iife.min.js", "chart_style.js", "observed.js", "report.js")
 
 
 def html_page(
@@ -27,16 +27,19 @@ def html_page(
     source: str,
     pgclinic: str = __version__,
     styles: Sequence[str] = (),
+    served: Sequence[str] | None = None,
     drawn: Mapping[str, Markup] = MappingProxyType({}),
     **views: object,
 ) -> str:
     """A page that needs no other file: its template, filled with ``views``, in the frame that all pages have.
 
     ``kind`` and ``when`` stand at its head, ``source`` at its foot is what it was made from. ``drawn`` is JSON for
-    charts by the id of its element; a page without it has no script but that of all pages.
+    charts by the id of its element; a page without it has no script but that of all pages. ``served`` are
+    the scripts of a page that asks its server for what is new.
     """
     css = assets((*(_CHART_STYLES if drawn else ()), "report.css", *styles))
-    script = assets((*(_CHART_SCRIPTS if drawn else ()), "page.js"))
+    own = served if served is not None else _CHART_SCRIPTS if drawn else ()
+    script = assets((*own, "page.js"))
     return (
         environment()
         .get_template(f"{template}.html.j2")
@@ -48,7 +51,7 @@ def html_page(
             pgclinic=pgclinic,
             css=css,
             script=script,
-            policy=content_policy(script),
+            policy=content_policy(script, served=served is not None),
             drawn=drawn,
         )
     )

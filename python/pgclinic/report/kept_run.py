@@ -133,6 +133,13 @@ def _comparison(stored: StoredRun) -> RenderedRun:
     )
 
 
+def bench_text(result: BenchResult) -> str:
+    """What the terminal shows of a load, which every bench has."""
+    if result.exit_code == NOT_RUN:
+        return "the load did not begin"
+    return "\n".join(result_lines(result))
+
+
 def _bench(stored: StoredRun, result: BenchResult) -> RenderedRun:
     def html() -> str:
         if not stored.trials:
@@ -142,12 +149,9 @@ def _bench(stored: StoredRun, result: BenchResult) -> RenderedRun:
             )
         return render_bench(stored.info, result, stored.trials[0], stored.seconds, str(stored.path))
 
-    def text() -> str:
-        if result.exit_code == NOT_RUN:
-            return "the load did not begin"
-        return "\n".join(result_lines(result))
-
-    return RenderedRun(html=html, markdown=lambda: text_markdown(stored.info.name, text()), json=lambda: result)
+    return RenderedRun(
+        html=html, markdown=lambda: text_markdown(stored.info.name, bench_text(result)), json=lambda: result
+    )
 
 
 def _tuning(found: FoundRun, answer: Assay | Search | Bisect) -> RenderedRun:

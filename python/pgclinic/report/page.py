@@ -27,7 +27,6 @@ from pgclinic.report.ladder import is_ladder
 from pgclinic.report.ladder_view import ladder_view
 from pgclinic.report.machine_use import machine_use
 from pgclinic.report.observed import observed_arms
-from pgclinic.report.observed_panels import ObservedTrial
 from pgclinic.report.pages_view import pages_view
 from pgclinic.report.series import Chart, ChartData, chart_data
 from pgclinic.report.statements_view import arms_statements
@@ -129,7 +128,7 @@ def _more(
     return tuple((command, "run more blocks, as many as are expected to decide it") for _, command in rows)
 
 
-def script_json(data: ChartData | list[ObservedTrial]) -> Markup:
+def script_json(data: object) -> Markup:
     """JSON that may stand inside a script element: it can neither close the element nor open a comment there.
 
     Line and paragraph separators are legal in JSON and were line ends in older JavaScript, so they are escaped too.

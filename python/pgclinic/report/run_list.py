@@ -72,6 +72,13 @@ def list_lines(runs: Sequence[RunOutput], now_epoch_us: int, width: int) -> Iter
 
 def shown_lines(run: RunOutput, now_epoch_us: int) -> Iterator[str]:
     """All that a list leaves out, a row each."""
+    rows = shown_rows(run, now_epoch_us)
+    column = max(len(label) for label, _ in rows)
+    yield from (f"{label:<{column}}   {text}" for label, text in rows)
+
+
+def shown_rows(run: RunOutput, now_epoch_us: int) -> list[tuple[str, str]]:
+    """The same as labels with their texts."""
     rows: list[tuple[str, str]] = [("run", run.path), ("answer", answer_text(run))]
     if run.kind is not None and run.started_epoch_us is not None:
         rows += [
@@ -87,8 +94,7 @@ def shown_lines(run: RunOutput, now_epoch_us: int) -> Iterator[str]:
     if run.report is not None:
         rows.append(("report", run.report))
     rows += _following(run)
-    column = max(len(label) for label, _ in rows)
-    yield from (f"{label:<{column}}   {text}" for label, text in rows)
+    return rows
 
 
 def answer_text(run: RunOutput) -> str:

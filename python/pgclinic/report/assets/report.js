@@ -2,17 +2,10 @@
 (function () {
   "use strict";
 
-  const root = document.documentElement;
+  const { WHOLE_SECONDS, colour, armColour, figure, tick, axis } = chartStyle();
   const data = JSON.parse(document.getElementById("data").textContent);
   const plots = [];
   const LABEL_GAP = 16;
-  const WHOLE_SECONDS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600];
-
-  const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const armColour = (arm) => colour("--arm-" + (arm % 8));
-  const figure = (value) =>
-    value >= 100 ? Math.round(value).toLocaleString("en-US") : value.toLocaleString("en-US", { maximumFractionDigits: 1 });
-  const tick = (value) => (value >= 1000 ? value / 1000 + "k" : value.toLocaleString("en-US"));
 
   // A logarithmic axis has no zero: there a second without a transaction leaves a gap, and a lone second is a dot.
   const plotted = (values) => (data.log ? values.map((value) => (value > 0 ? value : null)) : values);
@@ -135,17 +128,6 @@
     const splits = [];
     for (let value = bottom; value <= top * 1.001; value *= 10) splits.push(+value.toPrecision(6));
     return splits;
-  }
-
-  function axis(extra) {
-    const base = {
-      stroke: () => colour("--soft"),
-      grid: { stroke: () => colour("--grid"), width: 1 },
-      ticks: { show: false },
-      font: "12px system-ui, sans-serif",
-      labelFont: "12px system-ui, sans-serif",
-    };
-    return Object.assign(base, extra);
   }
 
   function draw(place) {
