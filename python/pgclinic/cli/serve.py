@@ -12,7 +12,7 @@ from pgclinic.cli.options.run import Runs
 
 def serve(
     runs: Runs = Path("runs"),
-    host: Annotated[str, Option("--host", help="Address to listen on.", metavar="ADDRESS")] = "127.0.0.1",
+    host: Annotated[str, Option("--host", help="ListenAddress to listen on.", metavar="ADDRESS")] = "127.0.0.1",
     port: Annotated[int, Option("--port", help="Port to listen on; 0 is any free one.", min=0, max=65_535)] = 8432,
     opens: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     token_file: Annotated[
@@ -36,7 +36,7 @@ def serve(
     from pgclinic.errors import UsageError
 
     try:
-        from pgclinic.serve.listen import Address, serve
+        from pgclinic.serve.listen import ListenAddress, serve
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
@@ -51,4 +51,4 @@ def serve(
 
             webbrowser.open(address)
 
-    serve(runs, Address(host, port, token_file, tls_cert, tls_key, tuple(names or ())), listening)
+    serve(runs, ListenAddress(host, port, token_file, tls_cert, tls_key, tuple(names or ())), listening)

@@ -37,19 +37,21 @@ _COLOURS = {
 _NO_ANSWER = {RunState.UNFINISHED: "no answer yet", RunState.DAMAGED: "cannot be read"}
 
 
-class Cost(msgspec.Struct, frozen=True):
+class ServingCost(msgspec.Struct, frozen=True):
     """CPU that the server itself has used: the share of one core over the last seconds."""
 
     share: float
     seconds: float
 
 
-def cost_words(cost: Cost) -> str:
+def cost_words(cost: ServingCost) -> str:
     """pgclinic serve used 0.4 % of one core in the last 60 s."""
     return f"pgclinic serve used {percent(cost.share)} of one core in the last {time_words(round(cost.seconds))}."
 
 
-def runs_page(runs: Sequence[RunOutput], chosen: RunFilter, now_epoch_us: int, *, revision: int, cost: Cost) -> str:
+def runs_page(
+    runs: Sequence[RunOutput], chosen: RunFilter, now_epoch_us: int, *, revision: int, cost: ServingCost
+) -> str:
     """The list, the newest run first. ``revision`` is its state, by which the page asks whether there is another."""
     wanted = [run for run in runs if chosen.has(run, now_epoch_us / 1e6)]
     several = len({machine_words(run.machine) for run in wanted if run.machine is not None}) > 1
@@ -119,7 +121,7 @@ def run_address(name: str) -> str:
 
 
 def live_page(
-    run: RunOutput, live: LiveRun, now_epoch_us: int, *, state: str, cost: Cost, text: str | None = None
+    run: RunOutput, live: LiveRun, now_epoch_us: int, *, state: str, cost: ServingCost, text: str | None = None
 ) -> str:
     """A run that is being written, or one that has no report; ``text`` says why, or what it has instead.
 

@@ -29,7 +29,7 @@ TRIALS_SHOWN = 200
 _MEASURING = "measuring"
 
 
-class Point(NamedTuple):
+class LivePoint(NamedTuple):
     """TPS of one second of an arm, by its number, at seconds since the run began."""
 
     at_s: float
@@ -45,7 +45,7 @@ class LiveRun:
 
     def __init__(self, started_epoch_us: int) -> None:
         self.arms: list[str] = []
-        self.points: list[Point] = []
+        self.points: list[LivePoint] = []
         self.versions: Counter[str] = Counter()
         self.repeated = 0
         self._started_epoch_us = started_epoch_us
@@ -98,7 +98,9 @@ class LiveRun:
             self.arms.append(second.arm)
         # A bench stores its seconds alone: they follow each other.
         begin_s = self._measuring_s.setdefault(second.trial, self.points[-1].at_s + 1 if self.points else 0.0)
-        self.points.append(Point(round(begin_s + second.second, 1), self.arms.index(second.arm), round(second.tps, 1)))
+        self.points.append(
+            LivePoint(round(begin_s + second.second, 1), self.arms.index(second.arm), round(second.tps, 1))
+        )
         self._blocks.append(second.block)
         self._second = second
 

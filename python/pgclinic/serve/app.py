@@ -35,7 +35,7 @@ _PAGES_KEPT = 8
 
 
 def pages(parent: Path, is_stopping: Callable[[], bool]) -> Starlette:
-    """The application. It reads ``parent`` while a page is asked for or open; ``is_stopping`` ends open pages."""
+    """The application. It reads ``parent`` now, and while a page is open; ``is_stopping`` ends those that are."""
     served = _Served(parent, is_stopping)
     return Starlette(
         routes=[
@@ -62,6 +62,8 @@ class _Served:
 
     def __init__(self, parent: Path, is_stopping: Callable[[], bool]) -> None:
         self._runs = KeptRuns(parent)
+        # The first page is not to wait for it: of a thousand runs it takes a second.
+        self._runs.refresh()
         self._cost = OwnCost()
         self._is_stopping = is_stopping
         self._refreshed_s = 0.0

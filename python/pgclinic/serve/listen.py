@@ -13,15 +13,15 @@ from pathlib import Path
 import uvicorn
 
 from pgclinic.errors import UsageError
-from pgclinic.serve.access import Access
 from pgclinic.serve.app import pages
+from pgclinic.serve.request_guard import RequestGuard
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _TOKEN_LETTERS_MIN = 16
 
 
 @dataclass(frozen=True)
-class Address:
+class ListenAddress:
     """Where to listen; port 0 is any free one. ``names`` are further ones by which browsers reach it."""
 
     host: str
@@ -40,7 +40,7 @@ class Address:
             return self.host == "localhost"
 
 
-def serve(parent: Path, address: Address, on_listening: Callable[[str], None]) -> None:
+def serve(parent: Path, address: ListenAddress, on_listening: Callable[[str], None]) -> None:
     """Serve the runs below ``parent`` until a signal comes; ``on_listening`` gets the address to open.
 
     Raises UsageError: the address may not be served, or cannot be.
@@ -50,7 +50,7 @@ def serve(parent: Path, address: Address, on_listening: Callable[[str], None]) -
     token = _checked_token(address)
     with _listener(address) as listener:
         port = listener.getsockname()[1]
-        app = Access(
+        app = RequestGuard(
             pages(parent, lambda: server.should_exit),
             (*_LOOPBACK, address.host, socket.gethostname(), *address.names),
             token,
@@ -75,7 +75,7 @@ def serve(parent: Path, address: Address, on_listening: Callable[[str], None]) -
         server.run(sockets=[listener])
 
 
-def _checked_token(address: Address) -> str | None:
+def _checked_token(address: ListenAddress) -> str | None:
     """The token, where one is asked for. Raises UsageError, also for an address that needs one and has none."""
     token = _read_token(address.token_file) if address.token_file is not None else None
     if address.tls_cert is not None:
@@ -112,7 +112,7 @@ def _check_certificate(cert: Path, key: Path | None) -> None:
         raise UsageError(f"--tls-cert {cert} cannot be used: {error}") from error
 
 
-def _listener(address: Address) -> socket.socket:
+def _listener(address: ListenAddress) -> socket.socket:
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, place = found[0]

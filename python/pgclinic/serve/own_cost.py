@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from pgclinic.report.live_page import Cost
+from pgclinic.report.live_page import ServingCost
 
 _WINDOW_S = 60.0
 _STEP_S = 1.0
@@ -17,7 +17,7 @@ class OwnCost:
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque([(time.monotonic(), time.process_time())])
 
-    def now(self) -> Cost:
+    def now(self) -> ServingCost:
         """The share of one core. Nothing is measured while nobody asks: then the window is longer than a minute."""
         now_s, used_s = time.monotonic(), time.process_time()
         while len(self._seen) > 1 and now_s - self._seen[1][0] >= _WINDOW_S:
@@ -26,4 +26,4 @@ class OwnCost:
         if now_s - self._seen[-1][0] >= _STEP_S:
             self._seen.append((now_s, used_s))
         passed_s = max(now_s - first_s, 0.001)
-        return Cost(share=(used_s - first_used_s) / passed_s, seconds=passed_s)
+        return ServingCost(share=(used_s - first_used_s) / passed_s, seconds=passed_s)

@@ -30,7 +30,7 @@ _HEADERS = {
 }
 
 
-class Access:
+class RequestGuard:
     """Lets through what may be answered by ``app``. ``names`` are those by which browsers reach this server.
 
     With a ``token`` each request needs it as ``Authorization: Bearer``, or the cookie that the form for it gives. The
