@@ -9,7 +9,7 @@ import msgspec
 
 from pgclinic.cli.compare_end import CROSSED
 from pgclinic.cli.output import print_json, text_columns
-from pgclinic.cli.runs_chosen import Wanted, chosen_runs
+from pgclinic.cli.runs_chosen import asked_runs, chosen_runs
 from pgclinic.cli.runs_history import RunsHistoryRequest
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.judge.run_figures import figures_of
@@ -58,7 +58,7 @@ def show_history(request: RunsHistoryRequest) -> int:
 def _runs(request: RunsHistoryRequest) -> list[FoundRun]:
     """The runs of that name, one at least with figures. Raises UsageError, UnknownNameError."""
     found = [
-        run for run in chosen_runs(request.runs, Wanted.asked(request.kind, None, None, None)) if run.info is not None
+        run for run in chosen_runs(request.runs, asked_runs(request.kind, None, None, None)) if run.info is not None
     ]
     named = [run for run in found if request.name in _names(run)]
     if not named:

@@ -112,7 +112,9 @@ class _Keeper:
         with self._lock:
             progress = self._view.after(event) if isinstance(event, StageReached | SecondMeasured) else None
             if isinstance(event, StageReached) and progress is not None:
-                event = structs.replace(event, progress=structs.replace(progress, tps=()))
+                event = structs.replace(
+                    event, progress=structs.replace(progress, tps=(), buffer_hits_per_transaction=())
+                )
             self._folder.add_event(event)
             self._listener.on_event(event)
             if progress is not None:
