@@ -12,7 +12,7 @@ from pgclinic.cli.options.run import Runs
 
 def serve(
     runs: Runs = Path("runs"),
-    host: Annotated[str, Option("--host", help="ListenAddress to listen on.", metavar="ADDRESS")] = "127.0.0.1",
+    host: Annotated[str, Option("--host", help="Address to listen on.", metavar="ADDRESS")] = "127.0.0.1",
     port: Annotated[int, Option("--port", help="Port to listen on; 0 is any free one.", min=0, max=65_535)] = 8432,
     opens: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     token_file: Annotated[
