@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from pgclinic.cli.options.export import AsJson
 from pgclinic.cli.options.record import command_of
-from pgclinic.cli.options.run import Runs
+from pgclinic.cli.options.run import Kind, Runs
 from pgclinic.cli.runs_history import RunsHistoryRequest
 
 runs_app = typer.Typer(
@@ -19,9 +19,6 @@ runs_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Kind = Annotated[
-    str | None, Option("--kind", help="Only runs of this command: study, compare, bench, checkup, ...", metavar="KIND")
-]
 Name = Annotated[str | None, Option("--name", help="Only runs of this study, database or script.", metavar="NAME")]
 Answer = Annotated[
     str | None, Option("--answer", help="Only runs with this answer: replicated, faster, sick, ...", metavar="WORD")

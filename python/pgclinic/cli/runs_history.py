@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 from pgclinic.cli.options.export import AsJson, Force
 from pgclinic.cli.options.record import options
-from pgclinic.cli.options.run import Runs
+from pgclinic.cli.options.run import Kind, Runs
 
 
 @options
@@ -20,9 +20,7 @@ class RunsHistoryRequest:
 
     name: Annotated[str, Argument(help="Name of a study, database or script; compare for comparisons.", metavar="NAME")]
     runs: Runs = Path("runs")
-    kind: Annotated[
-        str | None, Option("--kind", help="Only runs of this command: study, compare, bench, checkup.", metavar="KIND")
-    ] = None
+    kind: Kind = None
     figure: Annotated[
         str | None,
         Option("--figure", help="Only this figure: tps, p99, ratio, critical, the name of a claim.", metavar="FIGURE"),

@@ -8,6 +8,9 @@ from typer import Option
 from pgclinic.cli.options.record import Written, options
 
 Runs = Annotated[Path, Option("--runs", help="Directory of the run folders.", envvar="PGCLINIC_RUNS")]
+Kind = Annotated[
+    str | None, Option("--kind", help="Only runs of this command: study, compare, bench, checkup, ...", metavar="KIND")
+]
 
 
 @options
