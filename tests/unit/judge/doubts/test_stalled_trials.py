@@ -23,7 +23,7 @@ from pgclinic.report.words.doubts import doubt_words
 STUDY = global_counters()
 CLAIM: Claim = replace(STUDY.claims[0], mechanisms=(), tail_s=None, published_windows=None)
 STUDY = replace(STUDY, claims=(CLAIM,))
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[4] / "docs"
 
 
 def doubt(trials: Sequence[TrialRecord], kind: DoubtKind, claim: Claim = CLAIM) -> Doubt | None:
