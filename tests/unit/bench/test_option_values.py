@@ -15,7 +15,7 @@ def test_a_whole_number_may_have_white_space_around_it(text: str, value: int) ->
 
 @pytest.mark.parametrize("text", ["", " ", "7x", "1.0", "0x10", "1 2", "\u0663"])  # a digit, but none of C's
 def test_what_is_no_whole_number_is_named(text: str) -> None:
-    with pytest.raises(UsageError, match="invalid value .* for option --jobs"):
+    with pytest.raises(UsageError, match=r"invalid value .* for option --jobs"):
         parse_integer(text, "--jobs", 1)
 
 
