@@ -22,6 +22,10 @@ def test_each_module_has_a_test_of_its_name_or_a_line_and_never_both() -> None:
     assert sorted(COVERED) == sorted(_without_namesake())
 
 
+def test_each_line_names_a_test_file_that_exists() -> None:
+    assert sorted({test for test in COVERED.values() if not (ROOT / test).is_file()}) == []
+
+
 def test_the_lines_are_in_order() -> None:
     assert list(TABLE) == sorted(TABLE)
     for package, named in TABLE.items():
