@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from claimed_gains import SERVER_TIME, Gain, gains_goal, gains_table
+from claimed_gains import Gain, gains_goal, gains_table
 from consulted import Consultation
 from pgclinic.model.event import ProofReached
 from pgclinic.model.finding import Finding, Proof
@@ -50,19 +50,12 @@ class PlantedSeen(msgspec.Struct, frozen=True):
         return self.blocks in CURED
 
     @property
-    def saved_share(self) -> float | None:
-        """What blocks measured that the cure saves: it may be better than the healthy server was."""
-        if not self.is_cured_by_blocks or self.ratio is None or self.measure != SERVER_TIME:
-            return None
-        return 1.0 - self.ratio
-
-    @property
     def has_whole_share(self) -> bool:
-        """A finding may claim the time of the statements, what they lose, or what its cure saves by blocks."""
-        claimed, shares = self.claimed_share, (self.true_share, self.lost_share, self.saved_share)
+        """A finding may claim the time of the statements, or what they lose."""
+        claimed = self.claimed_share
         if claimed is None:
             return False
-        return any(share and share > 0 and 1 / WHOLE <= claimed / share <= WHOLE for share in shares)
+        return any(share > 0 and 1 / WHOLE <= claimed / share <= WHOLE for share in (self.true_share, self.lost_share))
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from claimed_gains import Gain, gains_goal, gains_of
 from consultation_rows import PlantedSeen, names, report, seen_of
@@ -204,16 +203,6 @@ def test_a_planted_cause_is_followed_from_its_finding_to_its_proofs() -> None:
     assert (seen.plans_after_s, seen.blocks_after_s) == (pytest.approx(30.0), pytest.approx(100.0))
     assert (seen.blocks, seen.ratio, seen.is_cured_by_blocks) == ("faster", 0.4, True)
     assert seen.has_whole_share
-
-
-def test_the_whole_share_may_be_what_blocks_measured_of_a_cure_that_is_better_than_the_healthy_server() -> None:
-    seen = planted_seen(true_share=0.4, lost_share=0.1, claimed_share=0.2)
-    assert not seen.has_whole_share
-    cured = replace(seen, blocks="faster", ratio=0.78, measure="server_time")
-    assert (cured.saved_share, cured.has_whole_share) == (pytest.approx(0.22), True)
-    assert not replace(cured, ratio=0.6).has_whole_share
-    assert replace(cured, measure="tps").saved_share is None
-    assert replace(cured, blocks="inconclusive").saved_share is None
 
 
 def test_blocks_that_are_invalid_have_no_verdict_whatever_plans_said() -> None:

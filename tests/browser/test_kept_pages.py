@@ -1,0 +1,79 @@
+"""Pages of real runs, one of each kind, in a real Chromium: at both widths and in both themes all of it can be read."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fixtures.chromium import needs_chromium, opened
+from fixtures.tree import ROOT
+from pgclinic.model.run import RunKind
+from pgclinic.report.kept_run import rendered_run
+from pgclinic.store.run_list import found_run
+
+if TYPE_CHECKING:
+    from playwright import sync_api
+
+pytestmark = needs_chromium()
+EVIDENCE = ROOT / "docs/evidence"
+ARCHIVES = {
+    RunKind.STUDY: EVIDENCE / "global-counters-demo.tar.xz",
+    **{kind: EVIDENCE / f"pages/{kind.value}.tar.xz" for kind in RunKind if kind is not RunKind.STUDY},
+}
+#: Words that are broken within a cell, of letters alone and short enough for any column.
+BROKEN_WORDS = """() => {
+  const broken = [];
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (!text.parentElement.closest("td, th, dd, dt") || !text.parentElement.offsetParent) continue;
+    for (const word of text.data.matchAll(/[A-Za-z]{2,18}/g)) {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((place) => Math.round(place.top)));
+      if (lines.size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+}"""
+
+
+@pytest.fixture(scope="module", params=list(ARCHIVES), ids=lambda kind: kind.value)
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kept")
+    with tarfile.open(ARCHIVES[request.param]) as tar:
+        tar.extractall(folder, filter="data")
+    (run,) = folder.iterdir()
+    assert found_run(run).info is not None
+    path = folder / "report.html"
+    path.write_text(rendered_run(found_run(run)).html(), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_all_can_be_read(browser: sync_api.Browser, page: Path, width: int, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    seen = opened(browser, page, width=width, scheme=scheme, charts=False)
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert seen.page.evaluate(BROKEN_WORDS) == []
+    violations = Axe().run(seen.page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in violations if one["impact"] in ("serious", "critical")] == []
+    # Scripts of the check are not the page's own.
+    assert seen.requests == []
+    assert [words for words in seen.complaints if "axe" not in words] == []
+    seen.page.context.close()
+
+
+def test_the_first_screen_says_what_was_asked_and_what_was_found(browser: sync_api.Browser, page: Path) -> None:
+    seen = opened(browser, page, width=1280, charts=False)
+    for part in (".hero h1", ".hero .verdict"):
+        place = seen.page.locator(part).first.bounding_box()
+        assert place is not None, part
+        assert place["y"] < 600, part
+    seen.page.context.close()
