@@ -61,6 +61,7 @@ DEMO_EVIDENCE := docs/evidence/global-counters-demo.tar.xz
 readme-picture: $(VENV)/.dev test-tools
 	$(if $(RUN),$(BIN)/python tools/keep-run $(RUN))
 	$(BIN)/python tools/readme-picture --archive $(DEMO_EVIDENCE)
+	$(BIN)/python tools/readme-terminal
 
 # The tables of claims in BENCHMARKS and README, from the runs that tools/keep-run has put into docs/evidence.
 claims-table: $(VENV)/.dev

@@ -36,7 +36,7 @@ def test_the_series_and_the_why_are_shown_without_complaints(
     assert {"Transactions", "p99 latency", "Write-ahead log", "CPU by process type, in cores"} <= set(titles)
     assert page.locator(".pane:visible .panel canvas").count() == len(titles)
     assert "waiting for locks 30 %" in page.locator(".hero .shares").inner_text()
-    bars = page.locator(".hero .bars").bounding_box()
+    bars = page.locator(".hero .whole-bar").bounding_box()
     assert bars is not None
     assert bars["width"] > 200
     assert "of 100 ms for each transaction: update pgbench_accounts" in page.locator("#facts").inner_text()

@@ -41,6 +41,16 @@ BROKEN_WORDS = """() => {
   return broken;
 }"""
 
+#: Pictures and tables that reach into the section below their own.
+OVERLAPS = """() => {
+  const sections = [...document.querySelectorAll("main > section")];
+  return sections.slice(0, -1).flatMap((section, at) => {
+    const next = sections[at + 1].getBoundingClientRect().top;
+    const inside = [...section.querySelectorAll("svg, table, dl, figure")].filter((one) => one.checkVisibility());
+    return inside.some((one) => one.getBoundingClientRect().bottom > next + 1) ? [section.innerText.slice(0, 40)] : [];
+  });
+}"""
+
 
 @pytest.fixture(scope="module", params=list(ARCHIVES), ids=lambda kind: kind.value)
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -62,8 +72,11 @@ def test_all_can_be_read(browser: sync_api.Browser, page: Path, width: int, sche
     seen = opened(browser, page, width=width, scheme=scheme, charts=False)
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     assert seen.page.evaluate(BROKEN_WORDS) == []
+    assert seen.page.evaluate(OVERLAPS) == []
     violations = Axe().run(seen.page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in violations if one["impact"] in ("serious", "critical")] == []
+    assert [
+        (one["id"], one["nodes"][0]["html"]) for one in violations if one["impact"] in ("serious", "critical")
+    ] == []
     # Scripts of the check are not the page's own.
     assert seen.requests == []
     assert [words for words in seen.complaints if "axe" not in words] == []

@@ -29,7 +29,7 @@ from pgclinic.report.tuning_text import (
     setting_rows,
     suspected_words,
 )
-from pgclinic.report.words.figures import number, ratio, times
+from pgclinic.report.words.figures import count, number, ratio, times
 
 _SETTING_HEADS = ("Setting", "Factor", "Interval", "Share", "Alone", "Last")
 
@@ -220,4 +220,4 @@ def workload_words(arm: ArmSpec) -> str:
             what = f"pgbench's tables at scale {scale}"
         case _:
             what = "scripts on their own data"
-    return f"{what}, {arm.load.clients} clients"
+    return f"{what}, {count(arm.load.clients, 'client')}"

@@ -225,8 +225,8 @@ def rule_words(found: Search) -> str:
         return f"broken: {rule.problem}"
     first = f", the first after at most {rule.first_commit_s:.0f} s" if rule.first_commit_s is not None else ""
     return (
-        f"kept: all {rule.clients} clients connected, {count(rule.transactions, 'transaction')} committed within "
-        f"{rule.within_s:.0f} s{first}"
+        f"kept: all of {count(rule.clients, 'client')} connected, {count(rule.transactions, 'transaction')} "
+        f"committed within {rule.within_s:.0f} s{first}"
     )
 
 
