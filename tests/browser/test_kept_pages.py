@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,9 @@ import pytest
 from fixtures.chromium import needs_chromium, opened
 from fixtures.tree import ROOT
 from pgclinic.model.run import RunKind
-from pgclinic.report.kept_run import rendered_run
-from pgclinic.store.run_list import found_run
+from pgclinic.report.kept_run import judged_run, rendered_run
+from pgclinic.report.words.answers import answer_sentence
+from pgclinic.store.run_list import FoundRun, found_run
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -52,15 +54,25 @@ OVERLAPS = """() => {
 }"""
 
 
+#: Figures with their units, as the list of runs has them.
+FIGURES = re.compile(r"\d[\d,.]*(?:x| %| TPS| ms)")
+
+
 @pytest.fixture(scope="module", params=list(ARCHIVES), ids=lambda kind: kind.value)
-def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> FoundRun:
     folder = tmp_path_factory.mktemp("kept")
     with tarfile.open(ARCHIVES[request.param]) as tar:
         tar.extractall(folder, filter="data")
-    (run,) = folder.iterdir()
-    assert found_run(run).info is not None
-    path = folder / "report.html"
-    path.write_text(rendered_run(found_run(run)).html(), encoding="utf-8")
+    (path,) = folder.iterdir()
+    found = judged_run(found_run(path))
+    assert found.answer is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(run: FoundRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(rendered_run(run).html(), encoding="utf-8")
     return path
 
 
@@ -83,10 +95,17 @@ def test_all_can_be_read(browser: sync_api.Browser, page: Path, width: int, sche
     seen.page.context.close()
 
 
-def test_the_first_screen_says_what_was_asked_and_what_was_found(browser: sync_api.Browser, page: Path) -> None:
+def test_the_first_screen_says_what_was_asked_and_what_was_found(
+    browser: sync_api.Browser, run: FoundRun, page: Path
+) -> None:
+    assert run.answer is not None
+    figures = FIGURES.findall(answer_sentence(run.answer))
+    assert figures
     seen = opened(browser, page, width=1280, charts=False)
     for part in (".hero h1", ".hero .verdict"):
         place = seen.page.locator(part).first.bounding_box()
         assert place is not None, part
         assert place["y"] < 600, part
+    shown = " ".join(seen.page.locator(".hero").inner_text().split()).replace("TPS", "transactions per second")
+    assert [one for one in figures if one.replace("TPS", "transactions per second") not in shown] == []
     seen.page.context.close()

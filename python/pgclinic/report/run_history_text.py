@@ -23,7 +23,7 @@ from pgclinic.report.run_history import NONE, figure_label, figure_words, unit_w
 from pgclinic.report.words.figures import count, span
 
 _SPARK_RUNS = 40
-#: So many checkups with changed findings, and names of runs that are left out, are shown; JSON has them all.
+#: Checkups with changed findings, and names of runs that are left out: no more are shown. JSON has them all.
 _STEPS_SHOWN = 10
 #: Facts that are known by their values.
 _PLAIN = ("command", "machine", "server")

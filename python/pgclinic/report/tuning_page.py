@@ -9,26 +9,27 @@ from pgclinic.model.dataset import PgbenchDataset, TpccDataset, TwinDataset
 from pgclinic.model.plan import ArmSpec, ExperimentPlan
 from pgclinic.model.run import RunInfo
 from pgclinic.model.tuning import Assay, AssayWord, Bisect, BisectWord, Search
+from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report import run_view
 from pgclinic.report.html_page import html_page
 from pgclinic.report.progress import clock
 from pgclinic.report.tuning_picture import ROW_HEIGHT, Bars, assay_picture, bisect_picture, search_picture
 from pgclinic.report.tuning_text import (
     OUTCOME_WORDS,
-    assay_headline,
     assay_trust,
-    bisect_headlines,
     defaults_words,
     effect_words,
+    error_words,
     interaction_words,
     kept_words,
     release_rows,
     rule_words,
-    search_headline,
     search_trust,
     setting_rows,
     suspected_words,
 )
+from pgclinic.report.wording import MARKS, capitalised
+from pgclinic.report.words.answers import answer_sentence, answer_word
 from pgclinic.report.words.figures import count, number, ratio, times
 
 _SETTING_HEADS = ("Setting", "Factor", "Interval", "Share", "Alone", "Last")
@@ -45,12 +46,11 @@ class TuningTable:
 
 @dataclass(frozen=True)
 class TuningView:
-    """``kind`` colours the answer as verdicts are coloured."""
+    """``kind`` colours and marks the answer as a verdict of that word."""
 
     title: str
     verb: str
-    kind: str
-    headlines: tuple[str, ...]
+    kind: VerdictWord
     facts: tuple[tuple[str, str], ...]
     picture: Bars | None
     picture_about: str
@@ -74,6 +74,10 @@ def render_tuning(info: RunInfo, plan: ExperimentPlan, found: Assay | Search | B
         pgclinic=info.tool.pgclinic,
         styles=("tuning.css",),
         view=view,
+        colour=view.kind.value.replace(" ", "-"),
+        word=answer_word(found),
+        sentence=capitalised(answer_sentence(found)),
+        mark=MARKS[view.kind],
         row_height=ROW_HEIGHT,
         commands=(
             (shlex.join(info.command), "run it again"),
@@ -104,12 +108,15 @@ def _assay(info: RunInfo, plan: ExperimentPlan, found: Assay) -> TuningView:
         ("Complete", f"{number(found.changed_per_s)} {found.counted.value} per second"),
         ("Trust", assay_trust(found)),
     )
-    kinds = {AssayWord.SLOWER: "contradicted", AssayWord.FASTER: "replicated", AssayWord.NO_DIFFERENCE: "no-effect"}
+    kinds = {
+        AssayWord.SLOWER: VerdictWord.CONTRADICTED,
+        AssayWord.FASTER: VerdictWord.REPLICATED,
+        AssayWord.NO_DIFFERENCE: VerdictWord.NO_EFFECT,
+    }
     return TuningView(
         title="Which settings carry the difference",
         verb="assay",
-        kind=kinds.get(found.word, "inconclusive"),
-        headlines=(assay_headline(found),),
+        kind=kinds.get(found.word, VerdictWord.INCONCLUSIVE),
         facts=facts,
         picture=assay_picture(found),
         picture_about=(
@@ -138,8 +145,7 @@ def _search(info: RunInfo, plan: ExperimentPlan, found: Search) -> TuningView:
     return TuningView(
         title="The slowest configuration found" if found.aim.value == "worst" else "The fastest configuration found",
         verb="search",
-        kind="replicated" if found.effect is not None else "inconclusive",
-        headlines=(search_headline(found),),
+        kind=VerdictWord.REPLICATED if found.effect is not None else VerdictWord.INCONCLUSIVE,
         facts=facts,
         picture=search_picture(found),
         picture_about="Each step that was kept, and what fresh blocks say at the end, as ratios to the base.",
@@ -186,9 +192,8 @@ def _bisect(info: RunInfo, plan: ExperimentPlan, found: Bisect) -> TuningView:
     return TuningView(
         title="In which release performance changed",
         verb="bisect",
-        kind="replicated" if found.word is BisectWord.CHANGED else "no-effect",
-        headlines=tuple(bisect_headlines(found)),
-        facts=(*_facts(info, plan), ("Error", f"5 % for {found.comparisons} comparisons together")),
+        kind=VerdictWord.REPLICATED if found.word is BisectWord.CHANGED else VerdictWord.NO_EFFECT,
+        facts=(*_facts(info, plan), ("Trust", error_words(found))),
         picture=bisect_picture(found),
         picture_about=f"Every release as a ratio to {first}, with its 95 % CI.",
         tables=tuple(tables),

@@ -262,10 +262,7 @@ def bisect_lines(found: Bisect) -> Iterator[str]:
             yield f"  defaults   {change.after}: {words}"
     for before, after in found.undecided:
         yield f"  undecided  {before} and {after}"
-    yield (
-        f"  trust      {count(found.trials, 'trial')}, {clock(found.spent_s)}; 5 % error for all "
-        f"{count(found.comparisons, 'comparison')} together"
-    )
+    yield (f"  trust      {count(found.trials, 'trial')}, {clock(found.spent_s)}; {error_words(found)}")
 
 
 def bisect_headlines(found: Bisect) -> Iterator[str]:
@@ -279,6 +276,12 @@ def bisect_headlines(found: Bisect) -> Iterator[str]:
         return
     for change in found.changes:
         yield f"CHANGED {change_words(change)}"
+
+
+def error_words(found: Bisect) -> str:
+    """How often it finds a change where there is none."""
+    number_of = found.comparisons
+    return "5 % error" if number_of == 1 else f"5 % error for all {count(number_of, 'comparison')} together"
 
 
 def change_words(change: ChangeFound) -> str:
