@@ -181,7 +181,8 @@ def test_an_index_is_proven_and_one_that_no_plan_uses_is_not(tmp_path: Path) -> 
     assert refused.run is None
     assert_faster(index, 1.2)
     assert index.run is not None
-    assert len(read_run(Path(index.run)).trials) == 10
+    # A busy machine may cost a block, which is then run again.
+    assert len({trial.spec.block for trial in read_run(Path(index.run)).trials}) == 5
     assert index.plans is not None
     assert index.plans.word is PlanWord.CURED
     assert index.plans.ratio < 0.5

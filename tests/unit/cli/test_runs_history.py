@@ -26,6 +26,12 @@ def noisy(means: Sequence[float]) -> list[float]:
     return [mean * draw.gauss(1, 0.02) for mean in means]
 
 
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts are wrapped for a terminal, and tests elsewhere leave one of another width."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
     """Twelve load tests; the last four ran with another setting, at four fifths of the TPS."""
