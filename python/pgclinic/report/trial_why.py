@@ -6,13 +6,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from pgclinic.model.activity import TrialActivity, WorkKind
-from pgclinic.model.doubt import Doubt
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.activity_text import WORK_TITLES, duration, work_amount
 from pgclinic.report.arms_table import PageTable
 from pgclinic.report.observed import missing_words
+from pgclinic.report.terminal import doubt_rows
 from pgclinic.report.words.cost import observers_words, server_words
-from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, percent
 from pgclinic.samples.machine_cost import cost_of
 from pgclinic.samples.trial_activity import IDLE
@@ -51,13 +50,6 @@ def trust_rows(trial: TrialRecord) -> Iterator[tuple[str, str]]:
     parts = [doubts] if cost is None else [server_words(cost), f"observers {observers_words(cost)}", doubts]
     yield "trust", "; ".join(parts)
     yield from doubt_rows(trial.doubts)
-
-
-def doubt_rows(doubts: Sequence[Doubt]) -> Iterator[tuple[str, str]]:
-    for doubt in doubts:
-        words = doubt_words(doubt)
-        yield "doubt", words.text
-        yield "advice", words.advice
 
 
 def missing_rows(trial: TrialRecord) -> Iterator[tuple[str, str]]:
