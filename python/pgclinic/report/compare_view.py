@@ -10,6 +10,7 @@ from pgclinic.model.run import RunInfo
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.claim_view import ClaimView
 from pgclinic.report.compare_text import resolution, sentence, why_invalid
+from pgclinic.report.wording import capitalised
 from pgclinic.report.words.reasons import sentences
 
 #: Mark and style of each word; the styles are those of verdicts.
@@ -31,7 +32,7 @@ def compare_view(view: ClaimView, comparison: Comparison) -> ClaimView:
         kind=kind,
         mark=mark,
         word=comparison.word.value,
-        sentence=f"{sentence(comparison)}." + (f" {detects}." if detects is not None else ""),
+        sentence=f"{sentence(comparison)}." + (f" {capitalised(detects)}." if detects is not None else ""),
         reason=why_invalid(comparison) if comparison.word is CompareWord.INVALID else None,
         published="",
         how=sentences(comparison.reasons),

@@ -8,6 +8,7 @@ from pgclinic.model.compare import Comparison
 from pgclinic.model.threshold import ThresholdState
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.compare_text import resolution, sentence, table_heads, table_rows, threshold_words
+from pgclinic.report.wording import capitalised
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.reasons import sentences
 
@@ -45,7 +46,13 @@ def markdown(comparison: Comparison, *, report: str) -> str:
     detects = resolution(comparison)
     lines += ["", "<details><summary>How the answer was reached</summary>", ""]
     lines += [f"{number}. {plain_markdown(step)}" for number, step in enumerate(sentences(comparison.reasons), start=1)]
-    lines += ["", *([f"{plain_markdown(detects)}.", ""] if detects else []), f"Report: `{report}`", "", "</details>"]
+    lines += [
+        "",
+        *([f"{plain_markdown(capitalised(detects))}.", ""] if detects else []),
+        f"Report: `{report}`",
+        "",
+        "</details>",
+    ]
     return "\n".join(lines) + "\n"
 
 
