@@ -16,7 +16,7 @@ from pgclinic.capture.twin import capture_twin
 from pgclinic.lab.instance import start_server
 from pgclinic.lab.sources import find_source
 from pgclinic.pg.session import Access, Session
-from pgclinic.report.capture_text import masked_text
+from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.twin.file import write_twin
 from pgclinic.twin.mask import mask_twin
 

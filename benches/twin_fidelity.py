@@ -23,8 +23,8 @@ from pgclinic.lab.instance import start_server
 from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.load import LoadSpec
 from pgclinic.pg.session import Access, Session
-from pgclinic.report.capture_text import masked_text
-from pgclinic.report.twin_text import fidelity_text
+from pgclinic.report.sections.capture.text import masked_text
+from pgclinic.report.sections.twin.text import fidelity_text
 from pgclinic.twin.build import Built, build_twin
 from pgclinic.twin.file import read_twin, write_twin
 from pgclinic.twin.mask import mask_twin

@@ -7,7 +7,7 @@ import pytest
 
 from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.ladder import NAMES, NOTHING, arms_seen, ladder_info, ladder_study, ladder_trials, ladder_verdict
-from pgclinic.report.page import render_report
+from pgclinic.report.kinds import render_report
 
 if TYPE_CHECKING:
     from playwright import sync_api

@@ -9,7 +9,7 @@ import pytest
 from fixtures.chromium import needs_chromium
 from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource
 from pgclinic.observe.log_tail import LogDestination, messages
-from pgclinic.report.memory_page import render_memory
+from pgclinic.report.sections.memory.view import render_memory
 from pgclinic.samples.memory_dump import last_dump
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "memory"

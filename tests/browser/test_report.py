@@ -8,7 +8,7 @@ import pytest
 from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.planned import judge
 from fixtures.records import StudyRun, global_counters, run_info
-from pgclinic.report.page import render_report
+from pgclinic.report.kinds import render_report
 
 if TYPE_CHECKING:
     from playwright import sync_api

@@ -14,7 +14,7 @@ from fixtures.observed import watched
 from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, global_counters, run_info
 from pgclinic.model.study import Published, Study
-from pgclinic.report.page import render_report
+from pgclinic.report.kinds import render_report
 from pgclinic.study.compare import PROFILE
 
 if TYPE_CHECKING:

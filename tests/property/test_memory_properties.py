@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pgclinic.model.memory import MemoryContext, changes
 from pgclinic.observe.log_tail import LogDestination, messages
-from pgclinic.report.icicle import icicle
+from pgclinic.report.sections.memory.icicle import icicle
 from pgclinic.samples.memory_dump import DumpedContext, context_line, context_tree, grand_total, last_dump
 
 NAMES = st.sampled_from(["TopMemoryContext", "index info", "CacheMemoryContext", "a: b"])

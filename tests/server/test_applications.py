@@ -19,7 +19,7 @@ from pgclinic.experiment.twin_check import CheckRequest, check_twin
 from pgclinic.load.engine import run_load
 from pgclinic.model.fidelity import FigureName
 from pgclinic.model.load import CommandKind, LoadResult
-from pgclinic.report.capture_text import masked_text
+from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.twin.file import write_twin
 from pgclinic.twin.mask import mask_twin
 

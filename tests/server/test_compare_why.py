@@ -11,7 +11,7 @@ import pytest
 from fixtures.command import Command
 from pgclinic.judge.evidence import gather
 from pgclinic.model.activity import Cause, CauseKind, WorkKind
-from pgclinic.report.activity_text import why_words
+from pgclinic.report.sections.waits.two_arms import why_words
 from pgclinic.samples.activity import compare_activity
 from pgclinic.samples.causes import find_causes
 from pgclinic.store.run_folder import read_run

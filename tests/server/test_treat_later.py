@@ -20,8 +20,8 @@ from pgclinic.checkup.treatments import cancel_query, end_session
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Applies, Confidence, Evidence, Finding, SubjectKind, Treatment
 from pgclinic.model.snapshot import Snapshot
-from pgclinic.report.treatment_script import treatment_script
-from pgclinic.report.treatment_text import treatment_sql
+from pgclinic.report.exports.treatment import treatment_sql
+from pgclinic.report.exports.treatment_script import treatment_script
 
 PSQL = shutil.which("psql")
 pytestmark = pytest.mark.skipif(PSQL is None, reason="no psql on this machine")

@@ -15,10 +15,10 @@ from pgclinic.model.bench import BenchResult, RateSearchResult, RateTrial, Stabi
 from pgclinic.model.load import InFlight, StatementResult
 from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.threshold import ThresholdResult
-from pgclinic.report.bench_figures import own_lines
-from pgclinic.report.bench_progress import FillFigures, LiveFigures, ProgressStyle, progress_line
-from pgclinic.report.bench_summary import pgbench_lines
-from pgclinic.report.bench_tpcc import tpcc_lines
+from pgclinic.report.live.load import FillFigures, LiveFigures, ProgressStyle, progress_line
+from pgclinic.report.sections.load.figures import own_lines
+from pgclinic.report.sections.load.text import pgbench_lines
+from pgclinic.report.sections.load.tpcc import tpcc_lines
 
 
 def _summary(result: BenchResult) -> str:

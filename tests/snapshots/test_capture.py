@@ -11,9 +11,9 @@ from pgclinic.model.horizon import HorizonPoint, HorizonRecording
 from pgclinic.model.snapshot import HorizonHolding, SettingState, Snapshot
 from pgclinic.model.snapshot_counters import Counters
 from pgclinic.model.twin import Gap, HorizonHold
-from pgclinic.report.horizon_page import render_horizon
-from pgclinic.report.horizon_text import horizon_text
-from pgclinic.report.snapshot_text import snapshot_text
+from pgclinic.report.sections.horizon.text import horizon_text
+from pgclinic.report.sections.horizon.view import render_horizon
+from pgclinic.report.sections.snapshot.text import snapshot_text
 
 SETTING = SettingState(
     name="work_mem",

@@ -21,7 +21,7 @@ from pgclinic.model.twin import (
     TwinTable,
     TwinWorkload,
 )
-from pgclinic.report.capture_text import masked_text, twin_text
+from pgclinic.report.sections.capture.text import masked_text, twin_text
 
 COLUMN = TwinColumn(name="city", type="text", base_type="text")
 TWIN = Twin(

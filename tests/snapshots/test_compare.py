@@ -17,12 +17,12 @@ from pgclinic.model.calibration import Calibration
 from pgclinic.model.compare import Comparison
 from pgclinic.model.doubt import Doubt
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.compare_text import compare_text
-from pgclinic.report.export_bencher import bencher_json
-from pgclinic.report.export_junit import junit_xml
-from pgclinic.report.export_markdown import markdown
-from pgclinic.report.export_otava import otava_csv
-from pgclinic.report.terminal import RunPaths
+from pgclinic.report.exports.bencher import bencher_json
+from pgclinic.report.exports.junit import junit_xml
+from pgclinic.report.exports.otava import otava_csv
+from pgclinic.report.markdown import markdown
+from pgclinic.report.sections.answer.text import RunPaths
+from pgclinic.report.sections.side_by_side.text import compare_text
 from pgclinic.study.compare import PROFILE
 
 FASTER = (1.22, 1.24, 1.23, 1.21, 1.25)

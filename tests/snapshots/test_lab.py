@@ -18,8 +18,8 @@ from pgclinic.model.log import LogCounts
 from pgclinic.model.memory import MemorySnapshot, MemorySource, ProcessMemory
 from pgclinic.model.server import Server
 from pgclinic.observe.log_tail import LogDestination, messages
-from pgclinic.report.log_events import counts_line, event_line
-from pgclinic.report.memory_text import changes_text, heading, sample_text, snapshot_text
+from pgclinic.report.sections.memory.text import changes_text, heading, sample_text, snapshot_text
+from pgclinic.report.words.log_events import counts_line, event_line
 from pgclinic.samples.memory_dump import last_dump
 
 SERVER = Server(

@@ -25,8 +25,8 @@ from pgclinic.model.pages import MapFacts, Missing
 from pgclinic.model.run import RunKind
 from pgclinic.model.trial import TrialRecord
 from pgclinic.observe.log_tail import LogDestination, messages
-from pgclinic.report.memory_page import render_memory
-from pgclinic.report.page import render_report
+from pgclinic.report.kinds import render_report
+from pgclinic.report.sections.memory.view import render_memory
 from pgclinic.samples.memory_dump import last_dump
 from pgclinic.study.compare import PROFILE
 

@@ -17,11 +17,11 @@ from pgclinic.model.calibration import Calibration, ClaimReach, SliceSeen
 from pgclinic.model.progress import BESIDE, WAITING, Progress
 from pgclinic.model.study import Direction, Expected
 from pgclinic.model.trial import Probe, TrialRecord
-from pgclinic.report.calibration_text import calibration_text
-from pgclinic.report.live_view import Judged, live_view, progress_lines
-from pgclinic.report.progress import trial_line
-from pgclinic.report.terminal import RunPaths, verdict_text
-from pgclinic.report.verdict_table import verdict_table
+from pgclinic.report.live.progress import trial_line
+from pgclinic.report.live.view import Judged, live_view, progress_lines
+from pgclinic.report.sections.answer.table import verdict_table
+from pgclinic.report.sections.answer.text import RunPaths, verdict_text
+from pgclinic.report.sections.calibration.text import calibration_text
 from pgclinic.study.read import shipped_studies
 
 STUDY = global_counters()

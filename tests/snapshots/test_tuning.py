@@ -6,10 +6,10 @@ from fixtures.records import run_info
 from fixtures.snapshots import Snapshots, page_sections
 from fixtures.tuning import ASSAY, BISECT, LEVELS, SEARCH, plan
 from pgclinic.model.tuning import Assay, AssayWord, Bisect, BisectWord, Effect
-from pgclinic.report.climb_text import climb_line
-from pgclinic.report.found_conf import found_conf
-from pgclinic.report.tuning_page import render_tuning
-from pgclinic.report.tuning_text import tuning_text
+from pgclinic.report.exports.found_conf import found_conf
+from pgclinic.report.sections.climb.text import climb_line
+from pgclinic.report.sections.tuning.text import tuning_text
+from pgclinic.report.sections.tuning.view import render_tuning
 
 PLACES = (("report", "runs/r/report.html"),)
 

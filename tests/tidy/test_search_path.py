@@ -39,7 +39,7 @@ SETS_IT = (
         "capture/plans.py",
     ),
     # Written for the user to run, on a server that may be somebody else's.
-    "report/treatment_text.py",
+    "report/exports/treatment.py",
 )
 EXTENSION_NAMES = re.compile(
     r'(?<!\.)(?<!")\b(?:pg_stat_statements(?:_info)?\b(?=\(|\s|$)|get_raw_page|heap_page_items|bt_page_\w+|pgstattuple_approx'

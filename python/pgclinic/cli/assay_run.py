@@ -24,7 +24,7 @@ from pgclinic.errors import UsageError
 from pgclinic.experiment.road import Experiment
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Assay, AssayWord
-from pgclinic.report.live_view import assay_lines_so_far
+from pgclinic.report.live.view import assay_lines_so_far
 from pgclinic.settings.portable import PortableSettings
 from pgclinic.settings.words import parse_settings
 from pgclinic.tune.ask import Strategy

@@ -15,8 +15,8 @@ from pgclinic.errors import RunFailedError, UsageError
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.bench_summary import result_lines
-from pgclinic.report.trial_why import labelled_lines, missing_rows, trust_rows, why_rows
+from pgclinic.report.sections.load.text import result_lines
+from pgclinic.report.sections.waits.view import labelled_lines, missing_rows, trust_rows, why_rows
 from pgclinic.store.bench_folder import bench_name, read_bench_result, write_bench_folder
 from pgclinic.store.run_folder import RunFolder, StoredRun
 
@@ -120,7 +120,7 @@ def _write_page(path: Path, page: str) -> None:
 
 def _page(ended: EndedBench, folder: str | None) -> str:
     # Templates take longer to load than a short bench takes.
-    from pgclinic.report.bench_page import render_bench
+    from pgclinic.report.sections.load.view import render_bench
 
     assert ended.trial is not None
     return render_bench(ended.info, ended.result, ended.trial, ended.seconds, folder)

@@ -10,8 +10,8 @@ from pgclinic.bench.run import SearchLength
 from pgclinic.cli.live import REFRESH_S, TerminalView
 from pgclinic.model.bench import RateTrial
 from pgclinic.model.load_progress import LoadEvent, LoadProgress
-from pgclinic.report.bench_figures import rate_trial_line, search_length_words
-from pgclinic.report.bench_progress import FillFigures, LiveFigures, ProgressLines, ProgressStyle, event_text
+from pgclinic.report.live.load import FillFigures, LiveFigures, ProgressLines, ProgressStyle, event_text
+from pgclinic.report.sections.load.figures import rate_trial_line, search_length_words
 
 #: Where no live view can be shown, a plain line at this interval.
 PLAIN_EVERY_S = 10

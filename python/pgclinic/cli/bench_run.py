@@ -38,7 +38,7 @@ from pgclinic.model.bench import TpccViolation
 from pgclinic.model.load import LoadSpec
 from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.progress import BESIDE
-from pgclinic.report.twin_text import twin_summary_text
+from pgclinic.report.sections.twin.text import twin_summary_text
 from pgclinic.store.bench_folder import bench_info
 from pgclinic.trial.shell_account import with_shell_account
 

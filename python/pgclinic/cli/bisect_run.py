@@ -24,7 +24,7 @@ from pgclinic.model.study import Condition
 from pgclinic.model.trial import ServerSpec, TrialRecord
 from pgclinic.model.tuning import Bisect, BisectWord, ChangeFound, DefaultChanged, WantedArm
 from pgclinic.model.version import Version, parse_version
-from pgclinic.report.activity_text import why_words
+from pgclinic.report.sections.waits.two_arms import why_words
 from pgclinic.samples.activity import compare_activity
 from pgclinic.samples.causes import find_causes
 from pgclinic.settings.words import parse_settings

@@ -38,7 +38,7 @@ def snapshot(
     from pgclinic.cli.duration import parse_duration_s
     from pgclinic.cli.output import print_json
     from pgclinic.pg.reach import reach_dsn
-    from pgclinic.report.snapshot_text import snapshot_text
+    from pgclinic.report.sections.snapshot.text import snapshot_text
     from pgclinic.store.document import refuse_existing, write_document
 
     observe_s = 0.0 if observe is None else parse_duration_s(observe, "--observe")
@@ -104,7 +104,7 @@ def twin(
     from pgclinic.cli.duration import parse_duration_s
     from pgclinic.cli.output import print_json
     from pgclinic.pg.reach import reach_dsn
-    from pgclinic.report.capture_text import masked_text, twin_summary, twin_text
+    from pgclinic.report.sections.capture.text import masked_text, twin_summary, twin_text
     from pgclinic.store.document import refuse_existing
     from pgclinic.twin.file import write_twin
     from pgclinic.twin.mask import mask_twin

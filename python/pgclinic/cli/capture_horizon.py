@@ -11,8 +11,8 @@ from pgclinic.cli.interrupts import INTERRUPTED
 from pgclinic.cli.output import print_json, say
 from pgclinic.model.horizon import HorizonPoint
 from pgclinic.pg.reach import reach_dsn
-from pgclinic.report.horizon_page import render_horizon
-from pgclinic.report.horizon_text import horizon_text, point_words
+from pgclinic.report.sections.horizon.text import horizon_text, point_words
+from pgclinic.report.sections.horizon.view import render_horizon
 from pgclinic.store.document import refuse_existing, write_document, write_new
 
 #: A line of progress at most so often, in seconds.

@@ -23,8 +23,8 @@ from pgclinic.model.checkup import Checkup
 from pgclinic.model.event import ProofReached
 from pgclinic.model.finding import Finding, Proof, Severity
 from pgclinic.model.progress import Progress
-from pgclinic.report.capture_text import masked_text
-from pgclinic.report.proof_states import ALL_CURES, proof_state_lines
+from pgclinic.report.live.proofs import ALL_CURES, proof_state_lines
+from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.report.words.checkup_lines import short_proof
 from pgclinic.report.words.findings import headline
 from pgclinic.store.checkup_folder import add_proof_event, write_checkup

@@ -25,13 +25,13 @@ from pgclinic.model.output import CheckupOutput
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.pg.reach import reach_dsn
-from pgclinic.report.changes_text import changes_text
-from pgclinic.report.checkup_graph import graph_dot, graph_text
-from pgclinic.report.checkup_text import CheckupPlaces, checkup_text
-from pgclinic.report.checkup_view import render_checkup
-from pgclinic.report.export_checkup_markdown import checkup_markdown
-from pgclinic.report.export_prometheus import prometheus
-from pgclinic.report.statements_sent import statements_text
+from pgclinic.report.exports.checkup_markdown import checkup_markdown
+from pgclinic.report.exports.prometheus import prometheus
+from pgclinic.report.exports.statements_sent import statements_text
+from pgclinic.report.sections.causes.text import graph_dot, graph_text
+from pgclinic.report.sections.changes.text import changes_text
+from pgclinic.report.sections.findings.text import CheckupPlaces, checkup_text
+from pgclinic.report.sections.findings.view import render_checkup
 from pgclinic.store.checkup_folder import (
     read_checkup,
     read_examined,

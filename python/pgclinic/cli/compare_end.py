@@ -22,13 +22,13 @@ from pgclinic.model.run import RunInfo
 from pgclinic.model.threshold import Threshold, ThresholdState
 from pgclinic.model.verdict import Verdict
 from pgclinic.model.verdict_word import CompareWord
-from pgclinic.report.compare_text import compare_text
-from pgclinic.report.export_bencher import bencher_json
-from pgclinic.report.export_junit import junit_xml
-from pgclinic.report.export_markdown import markdown
-from pgclinic.report.export_otava import otava_csv
-from pgclinic.report.page import render_report
-from pgclinic.report.terminal import RunPaths
+from pgclinic.report.exports.bencher import bencher_json
+from pgclinic.report.exports.junit import junit_xml
+from pgclinic.report.exports.otava import otava_csv
+from pgclinic.report.kinds import render_report
+from pgclinic.report.markdown import markdown
+from pgclinic.report.sections.answer.text import RunPaths
+from pgclinic.report.sections.side_by_side.text import compare_text
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
 CROSSED, UNDECIDED = 3, 4

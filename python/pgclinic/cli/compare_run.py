@@ -41,7 +41,7 @@ from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Profile, Study, WarmUpEnd
 from pgclinic.model.trial import ServerSpec
-from pgclinic.report.twin_text import twin_summary_text
+from pgclinic.report.sections.twin.text import twin_summary_text
 from pgclinic.stats.warm_up import LONGEST_S
 from pgclinic.store.machine import read_machine
 from pgclinic.study.compare import PROFILE, A, B, Length, comparison_study, from_study, in_time_left

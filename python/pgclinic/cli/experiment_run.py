@@ -16,9 +16,9 @@ from pgclinic.model.calibration import Calibration
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.verdict import Verdict
 from pgclinic.pg.dsn import parse_dsn, split_secrets
-from pgclinic.report.calibration_text import calibration_text
-from pgclinic.report.interleaving_text import window_text
+from pgclinic.report.sections.calibration.text import calibration_text
 from pgclinic.report.words.figures import count
+from pgclinic.report.words.interleaving import window_text
 
 _JUDGED_BY_STUDY = (RunKind.STUDY, RunKind.COMPARE)
 

@@ -26,8 +26,8 @@ from pgclinic.model.load import Protocol
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.study import Study
-from pgclinic.report.interleaving_text import interleaved_text, sequential_reason, sequential_text
 from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.interleaving import interleaved_text, sequential_reason, sequential_text
 from pgclinic.settings.words import parse_settings
 from pgclinic.store.machine import read_machine
 from pgclinic.study.compare import Common

@@ -185,7 +185,7 @@ def events(
     from pgclinic.cli.leftovers import say_cleaned
     from pgclinic.lab.log_events import LogEvents
     from pgclinic.lab.registry import find
-    from pgclinic.report.log_events import counts_line, event_line
+    from pgclinic.report.words.log_events import counts_line, event_line
 
     say_cleaned()
     source = LogEvents(find(name))

@@ -34,8 +34,8 @@ def memory(
     """
     from pgclinic.cli.duration import parse_duration_s
     from pgclinic.cli.output import print_json
-    from pgclinic.report.memory_page import render_memory
-    from pgclinic.report.memory_text import changes_text, heading, sample_text, snapshot_text
+    from pgclinic.report.sections.memory.text import changes_text, heading, sample_text, snapshot_text
+    from pgclinic.report.sections.memory.view import render_memory
 
     every_s = parse_duration_s(every, "--every")
     access = _access(server, dsn)

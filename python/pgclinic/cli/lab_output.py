@@ -16,7 +16,7 @@ from pgclinic.lab.clone import megabytes
 from pgclinic.lab.postmaster import answers
 from pgclinic.lab.registry import Instance
 from pgclinic.pg.dsn import dsn_of
-from pgclinic.report.visible import write_own
+from pgclinic.report.parts.visible import write_own
 
 
 def instance_row(instance: Instance) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from pgclinic.model.progress import BESIDE, WAITING, Progress
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.progress import trial_line
-from pgclinic.report.visible import own_stream, visible_one_by_one, write_own
+from pgclinic.report.live.progress import trial_line
+from pgclinic.report.parts.visible import own_stream, visible_one_by_one, write_own
 from pgclinic.report.words.doubts import doubt_words
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class TerminalView:
         """Show these lines in place of those that are drawn."""
         from rich.text import Text
 
-        from pgclinic.report.live_view import fitted
+        from pgclinic.report.live.view import fitted
 
         with self._lock:
             if self._is_over:
@@ -111,7 +111,7 @@ class TerminalView:
         from rich.console import Console
         from rich.live import Live
 
-        from pgclinic.report.colour import colour_wanted
+        from pgclinic.report.parts.colour import colour_wanted
 
         coloured = colour_wanted(self._out, os.environ)
         console = Console(
@@ -182,7 +182,7 @@ class LiveView(TerminalView):
             self._said.add(progress.stage)
             self.say(f"  {progress.stage}")
         if self._terminal and (is_new or time.monotonic() >= self._next_s):
-            from pgclinic.report.live_view import progress_lines
+            from pgclinic.report.live.view import progress_lines
 
             self._next_s = time.monotonic() + REFRESH_S
             self._show(progress_lines(progress, self.size.columns))
@@ -199,7 +199,7 @@ class LiveView(TerminalView):
         """Show what the blocks say so far; those that leave the plot and new doubts stay as lines above it."""
         if not self._terminal:
             return
-        from pgclinic.report.forest_text import BLOCKS_SHOWN, block_line
+        from pgclinic.report.sections.blocks.text import BLOCKS_SHOWN, block_line
 
         seen = verdict.headline
         before = [block for block in seen.blocks[:-BLOCKS_SHOWN] if block.block > self._block_said]
@@ -219,7 +219,7 @@ class LiveView(TerminalView):
             self.say(f"  doubt{where}: {doubt_words(doubt).text}")
 
     def _show(self, head: Sequence[Text]) -> None:
-        from pgclinic.report.live_view import Judged, live_view
+        from pgclinic.report.live.view import Judged, live_view
 
         size = self.size
         judged = None

@@ -37,7 +37,7 @@ from pgclinic.cli.study import StudyRunRequest, study_app
 from pgclinic.cli.treat import treat
 from pgclinic.cli.twin import TwinCheckRequest, twin_app
 from pgclinic.errors import PgclinicError
-from pgclinic.report.visible import visible_output
+from pgclinic.report.parts.visible import visible_output
 
 FAILED = 2
 

@@ -8,7 +8,7 @@ import sys
 
 import msgspec
 
-from pgclinic.report.visible import write_own
+from pgclinic.report.parts.visible import write_own
 
 
 def print_json(value: object) -> None:
@@ -23,7 +23,7 @@ def text_columns() -> int:
 
 def is_coloured() -> bool:
     """Return whether stdout shows colours and the user wants them."""
-    from pgclinic.report.colour import colour_wanted
+    from pgclinic.report.parts.colour import colour_wanted
 
     return colour_wanted(sys.stdout, os.environ)
 

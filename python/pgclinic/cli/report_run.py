@@ -9,9 +9,9 @@ import msgspec
 
 from pgclinic.errors import RunFailedError, UnknownNameError
 from pgclinic.model.checkup import Checkup
-from pgclinic.report.export_markdown import text_markdown
 from pgclinic.report.kept_run import RenderedRun, judged_run, rendered_run
-from pgclinic.report.two_runs import side_by_side, side_by_side_page, side_by_side_text
+from pgclinic.report.markdown import text_markdown
+from pgclinic.report.runs.two_runs import side_by_side, side_by_side_page, side_by_side_text
 from pgclinic.store.checkup_folder import write_checkup_report
 from pgclinic.store.document import refuse_existing, write_new
 from pgclinic.store.run_folder import RunFolder

@@ -40,7 +40,7 @@ def list_runs(
 
     from pgclinic.cli.output import print_json, text_columns
     from pgclinic.cli.runs_chosen import asked_runs, chosen_runs
-    from pgclinic.report.run_list import list_lines, run_output
+    from pgclinic.report.runs.list import list_lines, run_output
 
     found = [run_output(run) for run in chosen_runs(runs, asked_runs(kind, name, answer, older_than))]
     if as_json:
@@ -62,7 +62,7 @@ def show(
     import time
 
     from pgclinic.cli.output import print_json
-    from pgclinic.report.run_list import run_output, shown_lines
+    from pgclinic.report.runs.list import run_output, shown_lines
     from pgclinic.store.run_list import find_run, found_run
 
     output = run_output(found_run(find_run(run, runs)))
@@ -115,7 +115,7 @@ def prune(
     from pgclinic.cli.output import text_columns
     from pgclinic.cli.runs_chosen import asked_runs, delete, old_runs
     from pgclinic.errors import UsageError
-    from pgclinic.report.run_list import list_lines, run_output
+    from pgclinic.report.runs.list import list_lines, run_output
     from pgclinic.store.run_list import why_not_deleted
 
     if older_than is None and keep is None:

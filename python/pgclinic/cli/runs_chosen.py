@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pgclinic.cli.duration import parse_age_s
 from pgclinic.model.run import RunKind
-from pgclinic.report.run_filter import RunFilter
-from pgclinic.report.run_list import run_output
+from pgclinic.report.runs.filter import RunFilter
+from pgclinic.report.runs.list import run_output
 from pgclinic.report.words.figures import size
 from pgclinic.store.run_list import FoundRun, delete_run, runs_below
 

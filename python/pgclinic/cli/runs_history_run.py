@@ -17,12 +17,12 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.history import FigureState, HistoryOutput
 from pgclinic.model.plan import ExperimentPlan
-from pgclinic.report.export_junit import history_junit_xml
-from pgclinic.report.export_markdown import text_markdown
-from pgclinic.report.run_history import run_history
-from pgclinic.report.run_history_page import history_page
-from pgclinic.report.run_history_text import history_text
-from pgclinic.report.run_list import machine_words
+from pgclinic.report.exports.junit import history_junit_xml
+from pgclinic.report.markdown import text_markdown
+from pgclinic.report.runs.history import run_history
+from pgclinic.report.runs.history_page import history_page
+from pgclinic.report.runs.history_text import history_text
+from pgclinic.report.runs.list import machine_words
 from pgclinic.store.document import refuse_existing, write_new
 from pgclinic.store.run_folder import decoded
 from pgclinic.store.run_list import FoundRun

@@ -24,9 +24,9 @@ from pgclinic.model.progress import Progress
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Aim, Levels, Risk, Search, SettingLevel
 from pgclinic.model.version import NEWEST_MAJOR
-from pgclinic.report.climb_text import climb_line
-from pgclinic.report.found_conf import found_conf
-from pgclinic.report.live_view import climb_lines
+from pgclinic.report.exports.found_conf import found_conf
+from pgclinic.report.live.view import climb_lines
+from pgclinic.report.sections.climb.text import climb_line
 from pgclinic.report.words.figures import count
 from pgclinic.settings.catalog import SettingsCatalog
 from pgclinic.settings.values import parse_integer, unit_size

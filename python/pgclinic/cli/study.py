@@ -23,7 +23,7 @@ def list_studies(as_json: AsJson = False) -> None:
 
     from pgclinic.cli.duration import in_words
     from pgclinic.cli.output import print_json
-    from pgclinic.report.describe import WIDTH, listed_studies
+    from pgclinic.report.sections.what_was_run.describe import WIDTH, listed_studies
     from pgclinic.study.duration import expected_s
     from pgclinic.study.read import read_study, shipped_studies
 
@@ -41,7 +41,7 @@ def list_studies(as_json: AsJson = False) -> None:
 def show(name: Annotated[str, Argument(help="Name of a study, or a .toml file.")], as_json: AsJson = False) -> None:
     """Show the claims of a study, their source, the protocol and the run time."""
     from pgclinic.cli.output import print_json
-    from pgclinic.report.describe import describe_study
+    from pgclinic.report.sections.what_was_run.describe import describe_study
     from pgclinic.study.read import read_study
 
     study, _ = read_study(name)

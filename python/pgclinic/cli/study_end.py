@@ -10,8 +10,8 @@ from pgclinic.errors import RunFailedError
 from pgclinic.model.output import StudyOutput
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.page import render_report
-from pgclinic.report.terminal import RunPaths, verdict_text
+from pgclinic.report.kinds import render_report
+from pgclinic.report.sections.answer.text import RunPaths, verdict_text
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
 EXIT_CODES = {

@@ -26,7 +26,7 @@ from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Profile, Study
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.verdict_table import verdict_table
+from pgclinic.report.sections.answer.table import verdict_table
 from pgclinic.settings.words import parse_settings
 from pgclinic.store.machine import read_machine
 from pgclinic.study.duration import OVERRUN_S, block_s, expected_s

@@ -44,7 +44,7 @@ def treat(
     the one that the checkup saw.
     """
     from pgclinic.errors import UsageError
-    from pgclinic.report.treatment_script import treatment_script
+    from pgclinic.report.exports.treatment_script import treatment_script
     from pgclinic.store.checkup_folder import read_checkup, read_snapshot_of
     from pgclinic.store.document import refuse_existing, write_new
 
@@ -70,7 +70,7 @@ def _treatment_text(run: Path, finding: str, treatment: int | None, *, is_conf: 
     """Return the treatment of a finding, as SQL or as lines for postgresql.conf. Raises UsageError."""
     from pgclinic.checkup.treat import chosen_treatment, find_finding
     from pgclinic.errors import UsageError
-    from pgclinic.report.treatment_text import treatment_conf, treatment_sql
+    from pgclinic.report.exports.treatment import treatment_conf, treatment_sql
     from pgclinic.store.checkup_folder import read_checkup, read_snapshot_of
 
     checkup, snapshot = read_checkup(run), read_snapshot_of(run)

@@ -18,7 +18,7 @@ from pgclinic.lab.sources import find_source
 from pgclinic.observe.settings import changed_settings
 from pgclinic.pg.reach import reach_dsn
 from pgclinic.pg.session import Access
-from pgclinic.report.capture_text import masked_text
+from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.settings.conf_file import parse_conf
 from pgclinic.settings.portable import PortableSettings, portable_settings
 from pgclinic.twin.file import read_twin, write_twin

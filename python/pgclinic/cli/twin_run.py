@@ -13,7 +13,7 @@ from pgclinic.experiment.twin_check import CheckRequest, check_twin, known_setti
 from pgclinic.lab.binaries import Binaries, FetchProgress, OnProgress
 from pgclinic.lab.sources import find_source
 from pgclinic.pg.reach import reach_dsn
-from pgclinic.report.twin_text import fidelity_text, refusal_words
+from pgclinic.report.sections.twin.text import fidelity_text, refusal_words
 from pgclinic.trial.server import template_of
 from pgclinic.twin.build import Built
 from pgclinic.twin.file import read_twin

@@ -18,9 +18,9 @@ from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.output import RunOutput, RunState
 from pgclinic.report.kept_run import bench_text, judged_run, rendered_run
-from pgclinic.report.live_page import cost_words, live_data, live_page, runs_page, with_way_back
-from pgclinic.report.run_filter import RunFilter
-from pgclinic.report.two_runs import side_by_side, side_by_side_page
+from pgclinic.report.live.page import cost_words, live_data, live_page, runs_page, with_way_back
+from pgclinic.report.runs.filter import RunFilter
+from pgclinic.report.runs.two_runs import side_by_side, side_by_side_page
 from pgclinic.serve.follow import FollowedRun
 from pgclinic.serve.kept_runs import KeptRuns
 from pgclinic.serve.own_cost import OwnCost

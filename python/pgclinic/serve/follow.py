@@ -13,8 +13,8 @@ from pgclinic.model.doubt import Doubt
 from pgclinic.model.event import Event, TrialEnded, VerdictReached
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.live_page import PARTS, live_parts
-from pgclinic.report.live_run import LiveRun
+from pgclinic.report.live.page import PARTS, live_parts
+from pgclinic.report.live.run import LiveRun
 from pgclinic.store.run_folder import decoded
 
 _EVENT = msgspec.json.Decoder(Event)

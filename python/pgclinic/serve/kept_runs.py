@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pgclinic.errors import UnknownNameError
 from pgclinic.model.output import RunOutput, RunState
-from pgclinic.report.run_list import run_output
+from pgclinic.report.runs.list import run_output
 from pgclinic.store.directory_lock import is_in_use
 from pgclinic.store.run_list import found_run
 

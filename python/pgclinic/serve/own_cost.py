@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from pgclinic.report.live_page import ServingCost
+from pgclinic.report.live.page import ServingCost
 
 _WINDOW_S = 60.0
 _STEP_S = 1.0

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pgclinic.report.live_page import FOREIGN, ONLY_GET, TOO_LONG, WRONG_TOKEN, token_page
+from pgclinic.report.live.page import FOREIGN, ONLY_GET, TOO_LONG, WRONG_TOKEN, token_page
 
 _COOKIE = "pgclinic"
 _TOKEN_PATH = "/token"

@@ -36,8 +36,8 @@ from pgclinic.model.load import (
 from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.server import Server
 from pgclinic.pg.session import Access
-from pgclinic.report.bench_progress import FillFigures, LiveFigures
-from pgclinic.report.bench_tpcc import tpcc_lines
+from pgclinic.report.live.load import FillFigures, LiveFigures
+from pgclinic.report.sections.load.tpcc import tpcc_lines
 
 
 def filling(*words: str) -> TpccInitRequest:

@@ -18,7 +18,7 @@ from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.model.finding import Applies, Proof, Treatment
 from pgclinic.model.plan_proof import PlanProof, PlanWord
 from pgclinic.model.snapshot import SettingState
-from pgclinic.report.treatment_text import checked_lines, treatment_conf, treatment_sql
+from pgclinic.report.exports.treatment import checked_lines, treatment_conf, treatment_sql
 from pgclinic.store.checkup_folder import write_checkup
 
 #: 20:00 UTC of the day of the snapshot, and a microsecond.

@@ -19,8 +19,8 @@ from pgclinic.cli.main import run
 from pgclinic.model.checkup import Checkup, Unchecked
 from pgclinic.model.finding import Cost, CostKind, Fact, Finding, Severity, Unit
 from pgclinic.model.run import RunKind
-from pgclinic.report.checkup_graph import all_explained, graph_dot
-from pgclinic.report.export_prometheus import prometheus
+from pgclinic.report.exports.prometheus import prometheus
+from pgclinic.report.sections.causes.text import all_explained, graph_dot
 from pgclinic.report.words.facts import cost_words, fact_words
 from pgclinic.store.checkup_folder import Examined, read_examined, write_checkup, write_checkup_folder
 from pgclinic.store.document import write_document

@@ -11,7 +11,7 @@ from fixtures.tool import tool
 from pgclinic.cli.study_end import worst_exit_code
 from pgclinic.model.study import Direction, Expected, Mechanism, Published
 from pgclinic.model.verdict_word import VerdictWord
-from pgclinic.report.wording import plain_sentence, stated_figure
+from pgclinic.report.words.verdicts import plain_sentence, stated_figure
 
 STUDY = global_counters()
 CLAIM = STUDY.claims[0]

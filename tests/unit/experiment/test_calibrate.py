@@ -24,7 +24,7 @@ from pgclinic.model.run import Second
 from pgclinic.model.trial import TrialRecord, TrialSpec
 from pgclinic.model.verdict import InvalidReason
 from pgclinic.model.verdict_word import VerdictWord
-from pgclinic.report.calibration_text import calibration_text
+from pgclinic.report.sections.calibration.text import calibration_text
 from pgclinic.store.run_folder import RunFolder, read_run
 from pgclinic.study.in_profile import in_profile
 from pgclinic.study.read import study_text

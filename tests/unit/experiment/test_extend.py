@@ -15,8 +15,8 @@ from pgclinic.model.run import RunInfo
 from pgclinic.model.study import Profile
 from pgclinic.model.verdict import IntervalMethod
 from pgclinic.model.verdict_word import CompareWord
-from pgclinic.report.compare_text import compare_text
-from pgclinic.report.terminal import RunPaths
+from pgclinic.report.sections.answer.text import RunPaths
+from pgclinic.report.sections.side_by_side.text import compare_text
 from pgclinic.study.compare import PROFILE
 
 #: As noisy as that, four blocks leave it open.

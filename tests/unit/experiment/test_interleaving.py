@@ -18,7 +18,7 @@ from pgclinic.model.plan import ArmSpec, ExperimentPlan
 from pgclinic.model.study import Condition, Holder, WarmUpEnd
 from pgclinic.model.traffic import ScriptTraffic, TpccTraffic
 from pgclinic.model.trial import ServerSpec
-from pgclinic.report.interleaving_text import sequential_text
+from pgclinic.report.words.interleaving import sequential_text
 
 GB = 2**30
 

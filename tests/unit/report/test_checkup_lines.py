@@ -14,7 +14,7 @@ from pgclinic.model.checkup import SettingDiffers, ShareOf, Unexplained
 from pgclinic.model.doubt import CpuTaken, Doubt, DoubtKind
 from pgclinic.model.finding import Cost, CostKind, Fact, Proof, ShareBasis, TimeClaim, Unit
 from pgclinic.model.snapshot import Snapshot, StatementText
-from pgclinic.report.checkup_text import checkup_text
+from pgclinic.report.sections.findings.text import checkup_text
 from pgclinic.report.words.checkup_lines import bar, first_line, proof_lines, unexplained_lines
 from pgclinic.report.words.findings import costs, proof_words, short_costs
 

@@ -19,10 +19,10 @@ from fixtures.records import run_info
 from pgclinic.cli.compare import AnswerOptions, CompareExports
 from pgclinic.cli.compare_end import check_answer
 from pgclinic.errors import UsageError
-from pgclinic.report.export_bencher import bencher_json
-from pgclinic.report.export_junit import junit_xml
-from pgclinic.report.export_markdown import markdown
-from pgclinic.report.export_otava import ATTRIBUTES, otava_csv
+from pgclinic.report.exports.bencher import bencher_json
+from pgclinic.report.exports.junit import junit_xml
+from pgclinic.report.exports.otava import ATTRIBUTES, otava_csv
+from pgclinic.report.markdown import markdown
 
 SLOWER = (0.72, 0.75, 0.71, 0.74, 0.73)
 WILD = (0.5, 1.6, 0.9, 1.3, 0.7)

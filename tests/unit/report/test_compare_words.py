@@ -24,9 +24,9 @@ from pgclinic.model.study import Claim
 from pgclinic.model.threshold import ThresholdState
 from pgclinic.model.verdict import IntervalMethod
 from pgclinic.model.verdict_word import CompareWord
-from pgclinic.report.compare_text import compare_text, resolution, sentence, table_heads, table_rows
-from pgclinic.report.export_markdown import markdown
-from pgclinic.report.terminal import RunPaths
+from pgclinic.report.markdown import markdown
+from pgclinic.report.sections.answer.text import RunPaths
+from pgclinic.report.sections.side_by_side.text import compare_text, resolution, sentence, table_heads, table_rows
 from pgclinic.report.words.reasons import sentences
 from pgclinic.study.compare import PROFILE
 

@@ -8,7 +8,7 @@ from fixtures.page_facts import HELD
 from fixtures.planned import judge
 from fixtures.records import StudyRun
 from pgclinic.model.pages import Missing, PageFacts
-from pgclinic.report.pages_view import pages_view
+from pgclinic.report.sections.pages.view import pages_view
 
 RUN = StudyRun(blocks=2)
 TRIALS, _ = RUN.make()

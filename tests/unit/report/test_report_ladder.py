@@ -23,15 +23,15 @@ from pgclinic.judge.reasons import counter_reason
 from pgclinic.model.load import SecondFailure
 from pgclinic.model.study import Counter
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.arms_table import arms_view, failures_text, how_counted, speed_table
-from pgclinic.report.claim_view import claim_view
-from pgclinic.report.interval_picture import interval_picture
-from pgclinic.report.ladder import is_ladder, ladder_steps
-from pgclinic.report.ladder_view import ladder_view, scale_rows, size_of
-from pgclinic.report.page import render_report
-from pgclinic.report.quantities import factor, range_words, slower
-from pgclinic.report.run_view import workload_rows
+from pgclinic.report.kinds import render_report
+from pgclinic.report.sections.answer.view import claim_view
+from pgclinic.report.sections.arms.view import arms_view, failures_text, how_counted, speed_table
+from pgclinic.report.sections.blocks.picture import interval_picture
+from pgclinic.report.sections.ladder.steps import is_ladder, ladder_steps
+from pgclinic.report.sections.ladder.view import ladder_view, scale_rows, size_of
+from pgclinic.report.sections.what_was_run.view import workload_rows
 from pgclinic.report.words.figures import counter_words, number, times
+from pgclinic.report.words.quantities import factor, range_words, slower
 from pgclinic.report.words.reasons import sentence_of
 
 STUDY = ladder_study()

@@ -8,7 +8,7 @@ import pytest
 
 from fixtures.server_logs import FILES, FOLDER, events_of
 from pgclinic.model.log import AnyLogEvent, ErrorLogged, LogCounts, LogOrigin
-from pgclinic.report.log_events import counts_line, event_line
+from pgclinic.report.words.log_events import counts_line, event_line
 
 
 def lines_of(name: str) -> str:

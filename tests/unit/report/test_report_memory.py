@@ -11,10 +11,10 @@ import pytest
 
 from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource, ProcessMemory
 from pgclinic.observe.log_tail import LogDestination, messages
-from pgclinic.report.icicle import icicle
-from pgclinic.report.memory_groups import DEPTH_MAX, grouped, signed_size, size
-from pgclinic.report.memory_page import render_memory
-from pgclinic.report.memory_text import changes_text, sample_text, snapshot_text
+from pgclinic.report.sections.memory.groups import DEPTH_MAX, grouped, signed_size, size
+from pgclinic.report.sections.memory.icicle import icicle
+from pgclinic.report.sections.memory.text import changes_text, sample_text, snapshot_text
+from pgclinic.report.sections.memory.view import render_memory
 from pgclinic.samples.memory_dump import last_dump
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "memory"

@@ -12,10 +12,26 @@ from fixtures.planned import judge
 from fixtures.records import StudyRun, failed_trial, global_counters, run_info
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.observed import ObservedArm, chosen_trial, event_rows, marks_of, missing_words, observed_arms
-from pgclinic.report.observed_panels import COLOURS, Panel, drawn, quantity
-from pgclinic.report.observed_series import PARTS_MAX, REST, RUNNING, Piece, Track, cpu_track, rate_track, wait_track
-from pgclinic.report.page import render_report
+from pgclinic.report.kinds import render_report
+from pgclinic.report.sections.server.panels import COLOURS, Panel, drawn, quantity
+from pgclinic.report.sections.server.series import (
+    PARTS_MAX,
+    REST,
+    RUNNING,
+    Piece,
+    Track,
+    cpu_track,
+    rate_track,
+    wait_track,
+)
+from pgclinic.report.sections.server.view import (
+    ObservedArm,
+    chosen_trial,
+    event_rows,
+    marks_of,
+    missing_words,
+    observed_arms,
+)
 from pgclinic.samples.deltas import Rate
 
 STUDY = global_counters()

@@ -19,12 +19,18 @@ from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters,
 from pgclinic.judge.calibration import calibration_of
 from pgclinic.model.doubt import Doubt, DoubtKind, ServerRestarted
 from pgclinic.model.run import Second
-from pgclinic.report.calibration_view import calibration_view
-from pgclinic.report.claim_view import block_rows, claim_view, plain_interval, window_rows
-from pgclinic.report.interval_picture import interval_picture
-from pgclinic.report.page import render_report, script_json
-from pgclinic.report.run_view import cost_rows, machine_rows, repeat_commands, trial_rows, workload_rows
-from pgclinic.report.series import ChartData, chart_data
+from pgclinic.report.kinds import render_report, script_json
+from pgclinic.report.sections.answer.view import block_rows, claim_view, plain_interval, window_rows
+from pgclinic.report.sections.blocks.picture import interval_picture
+from pgclinic.report.sections.calibration.view import calibration_view
+from pgclinic.report.sections.throughput.view import ChartData, chart_data
+from pgclinic.report.sections.what_was_run.view import (
+    cost_rows,
+    machine_rows,
+    repeat_commands,
+    trial_rows,
+    workload_rows,
+)
 from pgclinic.samples.machine_cost import cost_of
 
 STUDY = global_counters()

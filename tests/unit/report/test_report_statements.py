@@ -11,8 +11,8 @@ from fixtures.statements import SELECT, UPDATE, Counted, events_of, plan, script
 from pgclinic.model.sample import Samples
 from pgclinic.model.statement import FingerprintMethod
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.page import render_report
-from pgclinic.report.statements_view import arms_statements
+from pgclinic.report.kinds import render_report
+from pgclinic.report.sections.statements.view import arms_statements
 
 RUN = StudyRun(blocks=2)
 TRIALS, SECONDS = RUN.make()

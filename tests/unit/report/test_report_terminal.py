@@ -12,11 +12,11 @@ from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters,
 from pgclinic.model.progress import Progress
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import InvalidReason
-from pgclinic.report.colour import colour_wanted
-from pgclinic.report.no_answer import no_answer
-from pgclinic.report.progress import clock, place_words, sparkline, trial_line
-from pgclinic.report.terminal import RunPaths, verdict_text
-from pgclinic.report.wording import answer, change, plain_sentence
+from pgclinic.report.live.progress import clock, place_words, sparkline, trial_line
+from pgclinic.report.parts.colour import colour_wanted
+from pgclinic.report.sections.answer.text import RunPaths, verdict_text
+from pgclinic.report.words.no_answer import no_answer
+from pgclinic.report.words.verdicts import answer, change, plain_sentence
 
 STUDY = global_counters()
 STEADY = (0.60, 0.61, 0.59, 0.605, 0.595)

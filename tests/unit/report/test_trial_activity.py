@@ -12,7 +12,7 @@ from pgclinic.model.activity import TrialActivity, WorkKind
 from pgclinic.model.sample import Samples
 from pgclinic.model.study import Counter
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.trial_why import labelled_lines, missing_rows, trust_rows, why_rows, why_tables
+from pgclinic.report.sections.waits.view import labelled_lines, missing_rows, trust_rows, why_rows, why_tables
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.samples.trial_activity import IDLE, trial_activity
 

@@ -18,9 +18,9 @@ from pgclinic.model.log import LogOrigin, PlanLogged
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvent, TrialEvents
-from pgclinic.report.activity_text import activity_lines, why_words
-from pgclinic.report.compare_text import compare_text
-from pgclinic.report.terminal import RunPaths
+from pgclinic.report.sections.answer.text import RunPaths
+from pgclinic.report.sections.side_by_side.text import compare_text
+from pgclinic.report.sections.waits.two_arms import activity_lines, why_words
 from pgclinic.samples.activity import compare_activity
 from pgclinic.samples.causes import find_causes
 from pgclinic.samples.clear_difference import Values, clear_differences

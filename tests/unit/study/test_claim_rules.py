@@ -14,7 +14,7 @@ from pgclinic.errors import StudyFileError
 from pgclinic.judge.regions import direction_of, region_of
 from pgclinic.model.study import Bound, Claim, Direction, Expected, Published, Revision
 from pgclinic.model.verdict_word import VerdictWord
-from pgclinic.report.describe import describe_study
+from pgclinic.report.sections.what_was_run.describe import describe_study
 from pgclinic.study.claim_rules import check_question
 from pgclinic.study.read import read_study, shipped_studies
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pgclinic.checkup.treat import HELPS, usual_treatment
 from pgclinic.model.checkup import Checkup, Unexplained
 from pgclinic.model.finding import Finding, Proof, Severity, ShareBasis, Treatment
-from pgclinic.report.no_answer import proof_reason
-from pgclinic.report.quantities import range_words, ratio_words
 from pgclinic.report.words.facts import fact_words
 from pgclinic.report.words.figures import count, percent
 from pgclinic.report.words.findings import changed_words, doubts_of, headline, short_costs
+from pgclinic.report.words.no_answer import proof_reason
 from pgclinic.report.words.plan_proof import StatementChange, plan_proof_words, statement_changes, tried_words
+from pgclinic.report.words.quantities import range_words, ratio_words
 from pgclinic.report.words.rewrites import is_checked
 
 BAR_WIDTH = 20

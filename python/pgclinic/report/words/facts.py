@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from pgclinic.model.finding import Cost, CostKind, Evidence, Fact, SubjectKind, Unit
-from pgclinic.report.horizon_text import duration_words
+from pgclinic.report.sections.horizon.text import duration_words
 from pgclinic.report.words.figures import number, percent, ratio, size, times
 
 _DAY_S = 86_400.0

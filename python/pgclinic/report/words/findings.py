@@ -22,13 +22,13 @@ from pgclinic.model.finding import (
     Unit,
 )
 from pgclinic.model.verdict_word import CompareWord
-from pgclinic.report.no_answer import proof_reason
-from pgclinic.report.quantities import range_words, ratio_words
-from pgclinic.report.snapshot_text import part_words, problem_words
+from pgclinic.report.sections.snapshot.text import part_words, problem_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.facts import cost_words, fact_words, plain
 from pgclinic.report.words.figures import count, percent, span, times
+from pgclinic.report.words.no_answer import proof_reason
 from pgclinic.report.words.plan_proof import plan_proof_words
+from pgclinic.report.words.quantities import range_words, ratio_words
 from pgclinic.report.words.rewrites import rewrite_words, rewritten_lines
 
 HEALTH_WORDS = {Health.OK: "OK", Health.WATCH: "WATCH", Health.SICK: "SICK", Health.CRITICAL: "CRITICAL"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pgclinic.model.plan_proof import PlanProof, PlanWord, StatementByPlan
-from pgclinic.report.horizon_text import duration_words
+from pgclinic.report.sections.horizon.text import duration_words
 from pgclinic.report.words.figures import count, percent, times
 
 #: Figures that stand in one sentence; the page has all.

@@ -1,0 +1,71 @@
+"""A comparison as Markdown, for a comment on a pull request."""
+
+from __future__ import annotations
+
+import re
+
+from pgclinic.model.compare import Comparison
+from pgclinic.model.threshold import ThresholdState
+from pgclinic.model.verdict_word import CompareWord
+from pgclinic.report.sections.side_by_side.text import resolution, sentence, table_heads, table_rows, threshold_words
+from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.reasons import sentences
+from pgclinic.report.words.verdicts import capitalised
+
+_MARKS = {
+    CompareWord.FASTER: "▲",
+    CompareWord.SLOWER: "▼",
+    CompareWord.NO_DIFFERENCE: "=",
+    CompareWord.INCONCLUSIVE: "?",
+    CompareWord.INVALID: "!",
+}
+_STATES = {ThresholdState.CROSSED: "✗", ThresholdState.KEPT: "✓", ThresholdState.UNDECIDED: "?"}
+
+
+def markdown(comparison: Comparison, *, report: str) -> str:
+    """Heading, table, thresholds and doubts; the reasoning is folded. ``report`` names the whole report."""
+    lines = [
+        f"### {_MARKS[comparison.word]} {plain_markdown(f'{comparison.word.value}: {sentence(comparison)}')}",
+        "",
+        f"- **a** {plain_markdown(comparison.a.about)}",
+        f"- **b** {plain_markdown(comparison.b.about)}",
+    ]
+    if comparison.server_version is not None:
+        lines.append(f"- PostgreSQL {plain_markdown(comparison.server_version)}")
+    heads, rows = table_heads(comparison), table_rows(comparison)
+    if rows:
+        lines += ["", _line(heads), "|---|" + "---:|" * (len(heads) - 1), *(_line(row) for row in rows)]
+    if comparison.thresholds:
+        lines += [
+            "",
+            *(f"- {_STATES[seen.state]} {plain_markdown(threshold_words(seen))}" for seen in comparison.thresholds),
+        ]
+    if comparison.doubts:
+        words = [doubt_words(doubt) for doubt in comparison.doubts]
+        lines += ["", *(f"> **doubt** {plain_markdown(word.text)} ({plain_markdown(word.advice)})" for word in words)]
+    detects = resolution(comparison)
+    lines += ["", "<details><summary>How the answer was reached</summary>", ""]
+    lines += [f"{number}. {plain_markdown(step)}" for number, step in enumerate(sentences(comparison.reasons), start=1)]
+    lines += [
+        "",
+        *([f"{plain_markdown(capitalised(detects))}.", ""] if detects else []),
+        f"Report: `{report}`",
+        "",
+        "</details>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def text_markdown(title: str, text: str) -> str:
+    """What the terminal shows of a run, as it stands there, below a heading."""
+    fence = "`" * max(3, max((len(found) for found in re.findall("`+", text)), default=0) + 1)
+    return f"### {plain_markdown(title)}\n\n{fence}text\n{text.rstrip()}\n{fence}\n"
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(plain_markdown(cell) for cell in cells)} |"
+
+
+def plain_markdown(text: str) -> str:
+    """Text that Markdown shows as it is, in one line: settings are full of underscores and stars."""
+    return re.sub(r"([\\`*_\[\]<>|#~&@])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,1 @@
+"""What sections are drawn with: ticks of axes, columns, links, colours."""

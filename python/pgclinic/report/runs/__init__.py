@@ -1,0 +1,1 @@
+"""Runs beside and after each other: the list, its filters, two of them, their history."""
