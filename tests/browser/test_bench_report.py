@@ -7,7 +7,7 @@ import pytest
 
 from fixtures.bench import bench_result, bench_run_info, bench_seconds, bench_trial
 from fixtures.chromium import needs_chromium, opened
-from pgclinic.report.sections.load.view import render_bench
+from pgclinic.report.kinds import render_bench
 
 if TYPE_CHECKING:
     from playwright import sync_api

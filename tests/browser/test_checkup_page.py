@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fixtures.checkups import HELD, SICK, SNAPSHOT
 from fixtures.chromium import needs_chromium, opened
-from pgclinic.report.sections.findings.view import render_checkup
+from pgclinic.report.kinds import render_checkup
 
 if TYPE_CHECKING:
     from playwright import sync_api

@@ -9,7 +9,7 @@ from fixtures.chromium import needs_chromium
 from fixtures.records import run_info
 from fixtures.tuning import ASSAY, BISECT, SEARCH, plan
 from pgclinic.model.tuning import Assay, Bisect, Search
-from pgclinic.report.sections.tuning.view import render_tuning
+from pgclinic.report.kinds import render_tuning
 
 if TYPE_CHECKING:
     from playwright import sync_api

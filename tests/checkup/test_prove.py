@@ -33,7 +33,7 @@ from pgclinic.model.load import LoadSpec, Script
 from pgclinic.model.plan_proof import PlanWord
 from pgclinic.model.verdict import Verdict
 from pgclinic.pg.load_target import target_of
-from pgclinic.report.sections.findings.view import render_checkup
+from pgclinic.report.kinds import render_checkup
 from pgclinic.report.words.findings import doubts_of
 from pgclinic.store.run_folder import read_run
 

@@ -13,10 +13,10 @@ from pgclinic.model.finding import Finding, Health, Severity
 from pgclinic.report.exports.checkup_markdown import checkup_markdown
 from pgclinic.report.exports.prometheus import prometheus
 from pgclinic.report.exports.treatment import treatment_conf, treatment_sql
+from pgclinic.report.kinds import render_checkup
 from pgclinic.report.sections.causes.text import graph_dot, graph_text
 from pgclinic.report.sections.changes.text import changes_text
 from pgclinic.report.sections.findings.text import CheckupPlaces, checkup_text
-from pgclinic.report.sections.findings.view import render_checkup
 
 PLACES = CheckupPlaces(folder="runs/2026-11-22-checkup-shop", report="runs/2026-11-22-checkup-shop/report.html")
 WATCH = replace(SICK, health=Health.WATCH, findings=(FULL_PAGES,), active_sessions=None)

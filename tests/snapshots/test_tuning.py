@@ -7,9 +7,9 @@ from fixtures.snapshots import Snapshots, page_sections
 from fixtures.tuning import ASSAY, BISECT, LEVELS, SEARCH, plan
 from pgclinic.model.tuning import Assay, AssayWord, Bisect, BisectWord, Effect
 from pgclinic.report.exports.found_conf import found_conf
+from pgclinic.report.kinds import render_tuning
 from pgclinic.report.sections.climb.text import climb_line
-from pgclinic.report.sections.tuning.text import tuning_text
-from pgclinic.report.sections.tuning.view import render_tuning
+from pgclinic.report.sections.tuned.text import tuning_text
 
 PLACES = (("report", "runs/r/report.html"),)
 

@@ -25,7 +25,7 @@ TEXT_FILES = [
     path
     for path in tracked()
     if path.suffix in {".py", ".rs", ".md", ".toml", ".sql", ".txt", ".in", ".html", ".css", ".js", ".json", ""}
-    and "assets" not in path.parts
+    and not path.name.startswith("uPlot.")
 ]
 
 

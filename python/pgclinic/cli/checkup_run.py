@@ -28,10 +28,10 @@ from pgclinic.pg.reach import reach_dsn
 from pgclinic.report.exports.checkup_markdown import checkup_markdown
 from pgclinic.report.exports.prometheus import prometheus
 from pgclinic.report.exports.statements_sent import statements_text
+from pgclinic.report.kinds import render_checkup
 from pgclinic.report.sections.causes.text import graph_dot, graph_text
 from pgclinic.report.sections.changes.text import changes_text
 from pgclinic.report.sections.findings.text import CheckupPlaces, checkup_text
-from pgclinic.report.sections.findings.view import render_checkup
 from pgclinic.store.checkup_folder import (
     read_checkup,
     read_examined,

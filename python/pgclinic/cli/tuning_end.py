@@ -15,8 +15,8 @@ from pgclinic.experiment.road import Experiment
 from pgclinic.model.plan import ArmSpec
 from pgclinic.model.progress import Progress
 from pgclinic.model.tuning import Assay, Bisect, Search
-from pgclinic.report.sections.tuning.text import tuning_output, tuning_text
-from pgclinic.report.sections.tuning.view import render_tuning
+from pgclinic.report.kinds import render_tuning
+from pgclinic.report.sections.tuned.text import tuning_output, tuning_text
 from pgclinic.store.run_folder import read_run
 from pgclinic.tune.ask import Strategy
 from pgclinic.tune.ledger import Ledger

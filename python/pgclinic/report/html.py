@@ -8,15 +8,55 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
+from typing import TypeVar
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pgclinic import __version__
 from pgclinic.report.parts.links import linked
+from pgclinic.report.section import Drawing, Section
+from pgclinic.report.words.verdicts import capitalised
 
-_CHART_STYLES = ("uPlot.min.css",)
-_CHART_SCRIPTS = ("uPlot.iife.min.js", "chart_style.js", "observed.js", "report.js")
+_CHART_STYLES = ("parts/uPlot.min.css",)
+_CHART_SCRIPTS = ("parts/uPlot.iife.min.js", "parts/chart.js")
+_IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+
+R = TypeVar("R")
+
+
+def report_page(
+    sections: Sequence[Section[R]], run: R, *, title: str, kind: str, when: str, source: str, pgclinic: str
+) -> str:
+    """The report of ``run``: those of its kind's sections that have something to show, in their order.
+
+    ``title`` is that of the browser's window; ``kind`` and ``when`` stand at the page's head, ``source`` at its foot.
+    """
+    seen = [(section.name, section.view(run)) for section in sections]
+    shown = [(name, view) for name, view in seen if view is not None]
+    drawn = {
+        ident: script_json(data) for _, view in shown if isinstance(view, Drawing) for ident, data in view.drawn.items()
+    }
+    # A section may draw with the templates of another of its kind, and then needs the styles of that.
+    styles = [_own(name, "style.css") for name in dict.fromkeys(section.name for section in sections)]
+    scripts = [_own(name, "script.js") for name in dict.fromkeys(name for name, _ in shown)]
+    return html_page(
+        "parts/report",
+        kind=kind,
+        when=when,
+        source=source,
+        pgclinic=pgclinic,
+        files=[file for file in (*styles, *scripts) if file is not None],
+        drawn=drawn,
+        title=title,
+        sections=shown,
+    )
+
+
+def _own(section: str, file: str) -> str | None:
+    path = f"sections/{section}/{file}"
+    return path if (resources.files("pgclinic.report") / path).is_file() else None
 
 
 def html_page(
@@ -26,20 +66,19 @@ def html_page(
     when: str,
     source: str,
     pgclinic: str = __version__,
-    styles: Sequence[str] = (),
-    served: Sequence[str] | None = None,
+    files: Sequence[str] = (),
+    served: bool = False,
     drawn: Mapping[str, Markup] = MappingProxyType({}),
     **views: object,
 ) -> str:
     """A page that needs no other file: its template, filled with ``views``, in the frame that all pages have.
 
-    ``kind`` and ``when`` stand at its head, ``source`` at its foot is what it was made from. ``drawn`` is JSON for
-    charts by the id of its element; a page without it has no script but that of all pages. ``served`` are
-    the scripts of a page that asks its server for what is new.
+    ``kind`` and ``when`` stand at its head, ``source`` at its foot is what it was made from. ``files`` are its
+    styles and scripts. ``drawn`` is JSON for scripts by the id of its element: a page without it loads no charts. A
+    page that is ``served`` may ask its server for what is new.
     """
-    css = assets((*(_CHART_STYLES if drawn else ()), "report.css", *styles))
-    own = served if served is not None else _CHART_SCRIPTS if drawn else ()
-    script = assets((*own, "page.js"))
+    css = assets((*(_CHART_STYLES if drawn else ()), "parts/page.css", *_of("css", files)))
+    script = assets((*(_CHART_SCRIPTS if drawn else ()), *_of("js", files), "parts/page.js"))
     return (
         environment()
         .get_template(f"{template}.html.j2")
@@ -51,10 +90,22 @@ def html_page(
             pgclinic=pgclinic,
             css=css,
             script=script,
-            policy=content_policy(script, served=served is not None),
+            policy=content_policy(script, served=served),
             drawn=drawn,
         )
     )
+
+
+def _of(suffix: str, files: Sequence[str]) -> list[str]:
+    return [file for file in files if file.endswith(f".{suffix}")]
+
+
+def script_json(data: object) -> Markup:
+    """JSON that may stand inside a script element: it can neither close the element nor open a comment there.
+
+    Line and paragraph separators are legal in JSON and were line ends in older JavaScript, so they are escaped too.
+    """
+    return Markup(msgspec.json.encode(data).decode().translate(_IN_SCRIPT))
 
 
 def content_policy(script: str, *, served: bool = False) -> Markup:
@@ -75,17 +126,18 @@ def content_policy(script: str, *, served: bool = False) -> Markup:
 def environment() -> Environment:
     """Templates, each compiled once, in which everything is escaped and a name that is not given is an error."""
     made = Environment(
-        loader=PackageLoader("pgclinic.report"),
+        loader=PackageLoader("pgclinic.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters["linked"] = linked
+    made.filters["capitalised"] = capitalised
     return made
 
 
 def assets(names: Sequence[str]) -> Markup:
     """Our own and vendored files, put into the page as they are."""
-    folder = resources.files("pgclinic.report") / "assets"
+    folder = resources.files("pgclinic.report")
     return Markup("\n".join((folder / name).read_text(encoding="utf-8") for name in names))

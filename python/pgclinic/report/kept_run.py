@@ -23,14 +23,11 @@ from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.exports.checkup_markdown import checkup_markdown
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import render_bench, render_checkup, render_report, render_tuning
 from pgclinic.report.markdown import markdown, text_markdown
 from pgclinic.report.sections.answer.text import RunPaths, verdict_text
-from pgclinic.report.sections.findings.view import render_checkup
 from pgclinic.report.sections.load.text import result_lines
-from pgclinic.report.sections.load.view import render_bench
-from pgclinic.report.sections.tuning.text import tuning_output, tuning_text
-from pgclinic.report.sections.tuning.view import render_tuning
+from pgclinic.report.sections.tuned.text import tuning_output, tuning_text
 from pgclinic.store.checkup_folder import read_snapshot_of
 from pgclinic.store.run_folder import StoredRun, read_run
 from pgclinic.store.run_list import FoundRun

@@ -1,160 +1,205 @@
-"""A run as one self-contained HTML file: it asks the network for nothing and says so to the browser."""
+"""The kinds of runs that have a report: which sections each shows, in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-from markupsafe import Markup
-
-from pgclinic.experiment.extend import blocks_that_decide, needed_by
-from pgclinic.judge.evidence import OF_THE_LOAD
+from pgclinic.model.bench import BenchResult
 from pgclinic.model.calibration import Calibration
+from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
+from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo, Second
-from pgclinic.model.study import Counter, Study
+from pgclinic.model.snapshot import Snapshot
+from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
+from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.html import html_page
-from pgclinic.report.sections.answer.of_comparison import compare_view, repeat_comparison
-from pgclinic.report.sections.answer.text import more_rows
-from pgclinic.report.sections.answer.view import ClaimView, claim_view
+from pgclinic.report.html import report_page
+from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning
+from pgclinic.report.section import Section
+from pgclinic.report.sections.answer.view import claim_views, study_answer
 from pgclinic.report.sections.arms.view import arms_view
-from pgclinic.report.sections.calibration.view import HEADS, calibration_view
+from pgclinic.report.sections.calibration.view import calibration_view
+from pgclinic.report.sections.causes.view import causes_view
+from pgclinic.report.sections.changes.view import changes_view
+from pgclinic.report.sections.claims.view import claims_view
+from pgclinic.report.sections.climb.view import climb_view
+from pgclinic.report.sections.cure.view import cure_view
+from pgclinic.report.sections.doubts.view import doubts_view
+from pgclinic.report.sections.evidence.view import evidence_view
+from pgclinic.report.sections.findings.view import causes_found, notices_found, symptoms_found
 from pgclinic.report.sections.ladder.steps import is_ladder
 from pgclinic.report.sections.ladder.view import ladder_view
+from pgclinic.report.sections.load.view import activity_of, first_screen, load_view
+from pgclinic.report.sections.load_run.view import load_run
+from pgclinic.report.sections.log.view import log_view
+from pgclinic.report.sections.looked_for.view import looked_for
+from pgclinic.report.sections.machine.view import machine_view
+from pgclinic.report.sections.measure.view import measure_view
 from pgclinic.report.sections.pages.view import pages_view
-from pgclinic.report.sections.processes.view import machine_use
-from pgclinic.report.sections.server.view import observed_arms
-from pgclinic.report.sections.side_by_side.text import blocks_to_decide, table_caption, table_heads, table_rows
-from pgclinic.report.sections.statements.view import arms_statements
-from pgclinic.report.sections.throughput.view import Chart, ChartData, chart_data
-from pgclinic.report.sections.twin.text import TWIN_HEADS, twin_view
-from pgclinic.report.sections.waits.two_arms import activity_tables, why_words
-from pgclinic.report.sections.what_was_run import view as run_view
-from pgclinic.report.words.cost import server_words
-from pgclinic.report.words.doubts import doubt_words
-from pgclinic.report.words.figures import count, number
-from pgclinic.report.words.verdicts import capitalised, measure_words
-from pgclinic.samples.machine_cost import cost_of
+from pgclinic.report.sections.processes.view import machine_use, use_by_arm
+from pgclinic.report.sections.repeat.view import bench_commands, checkup_commands, study_commands, tuning_commands
+from pgclinic.report.sections.server.view import ServerView, in_colours, observed_arm, server_view
+from pgclinic.report.sections.side_by_side.view import side_by_side
+from pgclinic.report.sections.snapshot.text import snapshot_facts
+from pgclinic.report.sections.staircase.view import staircase_view
+from pgclinic.report.sections.statements.view import StatementsView, arm_statements, statements_view
+from pgclinic.report.sections.throughput.view import throughput_view
+from pgclinic.report.sections.tuned.view import tuned_view
+from pgclinic.report.sections.twin.text import twin_view
+from pgclinic.report.sections.waits.view import why_tables
+from pgclinic.report.sections.waterfall.view import waterfall_view
+from pgclinic.report.sections.what_was_run.view import started, what_was_run
+from pgclinic.report.sections.whole_cure.view import whole_cure
+from pgclinic.report.words.facts import utc_words
+from pgclinic.report.words.findings import HEALTH_WORDS
 
-_IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+_NO_DOUBTS = (
+    "None. Every trial was checked for a starved CPU, a saturated load engine, failed transactions, clock jumps and "
+    "missing counters."
+)
+_NOTHING_CHECKED = "No trial ran, so nothing was checked."
+_NO_DOUBTS_OF_A_LOAD = (
+    "None. The load was checked for a starved CPU, a busy load engine, failed transactions, clock jumps, a restarted "
+    "server and missing counters."
+)
+_THE_LOAD, _WHOLE_LOAD = "The load", "The whole load"
+
+
+def _observed_load(one: ReportedBench) -> ServerView:
+    arms = in_colours([observed_arm(0, one.trial, one.seconds, _THE_LOAD)])
+    return ServerView(arms, _WHOLE_LOAD)
+
+
+def _statements_of_load(one: ReportedBench) -> StatementsView | None:
+    seen = arm_statements(0, one.trial, _THE_LOAD)
+    return StatementsView((seen,), _WHOLE_LOAD) if seen is not None else None
+
+
+STUDY: tuple[Section[ReportedStudy], ...] = (
+    Section("answer", study_answer),
+    Section("side_by_side", side_by_side),
+    Section("measure", measure_view),
+    Section("ladder", lambda one: ladder_view(one.run, one.study, one.trials, one.verdict)),
+    Section("arms", lambda one: arms_view(one.study, one.verdict) if is_ladder(one.verdict) else None),
+    Section("claims", claims_view),
+    Section("throughput", throughput_view),
+    Section("server", server_view),
+    Section("statements", statements_view),
+    Section("pages", lambda one: pages_view(one.study, one.trials, one.verdict)),
+    Section("processes", lambda one: machine_use(one.study, one.trials, one.verdict)),
+    Section("evidence", evidence_view),
+    Section("arms", lambda one: arms_view(one.study, one.verdict) if not is_ladder(one.verdict) else None),
+    Section("doubts", lambda one: doubts_view(one.verdict.doubts, _NO_DOUBTS if one.trials else _NOTHING_CHECKED)),
+    Section("what_was_run", what_was_run),
+    Section("twin", lambda one: twin_view(one.comparison.fidelity) if one.comparison is not None else None),
+    Section("calibration", lambda one: calibration_view(one.calibration)),
+    Section("machine", lambda one: machine_view(one.run, one.trials)),
+    Section("repeat", study_commands),
+)
+
+BENCH: tuple[Section[ReportedBench], ...] = (
+    Section("load", load_view),
+    Section("waits", lambda one: why_tables(seen) if (seen := activity_of(one)) is not None else None),
+    Section("server", _observed_load),
+    Section("statements", _statements_of_load),
+    Section("processes", lambda one: use_by_arm({one.trial.spec.arm: [one.trial]})),
+    Section("log", lambda one: log_view(one.trial)),
+    Section("doubts", lambda one: doubts_view(one.trial.doubts, _NO_DOUBTS_OF_A_LOAD)),
+    Section("load_run", load_run),
+    Section("machine", lambda one: machine_view(one.run, [one.trial])),
+    Section("repeat", bench_commands),
+)
+
+#: Assay, search and bisect: of the pictures each has its own.
+TUNING: tuple[Section[ReportedTuning], ...] = (
+    Section("tuned", tuned_view),
+    Section("waterfall", waterfall_view),
+    Section("climb", climb_view),
+    Section("staircase", staircase_view),
+    Section("repeat", tuning_commands),
+)
+
+CHECKUP: tuple[Section[ReportedCheckup], ...] = (
+    Section("cure", cure_view),
+    Section("changes", changes_view),
+    Section("findings", causes_found),
+    Section("whole_cure", whole_cure),
+    Section("causes", causes_view),
+    Section("findings", symptoms_found),
+    Section("findings", notices_found),
+    Section("twin", lambda one: twin_view(one.checkup.fidelity)),
+    Section("looked_for", looked_for),
+    Section("snapshot", lambda one: snapshot_facts(one.snapshot)),
+    Section("repeat", checkup_commands),
+)
 
 
 def render_report(
     run: RunInfo,
     study: Study,
-    trials: tuple[TrialRecord, ...],
-    seconds: tuple[Second, ...],
+    trials: Sequence[TrialRecord],
+    seconds: Sequence[Second],
     verdict: Verdict,
     folder: str = ".",
     comparison: Comparison | None = None,
     calibration: Calibration | None = None,
 ) -> str:
-    """The whole page. ``folder`` is how the user would name the run folder to judge it again.
-
-    With a ``comparison`` the verdict is shown as its answer, in its words.
-    """
-    observed = observed_arms(study, trials, seconds, verdict)
-    charts = chart_data(study, trials, seconds, log=is_ladder(verdict))
-    views = [claim_view(run, study, trials, claim) for claim in verdict.claims]
-    if comparison is not None:
-        views = [compare_view(views[0], comparison)]
-    repeat = repeat_comparison if comparison is not None else run_view.repeat_commands
-    return html_page(
-        "report",
+    """The page of a study, or of a ``comparison``. ``folder`` is how the user would name the run folder."""
+    one = ReportedStudy(run, study, trials, seconds, verdict, folder, comparison, calibration)
+    return report_page(
+        STUDY,
+        one,
+        title=f"{claim_views(one)[0].word}: {study.title}",
         kind="comparison report" if comparison is not None else "study report",
-        when=run_view.started(run),
+        when=started(run),
         source="the run folder",
         pgclinic=run.tool.pgclinic,
-        drawn={"data": script_json(charts), "observed": script_json([arm.drawn for arm in observed])},
-        run=run,
-        study=study,
-        title=capitalised(study.title),
-        capitalised=capitalised,
-        verdict=verdict,
-        doubts=[doubt_words(doubt) for doubt in verdict.doubts],
-        views=views,
-        comparison=comparison,
-        compared=table_rows(comparison) if comparison is not None else (),
-        compared_heads=table_heads(comparison) if comparison is not None else (),
-        compared_caption=table_caption(comparison) if comparison is not None else "",
-        why=why_words(comparison.causes) if comparison is not None else None,
-        activity=activity_tables(comparison.activity) if comparison is not None else (),
-        arms=run_view.arm_rows(study, trials),
-        workload=run_view.workload_rows(run, study, verdict, trials),
-        ladder=ladder_view(run, study, trials, verdict),
-        every_arm=arms_view(study, verdict),
-        machine=run_view.machine_rows(run),
-        calibration=calibration_view(calibration),
-        calibration_heads=HEADS,
-        twin=twin_view(comparison.fidelity) if comparison is not None else None,
-        twin_heads=TWIN_HEADS,
-        cost=run_view.cost_rows(trials),
-        trust=trust_line(trials, verdict),
-        trials=run_view.trial_rows(trials),
-        commands=(*repeat(run, folder), *_more(trials, verdict, comparison, folder)),
-        measure=measure_words(views[0].claim),
-        throughput=_about_throughput(views),
-        hits=_about_throughput(views) or _about(views, Counter.BUFFER_HITS_PER_TRANSACTION),
-        charts=charts,
-        chart_tables={chart.name: chart_rows(charts, chart) for chart in charts.charts},
-        observed=observed,
-        statements=arms_statements(study, trials, verdict),
-        machine_use=machine_use(study, trials, verdict),
-        pages=pages_view(study, trials, verdict),
     )
 
 
-def _about_throughput(views: Sequence[ClaimView]) -> bool:
-    """Whether any claim compares what is drawn over time; else the curve answers a question that nobody asked."""
-    return any(view.claim.measure in OF_THE_LOAD for view in views)
+def render_bench(
+    run: RunInfo, result: BenchResult, trial: TrialRecord, seconds: Sequence[Second], folder: str | None = None
+) -> str:
+    """The page of a bench that was observed. ``folder`` is None where the run was not kept."""
+    one = ReportedBench(run, result, trial, seconds, folder)
+    first = first_screen(run, result, activity_of(one))
+    return report_page(
+        BENCH,
+        one,
+        title=f"{first.headline}: {first.scripts}",
+        kind="bench report",
+        when=started(run),
+        source="the records of the run",
+        pgclinic=run.tool.pgclinic,
+    )
 
 
-def _about(views: Sequence[ClaimView], counter: str) -> bool:
-    """Whether any claim compares this counter, or names it as its cause."""
-    claims = [view.claim for view in views]
-    return any(counter in (claim.measure, *(mechanism.counter for mechanism in claim.mechanisms)) for claim in claims)
+def render_tuning(run: RunInfo, plan: ExperimentPlan, found: Assay | Search | Bisect, folder: str) -> str:
+    """The page of an assay, a search or a bisection."""
+    one = ReportedTuning(run, plan, found, folder)
+    return report_page(
+        TUNING,
+        one,
+        title=tuned_view(one).title,
+        kind=type(found).__name__.lower(),
+        when=started(run),
+        source="the run folder",
+        pgclinic=run.tool.pgclinic,
+    )
 
 
-def _more(
-    trials: Sequence[TrialRecord], verdict: Verdict, comparison: Comparison | None, folder: str
-) -> tuple[tuple[str, str], ...]:
-    """The command for more blocks, where they would decide what is open."""
-    if comparison is not None:
-        rows = more_rows("compare", folder, blocks_to_decide(comparison, trials))
-    else:
-        rows = more_rows("study run", folder, blocks_that_decide(needed_by(verdict), trials))
-    return tuple((command, "run more blocks, as many as are expected to decide it") for _, command in rows)
-
-
-def script_json(data: object) -> Markup:
-    """JSON that may stand inside a script element: it can neither close the element nor open a comment there.
-
-    Line and paragraph separators are legal in JSON and were line ends in older JavaScript, so they are escaped too.
-    """
-    return Markup(msgspec.json.encode(data).decode().translate(_IN_SCRIPT))
-
-
-def chart_rows(charts: ChartData, chart: Chart) -> tuple[tuple[str, ...], ...]:
-    """The means of a chart as a table, for those who cannot see it or want the figures: second, one cell an arm."""
-    means = {line.arm: line.values for line in chart.means}
-    rows = []
-    for index in range(len(charts.x)):
-        cells = [means[arm][index] if arm in means else None for arm in range(len(charts.arms))]
-        if any(cell is not None for cell in cells):
-            rows.append((str(index + 1), *(number(cell) if cell is not None else "-" for cell in cells)))
-    return tuple(rows)
-
-
-def trust_line(trials: Sequence[TrialRecord], verdict: Verdict) -> str:
-    """Why to believe it, in a few words."""
-    if not trials:
-        return "no trial ran"
-    parts = ["no doubts" if not verdict.doubts else count(len(verdict.doubts), "doubt")]
-    if verdict.trials_failed:
-        parts.append(f"{count(verdict.trials_failed, 'trial')} failed")
-    cost = cost_of(trials)
-    if cost is not None:
-        parts.append(server_words(cost))
-    return ", ".join(parts)
+def render_checkup(
+    checkup: Checkup, snapshot: Snapshot, changes: Changes | None = None, folder: str | None = None
+) -> str:
+    """The page of a checkup. ``folder`` is None where nothing is kept."""
+    return report_page(
+        CHECKUP,
+        ReportedCheckup(checkup, snapshot, changes, folder),
+        title=f"{HEALTH_WORDS[checkup.health]}: checkup of {checkup.database}",
+        kind="checkup report",
+        when=utc_words(checkup.taken_epoch_s),
+        source="the snapshot",
+        pgclinic=checkup.pgclinic,
+    )

@@ -9,8 +9,8 @@ from fixtures.checkups import DEAD_ROWS, FULL_PAGES, SICK, SNAPSHOT
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Cure, CureStep, Proof
 from pgclinic.model.plan_proof import PlanProof, PlanWord
+from pgclinic.report.kinds import render_checkup
 from pgclinic.report.sections.findings.text import checkup_text
-from pgclinic.report.sections.findings.view import render_checkup
 from pgclinic.report.words.checkup_lines import (
     best_proof,
     first_answer,

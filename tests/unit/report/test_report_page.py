@@ -19,18 +19,15 @@ from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters,
 from pgclinic.judge.calibration import calibration_of
 from pgclinic.model.doubt import Doubt, DoubtKind, ServerRestarted
 from pgclinic.model.run import Second
-from pgclinic.report.kinds import render_report, script_json
+from pgclinic.report.html import script_json
+from pgclinic.report.kinds import render_report
 from pgclinic.report.sections.answer.view import block_rows, claim_view, plain_interval, window_rows
 from pgclinic.report.sections.blocks.picture import interval_picture
 from pgclinic.report.sections.calibration.view import calibration_view
+from pgclinic.report.sections.machine.view import cost_rows, machine_rows
+from pgclinic.report.sections.repeat.view import repeat_commands
 from pgclinic.report.sections.throughput.view import ChartData, chart_data
-from pgclinic.report.sections.what_was_run.view import (
-    cost_rows,
-    machine_rows,
-    repeat_commands,
-    trial_rows,
-    workload_rows,
-)
+from pgclinic.report.sections.what_was_run.view import trial_rows, workload_rows
 from pgclinic.samples.machine_cost import cost_of
 
 STUDY = global_counters()
@@ -283,7 +280,7 @@ def test_page_of_a_run_that_was_cut_short(blocks: int) -> None:
 
 
 def test_vendored_files_name_their_origin_and_licence() -> None:
-    assets = resources.files("pgclinic.report") / "assets"
+    assets = resources.files("pgclinic.report") / "parts"
     for name in ("uPlot.iife.min.js", "uPlot.min.css"):
         head = (assets / name).read_text(encoding="utf-8")[:300]
         assert "vendored unchanged" in head
@@ -294,7 +291,7 @@ def test_vendored_files_name_their_origin_and_licence() -> None:
 
 
 def themes() -> dict[str, dict[str, str]]:
-    css = (resources.files("pgclinic.report") / "assets" / "report.css").read_text(encoding="utf-8")
+    css = (resources.files("pgclinic.report") / "parts" / "page.css").read_text(encoding="utf-8")
     blocks = re.findall(r':root(?:\[data-theme="dark"\])? \{(.*?)\}', css, re.DOTALL)
     return {
         name: dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
@@ -325,7 +322,7 @@ def test_text_is_readable(theme: str) -> None:
 
 
 def test_dark_is_the_same_by_system_and_by_button() -> None:
-    css = (resources.files("pgclinic.report") / "assets" / "report.css").read_text(encoding="utf-8")
+    css = (resources.files("pgclinic.report") / "parts" / "page.css").read_text(encoding="utf-8")
     by_system = re.search(r':root:not\(\[data-theme="light"\]\) \{(.*?)\}', css, re.DOTALL)
     by_button = re.search(r':root\[data-theme="dark"\] \{(.*?)\}', css, re.DOTALL)
     assert by_system is not None

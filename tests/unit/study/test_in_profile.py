@@ -12,7 +12,7 @@ from pgclinic.errors import StudyFileError, UnknownNameError
 from pgclinic.experiment.fit import IDLE_BYTES, fitted, sessions_that_fit
 from pgclinic.model.doubt import DoubtKind
 from pgclinic.model.study import ArmFile, WorkloadChange
-from pgclinic.report.sections.what_was_run.view import repeat_commands
+from pgclinic.report.sections.repeat.view import repeat_commands
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.study.in_profile import in_profile
 from pgclinic.study.inheritance import inherited_arm

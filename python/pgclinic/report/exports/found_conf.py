@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from pgclinic.model.run import RunInfo
 from pgclinic.model.tuning import Aim, Levels, Search, SettingEffect, SettingLevel
-from pgclinic.report.sections.tuning.text import effect_words, interval_words, rule_words
+from pgclinic.report.sections.climb.text import rule_words
+from pgclinic.report.words.effects import effect_words, interval_words
 from pgclinic.report.words.figures import percent
 from pgclinic.report.words.quantities import ratio_words
 from pgclinic.settings.conf_file import quoted

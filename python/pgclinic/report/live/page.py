@@ -10,16 +10,14 @@ from markupsafe import Markup
 
 from pgclinic.model.output import RunOutput, RunState
 from pgclinic.model.run import RunKind
-from pgclinic.report.html import environment, html_page
-from pgclinic.report.kinds import script_json
+from pgclinic.report.html import environment, html_page, script_json
 from pgclinic.report.live.run import POINTS_SHOWN, LiveRun
 from pgclinic.report.runs.filter import RunFilter
 from pgclinic.report.runs.list import machine_words, shown_rows
 from pgclinic.report.words.facts import time_words
 from pgclinic.report.words.figures import count, percent, size
 
-_STYLES = ("serve.css",)
-_LIVE_SCRIPTS = ("uPlot.iife.min.js", "chart_style.js", "live.js")
+_STYLES = ("live/serve.css",)
 #: The parts of a live page that are filled anew as its run goes on.
 PARTS = ("now", "verdict", "trials", "proofs")
 #: What is answered to requests that get no page.
@@ -56,12 +54,12 @@ def runs_page(
     wanted = [run for run in runs if chosen.has(run, now_epoch_us / 1e6)]
     several = len({machine_words(run.machine) for run in wanted if run.machine is not None}) > 1
     return html_page(
-        "runs",
+        "live/runs",
         kind="runs",
         when="",
         source="",
-        styles=_STYLES,
-        served=("runs.js",),
+        files=(*_STYLES, "live/runs.js"),
+        served=True,
         rows=[_row(run, now_epoch_us, names_machine=several) for run in wanted],
         amount=f"{len(wanted):,} of {count(len(runs), 'run')}" if len(wanted) < len(runs) else count(len(runs), "run"),
         filters=_filters(runs, chosen),
@@ -131,12 +129,12 @@ def live_page(
     left_out = max(0, seen - POINTS_SHOWN)
     follow = f"{run_address(name)}/events?{urlencode({'state': state, 'seen': seen})}"
     return html_page(
-        "live",
+        "live/live",
         kind="run",
         when="",
         source="",
-        styles=("uPlot.min.css", *_STYLES),
-        served=_LIVE_SCRIPTS,
+        files=(*_STYLES, "live/live.js"),
+        served=True,
         drawn={"data": script_json(msgspec.to_builtins(live_data(live, left_out)) | {"follow": follow})},
         name=name,
         is_running=run.state is RunState.RUNNING,
@@ -157,13 +155,13 @@ def live_data(live: LiveRun, seen: int) -> dict[str, object]:
 
 def live_parts(live: LiveRun, now_epoch_us: int, names: Sequence[str]) -> Mapping[str, Markup]:
     """The named parts of a live page."""
-    macros = environment().get_template("live_parts.html.j2").module
+    macros = environment().get_template("live/parts.html.j2").module
     return {name: Markup(str(getattr(macros, name)(live, now_epoch_us)).strip()) for name in names}
 
 
 def token_page(problem: str | None) -> str:
     """The form that asks for the token; ``problem`` says why the last one was refused."""
-    return html_page("token", kind="runs", when="", source="", styles=_STYLES, served=(), problem=problem)
+    return html_page("live/token", kind="runs", when="", source="", files=_STYLES, served=True, problem=problem)
 
 
 def with_way_back(page: str) -> str:

@@ -14,7 +14,7 @@ from pgclinic.model.verdict import ClaimVerdict
 from pgclinic.report.live.progress import clock, place_words, sparkline
 from pgclinic.report.sections.blocks.text import BLOCKS_SHOWN, LINES_AROUND, forest_lines
 from pgclinic.report.sections.climb.text import BAR_COLUMNS, bar, change_words
-from pgclinic.report.sections.tuning.text import effect_words
+from pgclinic.report.words.effects import effect_words
 from pgclinic.report.words.figures import count, number
 from pgclinic.report.words.quantities import slower
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 
 def in_columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -14,3 +14,9 @@ def in_columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
         + "".join(f"   {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
         for row in rows
     ]
+
+
+def indented_columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))] if rows else []
+    for row in rows:
+        yield ("    " + "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()

@@ -55,11 +55,11 @@ class SeriesView:
 def history_page(history: HistoryOutput, directory: Path) -> str:
     """The page; runs below ``directory``, where it will lie, are linked to their reports."""
     return html_page(
-        "run_history",
+        "runs/history",
         kind="history of runs",
         when="",
         source="the run folders",
-        styles=("history.css",),
+        files=("runs/history.css",),
         name=history.name,
         headline=headline_words(history),
         series=[_view(series, directory, history) for series in history.series],

@@ -62,7 +62,7 @@ def side_by_side_text(seen: SideBySideOutput) -> str:
 def side_by_side_page(seen: SideBySideOutput) -> str:
     """The same as one HTML file."""
     return html_page(
-        "two_runs",
+        "runs/two_runs",
         kind="two runs",
         when="",
         source="the run folders",

@@ -11,9 +11,11 @@ from pgclinic.model.finding import Health
 from pgclinic.model.tuning import Aim, Assay, AssayWord, Bisect, BisectWord, Search
 from pgclinic.model.verdict import ClaimVerdict, Verdict
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
+from pgclinic.report.sections.climb.text import search_headline
 from pgclinic.report.sections.load.figures import milliseconds
 from pgclinic.report.sections.side_by_side.text import sentence
-from pgclinic.report.sections.tuning.text import assay_headline, bisect_headlines, change_words, search_headline
+from pgclinic.report.sections.staircase.text import bisect_headlines, change_words
+from pgclinic.report.sections.waterfall.text import assay_headline
 from pgclinic.report.words.checkup_lines import first_line
 from pgclinic.report.words.figures import count, number, times
 from pgclinic.report.words.verdicts import word_in_full

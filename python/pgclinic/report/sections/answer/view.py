@@ -1,21 +1,27 @@
-"""One claim as the page shows it: every cell already in words, so that the template only places them."""
+"""The answer of a study or a comparison, and one claim as pages show it: every cell is already in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pgclinic.judge.block_means import t_interval_of
 from pgclinic.judge.evidence import TPS
+from pgclinic.model.compare import Comparison
 from pgclinic.model.run import RunInfo
-from pgclinic.model.study import Question, Study
+from pgclinic.model.study import Question, Source, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
-from pgclinic.model.verdict import ClaimVerdict, IntervalMethod, MechanismSeen, WindowSeen
-from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.model.verdict import ClaimVerdict, IntervalMethod, MechanismSeen, Verdict, WindowSeen
+from pgclinic.model.verdict_word import CompareWord, VerdictWord
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.blocks.picture import IntervalPicture, interval_picture
 from pgclinic.report.sections.measure.picture import MeasurePicture, measure_picture
 from pgclinic.report.sections.measure.sweep import Sweep, sweep_of
-from pgclinic.report.words.figures import counter_words, number, percent, ratio, span, times
+from pgclinic.report.sections.side_by_side.text import resolution, sentence, why_invalid
+from pgclinic.report.sections.waits.two_arms import why_words
+from pgclinic.report.sections.what_was_run.view import arm_rows, workload_rows
+from pgclinic.report.words.cost import server_words
+from pgclinic.report.words.figures import count, counter_words, number, percent, ratio, span, times
 from pgclinic.report.words.quantities import factor, range_of_measure, told_as_factor
 from pgclinic.report.words.reasons import sentences
 from pgclinic.report.words.verdicts import (
@@ -35,8 +41,18 @@ from pgclinic.report.words.verdicts import (
     stated_in_full,
     word_in_full,
 )
+from pgclinic.samples.machine_cost import cost_of
 
 _NONE = "-"
+
+#: Mark and style of each word; the styles are those of verdicts.
+_COMPARED = {
+    CompareWord.FASTER: ("▲", "replicated"),
+    CompareWord.SLOWER: ("▼", "contradicted"),
+    CompareWord.NO_DIFFERENCE: ("=", "no-effect"),
+    CompareWord.INCONCLUSIVE: ("?", "inconclusive"),
+    CompareWord.INVALID: ("!", "invalid"),
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +95,65 @@ class ClaimView:
     plain_interval: str | None
 
 
+@dataclass(frozen=True)
+class StudyAnswer:
+    """The first screen. ``arms`` are rows of name, description and what is different; ``names`` are all of them.
+
+    ``why`` is the cause of a comparison's answer in a line, None where none is known.
+    """
+
+    name: str
+    title: str
+    is_comparison: bool
+    source: Source
+    claim: ClaimView
+    arms: tuple[tuple[str, str, str], ...]
+    names: tuple[str, ...]
+    why: str | None
+    has_doubts: bool
+    trust: str
+    server: str
+
+
+def study_answer(one: ReportedStudy) -> StudyAnswer:
+    """The headline; with a comparison its word and its sentence."""
+    study, trials, verdict, comparison = one.study, one.trials, one.verdict, one.comparison
+    headline = claim_views(one)[0]
+    return StudyAnswer(
+        name=study.name,
+        title=capitalised(study.title),
+        is_comparison=comparison is not None,
+        source=study.source,
+        claim=headline,
+        arms=arm_rows(study, trials),
+        names=tuple(study.arms),
+        why=why_words(comparison.causes) if comparison is not None else None,
+        has_doubts=bool(verdict.doubts),
+        trust=trust_line(trials, verdict),
+        server=workload_rows(one.run, study, verdict, trials)[0][1],
+    )
+
+
+def claim_views(one: ReportedStudy) -> tuple[ClaimView, ...]:
+    """Every claim, the headline first; a comparison has its open question alone."""
+    if one.comparison is not None:
+        return (compare_view(claim_view(one.run, one.study, one.trials, one.verdict.headline), one.comparison),)
+    return tuple(claim_view(one.run, one.study, one.trials, claim) for claim in one.verdict.claims)
+
+
+def trust_line(trials: Sequence[TrialRecord], verdict: Verdict) -> str:
+    """Why to believe it, in a few words."""
+    if not trials:
+        return "no trial ran"
+    parts = ["no doubts" if not verdict.doubts else count(len(verdict.doubts), "doubt")]
+    if verdict.trials_failed:
+        parts.append(f"{count(verdict.trials_failed, 'trial')} failed")
+    cost = cost_of(trials)
+    if cost is not None:
+        parts.append(server_words(cost))
+    return ", ".join(parts)
+
+
 def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdict: ClaimVerdict) -> ClaimView:
     claim = claim_of(study, verdict)
     published = claim.published_windows
@@ -111,6 +186,22 @@ def claim_view(run: RunInfo, study: Study, trials: Sequence[TrialRecord], verdic
         own=measure_picture(study, claim, verdict),
         sweep=sweep_of(study, claim, trials, verdict),
         plain_interval=plain_interval(run, study, verdict),
+    )
+
+
+def compare_view(view: ClaimView, comparison: Comparison) -> ClaimView:
+    """The view of the open question, with the comparison's word, sentence and reasoning; nothing was published."""
+    mark, kind = _COMPARED[comparison.word]
+    detects = resolution(comparison)
+    return replace(
+        view,
+        kind=kind,
+        mark=mark,
+        word=comparison.word.value,
+        sentence=f"{sentence(comparison)}." + (f" {capitalised(detects)}." if detects is not None else ""),
+        reason=why_invalid(comparison) if comparison.word is CompareWord.INVALID else None,
+        published="",
+        how=sentences(comparison.reasons),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pgclinic.model.load import SecondFailure
 from pgclinic.model.study import Counter, Study
 from pgclinic.model.verdict import ArmSeen, Verdict
+from pgclinic.report.parts.table import PageTable
 from pgclinic.report.sections.ladder.steps import LadderStep, counters_seen, is_ladder, ladder_steps
 from pgclinic.report.words.figures import counter_words, number
 
@@ -54,15 +55,6 @@ _FATES = {
     "script": "script error",
     "protocol": "protocol error",
 }
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """Cells are words already."""
-
-    caption: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ from pgclinic.report.sections.calibration.text import calibration_text
 from pgclinic.report.words.figures import count, percent, seconds
 
 Row = tuple[str, str, str, str, str]
-HEADS = ("Length of a trial", "Ratios differ by", "Upper bound", "Estimated from", "Time per block")
 
 
 @dataclass(frozen=True)
 class CalibrationView:
-    """``said`` is what the command printed; ``rows`` have the cells that ``HEADS`` names."""
+    """``said`` is what the command printed; ``rows`` have a cell for each of ``heads``."""
 
     said: tuple[str, ...]
     lead: str
     rows: tuple[Row, ...]
+    heads: Row = ("Length of a trial", "Ratios differ by", "Upper bound", "Estimated from", "Time per block")
 
 
 def calibration_view(calibration: Calibration | None) -> CalibrationView | None:

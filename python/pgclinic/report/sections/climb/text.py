@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from pgclinic.model.tuning import Aim, SearchStep
+from pgclinic.model.tuning import Aim, AttemptOutcome, Search, SearchStep
 from pgclinic.report.live.progress import clock
+from pgclinic.report.parts.columns import indented_columns
+from pgclinic.report.words.effects import NAMED, effect_words, setting_rows
+from pgclinic.report.words.figures import count, number, times
 from pgclinic.report.words.quantities import slower
 
 #: Of the bar, for a factor of ten: the worst goes down by many, the best seldom gains one.
@@ -39,3 +42,64 @@ def bar(ratio: float, columns: float) -> str:
     length = min(abs(math.log10(ratio)) * columns, float(_BAR_MAX))
     whole = int(length)
     return ("█" * whole + _EIGHTHS[int((length - whole) * 8)]).rstrip()
+
+
+def search_lines(found: Search) -> Iterator[str]:
+    yield search_headline(found)
+    yield f"  rate       {number(found.base_per_s)} {found.counted.value} per second on the base"
+    if found.effects:
+        yield "  settings"
+        yield from indented_columns(setting_rows(found.effects))
+    others = [name for name in found.settings if name not in {effect.setting for effect in found.effects}]
+    if others:
+        yield "  beside     " + ", ".join(f"{name} = {found.settings[name]}" for name in others)
+    if found.rule is not None:
+        yield f"  rule       {rule_words(found)}"
+    if found.p99_ratio is not None:
+        memory = f", memory {times(found.memory_ratio)}" if found.memory_ratio is not None else ""
+        yield f"  costs      p99 latency {times(found.p99_ratio)}{memory}, found to base"
+    for words in found.dropped_by_rule:
+        yield f"  dropped    {words}"
+    for words in found.rejected_by_guard[:NAMED]:
+        yield f"  guard      {words}"
+    yield f"  trust      {search_trust(found)}"
+    if found.untried:
+        yield f"  untried    {count(len(found.untried), 'value')}: the budget was over"
+
+
+def search_headline(found: Search) -> str:
+    word = "SLOWEST" if found.aim is Aim.WORST else "FASTEST"
+    if not found.settings:
+        return f"NOTHING FOUND   no value made a step {'down' if found.aim is Aim.WORST else 'up'}"
+    effect = effect_words(found.effect) if found.effect is not None else "not confirmed"
+    return f"{word} FOUND   {effect}; {count(len(found.settings), 'setting')}"
+
+
+def rule_words(found: Search) -> str:
+    rule = found.rule
+    if rule is None:
+        return "not checked"
+    if not rule.passed:
+        return f"broken: {rule.problem}"
+    first = f", the first after at most {rule.first_commit_s:.0f} s" if rule.first_commit_s is not None else ""
+    return (
+        f"kept: all of {count(rule.clients, 'client')} connected, {count(rule.transactions, 'transaction')} "
+        f"committed within {rule.within_s:.0f} s{first}"
+    )
+
+
+def search_trust(found: Search) -> str:
+    counts = ", ".join(f"{amount} {OUTCOME_WORDS[AttemptOutcome(name)]}" for name, amount in found.outcomes.items())
+    return (
+        f"{count(found.blocks, 'fresh block')}; {count(found.trials, 'trial')}, {clock(found.spent_s)}; tried: {counts}"
+    )
+
+
+OUTCOME_WORDS = {
+    AttemptOutcome.DONE: "measured",
+    AttemptOutcome.PRUNED: "stopped early",
+    AttemptOutcome.REJECTED: "rejected",
+    AttemptOutcome.REFUSED: "refused at start",
+    AttemptOutcome.CLIENTS_FAILED: "with failing clients",
+    AttemptOutcome.NO_WORK: "without completed work",
+}

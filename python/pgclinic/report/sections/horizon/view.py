@@ -13,12 +13,12 @@ from pgclinic.report.words.figures import count, number
 def render_horizon(recording: HorizonRecording) -> str:
     """The page of one recording."""
     return html_page(
-        "horizon",
+        "sections/horizon/page",
         kind="horizon",
         when=utc_words(recording.began_epoch_s),
         source="the recording",
         pgclinic=recording.pgclinic,
-        styles=("horizon.css",),
+        files=("sections/horizon/style.css",),
         database=recording.database,
         facts=_fact_rows(recording),
         about=recording.about,

@@ -17,11 +17,11 @@ def render_memory(snapshots: Sequence[MemorySnapshot], server_version: str) -> s
     several = len(snapshots) > 1
     changed = changes(first.root, last.root) if several else ()
     return html_page(
-        "memory",
+        "sections/memory/page",
         kind="memory",
         when=utc_words(last.at_s),
         source="the samples of the process",
-        styles=("icicle.css",),
+        files=("sections/memory/style.css",),
         pid=last.pid,
         facts=fact_rows(last, server_version),
         picture=icicle(last.root, before=first.root if several else None),

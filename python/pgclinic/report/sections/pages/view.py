@@ -9,7 +9,7 @@ from pgclinic.model.pages import PageFacts
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.sections.arms.view import PageTable
+from pgclinic.report.parts.table import PageTable
 from pgclinic.report.words.figures import number, percent
 from pgclinic.report.words.verdicts import claim_of
 from pgclinic.samples.means import mean_known

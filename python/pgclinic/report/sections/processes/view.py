@@ -9,7 +9,7 @@ from pgclinic.model.processes import ProcessKind
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.sections.arms.view import PageTable
+from pgclinic.report.parts.table import PageTable
 from pgclinic.report.sections.server.series import ENDED
 from pgclinic.report.words.figures import count, number, size
 from pgclinic.report.words.verdicts import claim_of

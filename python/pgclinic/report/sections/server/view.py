@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pgclinic.model.run import Second
@@ -11,6 +11,7 @@ from pgclinic.model.sample import Samples
 from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Verdict
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.server.panels import Mark, ObservedTrial, Panel, coloured, panel_of
 from pgclinic.report.sections.server.series import (
     Track,
@@ -261,3 +262,24 @@ def _table(
             cells.append(f"{inside:,}" if inside else _NONE)
         rows.append(tuple(cells))
     return (*heads, *(f"{kind.capitalize()}s" for kind in kinds)), tuple(rows)
+
+
+@dataclass(frozen=True)
+class ServerView:
+    """``what`` says of which trials it is."""
+
+    arms: tuple[ObservedArm, ...]
+    what: str
+
+    @property
+    def drawn(self) -> Mapping[str, object]:
+        return {"observed": [arm.drawn for arm in self.arms]}
+
+
+def server_view(one: ReportedStudy) -> ServerView | None:
+    arms = observed_arms(one.study, one.trials, one.seconds, one.verdict)
+    return ServerView(arms, of_trials(len(arms))) if arms else None
+
+
+def of_trials(arms: int) -> str:
+    return "One trial of each arm" if arms > 1 else "One trial of the arm"

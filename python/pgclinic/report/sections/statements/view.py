@@ -11,8 +11,9 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.verdict import Verdict
 from pgclinic.model.version import parse_version
-from pgclinic.report.sections.arms.view import PageTable
-from pgclinic.report.sections.server.view import chosen_trial
+from pgclinic.report.parts.table import PageTable
+from pgclinic.report.reported import ReportedStudy
+from pgclinic.report.sections.server.view import chosen_trial, of_trials
 from pgclinic.report.words.figures import count, number, size
 from pgclinic.samples.statements import statements_seen
 
@@ -180,3 +181,14 @@ def _plan_words(seen: StatementsSeen) -> tuple[str, ...]:
     parts += [f"{seen.plans_by_fingerprint:,} by the fingerprint of their text"] if seen.plans_by_fingerprint else []
     parts += [f"{seen.plans_unmatched:,} not matched"] if seen.plans_unmatched else []
     return (f"Plans in the log matched to statements: {', '.join(parts)}.",) if parts else ()
+
+
+@dataclass(frozen=True)
+class StatementsView:
+    arms: tuple[ArmStatements, ...]
+    what: str
+
+
+def statements_view(one: ReportedStudy) -> StatementsView | None:
+    arms = arms_statements(one.study, one.trials, one.verdict)
+    return StatementsView(arms, of_trials(len(arms))) if arms else None

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
+from pgclinic.judge.evidence import OF_THE_LOAD
 from pgclinic.load.by_second import full_seconds
 from pgclinic.model.run import Second
-from pgclinic.model.study import Study
+from pgclinic.model.study import Counter, Question, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
+from pgclinic.report.reported import ReportedStudy
+from pgclinic.report.sections.ladder.steps import is_ladder
+from pgclinic.report.words.figures import number
+from pgclinic.report.words.verdicts import claim_of
 from pgclinic.samples.means import mean_by_place
 
 Values = tuple[float | None, ...]
@@ -124,3 +130,76 @@ def _mean_values(own: Sequence[Values]) -> Values:
 def _published(study: Study, arms: Sequence[str]) -> tuple[Steps, ...]:
     windows = [claim.published_windows for claim in study.claims if claim.published_windows is not None]
     return tuple(Steps(arm=arms.index(window.arm), window_s=window.window_s, values=window.tps) for window in windows)
+
+
+@dataclass(frozen=True)
+class ShownChart:
+    """``rows`` are the means of the chart as a table; ``label`` is for readers who cannot see it."""
+
+    id: str
+    title: str
+    lead: str
+    label: str
+    chart: Chart
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class ThroughputView:
+    charts: ChartData
+    shown: tuple[ShownChart, ...]
+
+    @property
+    def drawn(self) -> Mapping[str, object]:
+        return {"data": self.charts}
+
+
+def throughput_view(one: ReportedStudy) -> ThroughputView | None:
+    """The charts that some claim is about; else a curve answers a question that nobody asked."""
+    charts = chart_data(one.study, one.trials, one.seconds, log=is_ladder(one.verdict))
+    claims = [claim_of(one.study, claim) for claim in one.verdict.claims]
+    throughput = any(claim.measure in OF_THE_LOAD for claim in claims)
+    hits = throughput or any(Counter.BUFFER_HITS_PER_TRANSACTION in _counters(claim) for claim in claims)
+    shown = []
+    tps_chart, hits_chart = charts.charts
+    if throughput and tps_chart.means:
+        log = " The axis is logarithmic; a second without a finished transaction is a gap." if charts.log else ""
+        shown.append(
+            ShownChart(
+                id="over-time",
+                title="Throughput over time",
+                lead=f"Transactions per second (TPS) from the start of each trial. More is better.{log}",
+                label="Transactions per second of every arm over the seconds of a trial",
+                chart=tps_chart,
+                rows=chart_rows(charts, tps_chart),
+            )
+        )
+    if hits and hits_chart.means:
+        shown.append(
+            ShownChart(
+                id="hits",
+                title="Work behind each transaction",
+                lead="Buffer hits per transaction: the number of buffers that the server accessed for one transaction. "
+                "If throughput falls while this rises, each transaction has become more work.",
+                label="Buffer hits per transaction of every arm over the seconds of a trial",
+                chart=hits_chart,
+                rows=chart_rows(charts, hits_chart),
+            )
+        )
+    return ThroughputView(charts, tuple(shown)) if shown else None
+
+
+def _counters(claim: Question) -> tuple[str, ...]:
+    """What a claim compares, and what it names as its cause."""
+    return (claim.measure, *(mechanism.counter for mechanism in claim.mechanisms))
+
+
+def chart_rows(charts: ChartData, chart: Chart) -> tuple[tuple[str, ...], ...]:
+    """The means of a chart as a table, for those who cannot see it or want the figures: second, one cell an arm."""
+    means = {line.arm: line.values for line in chart.means}
+    rows = []
+    for index in range(len(charts.x)):
+        cells = [means[arm][index] if arm in means else None for arm in range(len(charts.arms))]
+        if any(cell is not None for cell in cells):
+            rows.append((str(index + 1), *(number(cell) if cell is not None else "-" for cell in cells)))
+    return tuple(rows)

@@ -83,9 +83,7 @@ class TwinView:
     lead: str
     said: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-
-TWIN_HEADS = ("Figure", "Reached", "Demanded", "Within tolerance", "Met")
+    heads: tuple[str, ...] = ("Figure", "Reached", "Demanded", "Within tolerance", "Met")
 
 
 def twin_view(fidelity: Fidelity | None) -> TwinView | None:

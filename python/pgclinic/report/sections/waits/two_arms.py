@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pgclinic.model.activity import Activity, Cause, StatementCompared, WaitCompared, WorkCompared, WorkKind
 from pgclinic.report.parts.columns import in_columns
-from pgclinic.report.sections.arms.view import PageTable
+from pgclinic.report.parts.table import PageTable
 from pgclinic.report.words.figures import number, size
 from pgclinic.samples.plan_nodes import only_in
 

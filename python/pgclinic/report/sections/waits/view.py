@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from pgclinic.model.activity import TrialActivity, WorkKind
 from pgclinic.model.trial import TrialRecord
+from pgclinic.report.parts.table import PageTable
 from pgclinic.report.sections.answer.text import doubt_rows
-from pgclinic.report.sections.arms.view import PageTable
 from pgclinic.report.sections.server.view import missing_words
 from pgclinic.report.sections.waits.two_arms import WORK_TITLES, duration, work_amount
 from pgclinic.report.words.cost import observers_words, server_words

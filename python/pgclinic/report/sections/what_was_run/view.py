@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from pgclinic.model.load import Script
 from pgclinic.model.run import RunInfo
 from pgclinic.model.study import ArmFile, Condition, Profile, Study, WarmUpEnd
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.words.cost import observers_words
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.facts import utc_words
-from pgclinic.report.words.figures import count, number, percent
+from pgclinic.report.words.figures import count, number
 from pgclinic.report.words.verdicts import claim_of
 from pgclinic.report.words.workload import clients_of, tpcc_rows, warehouses_of
-from pgclinic.samples.machine_cost import CoresUsed, cost_of
 
 Rows = tuple[tuple[str, str], ...]
 
@@ -98,42 +98,6 @@ def block_range(profile: Profile) -> str:
     return count(profile.blocks_max, "block") if fixed else f"{profile.blocks_min} to {profile.blocks_max} blocks"
 
 
-def machine_rows(run: RunInfo) -> Rows:
-    machine = run.machine
-    extras = [f"governor {machine.governor}"] if machine.governor else []
-    if machine.autogroup is not None:
-        extras.append(f"autogroup {'on' if machine.autogroup else 'off'}")
-    return (
-        ("CPU", f"{machine.cpu_model}, {count(machine.cores, 'core')}, {machine.architecture}"),
-        ("Memory", f"{machine.memory_bytes / 1024**3:.1f} GiB"),
-        ("System", ", ".join([machine.kernel, *extras])),
-        ("pgclinic", f"{run.tool.pgclinic}, load engine {run.tool.engine} ({run.tool.engine_profile} build)"),
-        ("Python", run.tool.python),
-        ("Seed", str(run.seed)),
-    )
-
-
-def cost_rows(trials: Sequence[TrialRecord]) -> Rows:
-    cost = cost_of(trials)
-    if cost is None:
-        return ()
-    rows = [
-        ("Server", _server(cost)),
-        ("Load engine", f"{cost.client_cores:.2f} cores"),
-        ("Observers", observers_words(cost)),
-        ("Everything else", f"{cost.others_cores:.2f} cores"),
-    ]
-    if cost.pressure_share is not None:
-        rows.append(("Waiting for a CPU", f"{percent(cost.pressure_share)} of the time (/proc/pressure/cpu)"))
-    return tuple(rows)
-
-
-def _server(cost: CoresUsed) -> str:
-    if cost.server_cores is None:
-        return "its processes are not visible from this machine"
-    return f"{cost.server_cores:.2f} of {count(cost.cores, 'core')}"
-
-
 def trial_rows(trials: Sequence[TrialRecord]) -> tuple[tuple[str, ...], ...]:
     """Every trial in the order in which it ran: number, block, arm, TPS, p50 and p99 latency, remarks."""
     return tuple(_trial_row(trial) for trial in sorted(trials, key=lambda trial: trial.spec.number))
@@ -151,18 +115,27 @@ def _trial_row(trial: TrialRecord) -> tuple[str, ...]:
     return (*head, number(load.tps), *latencies, "; ".join(notes) or "fine")
 
 
-def repeat_commands(run: RunInfo, folder: str) -> tuple[tuple[str, str], ...]:
-    """What to type, and what it does."""
-    again = ["pgclinic", "study", "run", run.name]
-    if run.profile:
-        again += profile_words(run.profile)
-    again.extend(["--seed", str(run.seed)])
-    return (
-        (shlex.join(again), "run the same trials in the same order on this machine"),
-        (shlex.join(["pgclinic", "study", "judge", folder]), "judge these trials again, without a server"),
+@dataclass(frozen=True)
+class WhatWasRun:
+    """``arms`` and ``trials`` are rows of cells; texts that are empty were not used."""
+
+    about: str
+    workload: Rows
+    arms: tuple[tuple[str, str, str], ...]
+    fill: str
+    scripts: tuple[Script, ...]
+    probe: str
+    trials: tuple[tuple[str, ...], ...]
+
+
+def what_was_run(one: ReportedStudy) -> WhatWasRun:
+    workload = one.study.workload
+    return WhatWasRun(
+        about=one.study.about,
+        workload=workload_rows(one.run, one.study, one.verdict, one.trials),
+        arms=arm_rows(one.study, one.trials),
+        fill=workload.fill or "",
+        scripts=workload.scripts,
+        probe=workload.probe or "",
+        trials=trial_rows(one.trials),
     )
-
-
-def profile_words(name: str) -> tuple[str, ...]:
-    """How the command line asks for a profile: two have an option of their own."""
-    return (f"--{name}",) if name in ("quick", "full") else ("--profile", name)

@@ -14,7 +14,9 @@ from pgclinic.model.doubt import Doubt, DoubtKind, ServerRestarted
 from pgclinic.model.sample import Samples
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvents
-from pgclinic.report.sections.load.view import first_screen, log_view, render_bench
+from pgclinic.report.kinds import render_bench
+from pgclinic.report.sections.load.view import first_screen
+from pgclinic.report.sections.log.view import log_view
 from pgclinic.report.words.doubts import doubt_words
 
 TRIAL = bench_trial()

@@ -8,8 +8,8 @@ from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, global_counters
 from pgclinic.model.processes import ProcessKind, ProcessSample
 from pgclinic.model.trial import TrialRecord
+from pgclinic.report.sections.machine.view import cost_rows
 from pgclinic.report.sections.processes.view import MachineUse, machine_use
-from pgclinic.report.sections.what_was_run.view import cost_rows
 from pgclinic.samples.machine_cost import cost_of
 
 STUDY = global_counters()

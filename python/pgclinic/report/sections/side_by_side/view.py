@@ -1,0 +1,18 @@
+"""Two arms beside each other: what was measured of both, and what their servers did."""
+
+from __future__ import annotations
+
+from pgclinic.report.parts.table import PageTable
+from pgclinic.report.reported import ReportedStudy
+from pgclinic.report.sections.side_by_side.text import table_caption, table_heads, table_rows
+from pgclinic.report.sections.waits.two_arms import activity_tables
+
+
+def side_by_side(one: ReportedStudy) -> tuple[PageTable, ...] | None:
+    """None where nothing could be compared."""
+    comparison = one.comparison
+    rows = table_rows(comparison) if comparison is not None else ()
+    if comparison is None or not rows:
+        return None
+    measured = PageTable(table_caption(comparison), table_heads(comparison), rows)
+    return (measured, *activity_tables(comparison.activity))

@@ -1,0 +1,111 @@
+"""The first screen of an assay, a search or a bisection: its word, its sentence, on what it was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pgclinic.model.dataset import PgbenchDataset, TpccDataset, TwinDataset
+from pgclinic.model.plan import ArmSpec, ExperimentPlan
+from pgclinic.model.run import RunInfo
+from pgclinic.model.tuning import Aim, Assay, AssayWord, Bisect, BisectWord, Search
+from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.report.reported import ReportedTuning
+from pgclinic.report.sections.climb.text import rule_words, search_trust
+from pgclinic.report.sections.load_run.view import Rows
+from pgclinic.report.sections.staircase.text import error_words
+from pgclinic.report.sections.waterfall.text import assay_trust
+from pgclinic.report.words.answers import answer_sentence, answer_word
+from pgclinic.report.words.figures import count, number, ratio, times
+from pgclinic.report.words.verdicts import MARKS, capitalised
+
+
+@dataclass(frozen=True)
+class TunedView:
+    """``colour`` and ``mark`` are those of a verdict."""
+
+    title: str
+    colour: str
+    mark: str
+    word: str
+    sentence: str
+    facts: Rows
+
+
+def tuned_view(one: ReportedTuning) -> TunedView:
+    found = one.found
+    title, kind, facts = _shown(found)
+    return TunedView(
+        title=title,
+        colour=kind.value.replace(" ", "-"),
+        mark=MARKS[kind],
+        word=answer_word(found),
+        sentence=capitalised(answer_sentence(found)),
+        facts=(*_facts(one.run, one.plan), *facts),
+    )
+
+
+def _shown(found: Assay | Search | Bisect) -> tuple[str, VerdictWord, Rows]:
+    """The title, the word of a verdict that colours and marks the answer, and what it was measured on."""
+    match found:
+        case Assay():
+            return "Which settings carry the difference", _assay_kind(found), _assay_facts(found)
+        case Search():
+            which = "slowest" if found.aim is Aim.WORST else "fastest"
+            kind = VerdictWord.REPLICATED if found.effect is not None else VerdictWord.INCONCLUSIVE
+            return f"The {which} configuration found", kind, _search_facts(found)
+        case Bisect():
+            kind = VerdictWord.REPLICATED if found.word is BisectWord.CHANGED else VerdictWord.NO_EFFECT
+            return "In which release performance changed", kind, (("Trust", error_words(found)),)
+
+
+def _assay_kind(found: Assay) -> VerdictWord:
+    kinds = {
+        AssayWord.SLOWER: VerdictWord.CONTRADICTED,
+        AssayWord.FASTER: VerdictWord.REPLICATED,
+        AssayWord.NO_DIFFERENCE: VerdictWord.NO_EFFECT,
+    }
+    return kinds.get(found.word, VerdictWord.INCONCLUSIVE)
+
+
+def _assay_facts(found: Assay) -> Rows:
+    return (
+        ("Base", f"{number(found.base_per_s)} {found.counted.value} per second"),
+        ("Complete", f"{number(found.changed_per_s)} {found.counted.value} per second"),
+        ("Trust", assay_trust(found)),
+    )
+
+
+def _search_facts(found: Search) -> Rows:
+    return (
+        ("Base", f"{number(found.base_per_s)} {found.counted.value} per second"),
+        *((("Rule", rule_words(found)),) if found.rule is not None else ()),
+        *((("p99 latency", f"{times(found.p99_ratio)} of the base"),) if found.p99_ratio is not None else ()),
+        ("Trust", search_trust(found)),
+    )
+
+
+def _facts(info: RunInfo, plan: ExperimentPlan) -> tuple[tuple[str, str], ...]:
+    arm, machine = next(iter(plan.arms.values())), info.machine
+    return (
+        ("Server", info.server),
+        ("Workload", workload_words(arm)),
+        (
+            "Machine",
+            f"{machine.cores} cores ({machine.cpu_model}), {ratio(machine.memory_bytes / 2**30)} GiB",
+        ),
+        ("Seed", str(info.seed)),
+    )
+
+
+def workload_words(arm: ArmSpec) -> str:
+    """TPC-C with 10 warehouses, 20 clients."""
+    match arm.dataset:
+        case TpccDataset(warehouses=warehouses):
+            what = f"TPC-C with {warehouses} warehouses"
+        case TwinDataset(name=name):
+            what = f"the twin {name}"
+        case PgbenchDataset(scale=scale):
+            what = f"pgbench's tables at scale {scale}"
+        case _:
+            what = "scripts on their own data"
+    return f"{what}, {count(arm.load.clients, 'client')}"
