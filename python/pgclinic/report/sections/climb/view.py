@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgclinic.model.tuning import Aim, Search
 from pgclinic.report.live.progress import clock
-from pgclinic.report.parts.bars import Bars, BarRow, bars_of
+from pgclinic.report.parts.bars import BarRow, Bars, bars_of
 from pgclinic.report.parts.pictured import NamedTable, Pictured
 from pgclinic.report.reported import ReportedTuning
 from pgclinic.report.sections.climb.text import OUTCOME_WORDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgclinic.model.tuning import Bisect
-from pgclinic.report.parts.bars import Bars, BarRow, bars_of
+from pgclinic.report.parts.bars import BarRow, Bars, bars_of
 from pgclinic.report.parts.pictured import NamedTable, Pictured
 from pgclinic.report.reported import ReportedTuning
 from pgclinic.report.sections.staircase.text import defaults_words, release_rows
