@@ -32,6 +32,7 @@ from pgclinic.report.sections.evidence.view import evidence_view
 from pgclinic.report.sections.findings.view import causes_found, notices_found, symptoms_found
 from pgclinic.report.sections.ladder.steps import is_ladder
 from pgclinic.report.sections.ladder.view import ladder_view
+from pgclinic.report.sections.latency.view import bench_latency, latency_view
 from pgclinic.report.sections.load.view import activity_of, first_screen, load_view
 from pgclinic.report.sections.load_run.view import load_run
 from pgclinic.report.sections.log.view import log_view
@@ -46,7 +47,7 @@ from pgclinic.report.sections.side_by_side.view import side_by_side
 from pgclinic.report.sections.snapshot.text import snapshot_facts
 from pgclinic.report.sections.staircase.view import staircase_view
 from pgclinic.report.sections.statements.view import StatementsView, arm_statements, statements_view
-from pgclinic.report.sections.throughput.view import throughput_view
+from pgclinic.report.sections.throughput.view import bench_throughput, throughput_view
 from pgclinic.report.sections.tuned.view import tuned_view
 from pgclinic.report.sections.twin.text import twin_view
 from pgclinic.report.sections.waits.view import why_tables
@@ -69,7 +70,8 @@ _THE_LOAD, _WHOLE_LOAD = "The load", "The whole load"
 
 
 def _observed_load(one: ReportedBench) -> ServerView:
-    arms = in_colours([observed_arm(0, one.trial, one.seconds, _THE_LOAD)])
+    # What clients saw has sections of its own.
+    arms = in_colours([observed_arm(0, one.trial, None, _THE_LOAD)])
     return ServerView(arms, _WHOLE_LOAD)
 
 
@@ -86,6 +88,7 @@ STUDY: tuple[Section[ReportedStudy], ...] = (
     Section("arms", lambda one: arms_view(one.study, one.verdict) if is_ladder(one.verdict) else None),
     Section("claims", claims_view),
     Section("throughput", throughput_view),
+    Section("latency", latency_view),
     Section("server", server_view),
     Section("statements", statements_view),
     Section("pages", lambda one: pages_view(one.study, one.trials, one.verdict)),
@@ -103,6 +106,8 @@ STUDY: tuple[Section[ReportedStudy], ...] = (
 BENCH: tuple[Section[ReportedBench], ...] = (
     Section("load", load_view),
     Section("waits", lambda one: why_tables(seen) if (seen := activity_of(one)) is not None else None),
+    Section("throughput", bench_throughput),
+    Section("latency", bench_latency),
     Section("server", _observed_load),
     Section("statements", _statements_of_load),
     Section("processes", lambda one: use_by_arm({one.trial.spec.arm: [one.trial]})),

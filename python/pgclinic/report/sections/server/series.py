@@ -77,16 +77,13 @@ class Track:
         """The values at a moment; None in a gap."""
         return next((piece.values for piece in self.pieces if piece.from_s <= second < piece.to_s), None)
 
-    def coarser(self, step_s: float) -> Track:
-        """Means over steps of that length, for a trial too long to show every second."""
+    def by_step(self, step_s: int) -> dict[int, Values]:
+        """Means over steps of that length, by how many of them lie between 0 and the step's begin."""
         steps: dict[int, list[Piece]] = {}
         for piece in self.pieces:
             steps.setdefault(math.floor(piece.middle_s / step_s), []).append(piece)
         lines = range(len(self.names))
-        means = (
-            Piece(own[0].from_s, own[-1].to_s, tuple(_mean(own, line) for line in lines)) for own in steps.values()
-        )
-        return Track(self.names, tuple(means))
+        return {step: tuple(_mean(own, line) for line in lines) for step, own in steps.items()}
 
     @property
     def empty(self) -> bool:

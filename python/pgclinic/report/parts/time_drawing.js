@@ -1,0 +1,262 @@
+// A chart over time as SVG: in the page, and as a file of its own. Colours are variables of the theme.
+const timeDrawing = (function () {
+  "use strict";
+
+  const { WHOLE_SECONDS, figure, tick } = chartKit;
+  const NAMESPACE = "http://www.w3.org/2000/svg";
+  const FONT = "system-ui, sans-serif";
+  const SIZES = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]];
+  const MARKS = {
+    checkpoint: ["--ink", ""], autovacuum: ["--part-2", "5 3"], autoanalyze: ["--part-4", "2 3"],
+    error: ["--bad", ""], "lock wait": ["--open", "5 3"], "temporary file": ["--part-1", "2 3"], "log warning": ["--bad", "2 3"],
+  };
+
+  function bytes(value) {
+    const [unit, size] = SIZES.find((one) => value >= one[1]) || ["bytes", 1];
+    return figure(value / size) + " " + unit;
+  }
+  const small = (value) => (value > 0 && value < 10 ? +value.toPrecision(3) + "" : figure(value));
+  const worded = (value, unit) => (unit === "B/s" ? bytes(value) + "/s" : small(value) + unit);
+  const ticked = (value, unit) => (unit === "B/s" && value >= 1000 ? bytes(value).replace(" ", "") : tick(value));
+
+  function element(name, attributes, text) {
+    const made = document.createElementNS(NAMESPACE, name);
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+  const written = (x, y, text, more) =>
+    element("text", Object.assign({ x: x, y: y, "font-family": FONT, "font-size": 12, fill: "var(--soft)" }, more), text);
+  const upright = (x, top, bottom, more) => element("line", Object.assign({ x1: x, x2: x, y1: top, y2: bottom }, more));
+
+  // Steps of 1, 2 or 5 times a power of ten, about one for each `apart` pixels.
+  function round(low, high, pixels, apart) {
+    const rough = (high - low) / Math.max(1, pixels / apart);
+    const power = Math.pow(10, Math.floor(Math.log10(rough)));
+    const step = [1, 2, 5, 10].find((one) => one * power >= rough) * power;
+    return multiples(low, high, step);
+  }
+  function multiples(low, high, step) {
+    const all = [];
+    for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-9; at++) all.push(+(at * step).toPrecision(12));
+    return all;
+  }
+  function seconds(low, high, pixels) {
+    const rough = ((high - low) * 55) / Math.max(1, pixels);
+    const step = WHOLE_SECONDS.find((one) => one >= rough);
+    return rough < 1 ? round(low, high, pixels, 55) : multiples(low, high, step || 3600);
+  }
+
+  // Samples that touch the time shown.
+  const inside = (chart, [begin, end]) =>
+    chart.from_s.map((from, at) => at).filter((at) => chart.to_s[at] > begin && chart.from_s[at] < end);
+
+  // The parts of a stack, each with those before it below: pairs of its lower and its upper edge.
+  function layers(chart) {
+    let below = chart.from_s.map(() => 0);
+    return chart.lines.map((line) => {
+      const upper = line.values.map((value, at) => (value === null ? null : below[at] + value));
+      const layer = { lower: below, upper: upper };
+      below = upper.map((value, at) => (value === null ? below[at] : value));
+      return layer;
+    });
+  }
+
+  function bounds(chart, places) {
+    if (chart.heat) return [chart.heat.edges[0], chart.heat.edges[chart.heat.edges.length - 1]];
+    const columns = chart.shape === "stack" ? layers(chart).map((one) => one.upper) : chart.lines.map((line) => line.values);
+    const all = columns.flatMap((values) => places.map((at) => values[at])).concat(...chart.steps.map((one) => one.values));
+    const known = all.filter((value) => value !== null && value !== undefined && (!chart.log || value > 0));
+    const high = known.reduce((most, value) => Math.max(most, value), 0);
+    if (!chart.log) return [0, high > 0 ? high * (chart.shape === "lines" ? 1.12 : 1.08) : 1];
+    if (!known.length) return [1, 10];
+    const low = known.reduce((least, value) => Math.min(least, value), Infinity);
+    const first = Math.floor(Math.log10(low / 1.05));
+    return [Math.pow(10, first), Math.pow(10, Math.max(first + 1, Math.ceil(Math.log10(high * 1.05))))];
+  }
+
+  // Where seconds and values are in the picture.
+  function scales(chart, shown, box, places) {
+    const [low, high] = bounds(chart, places);
+    const x = (at) => box.left + ((at - shown[0]) / (shown[1] - shown[0])) * (box.right - box.left);
+    const part = chart.log ? (value) => Math.log(value / low) / Math.log(high / low) : (value) => (value - low) / (high - low);
+    return { x: x, y: (value) => box.bottom - part(value) * (box.bottom - box.top), low: low, high: high };
+  }
+
+  const short = (value) => +value.toFixed(1);
+  const isGap = (chart, value) => value === null || value === undefined || (chart.log && value <= 0);
+
+  // A line through the middles of its samples; a lone one is a dot.
+  function through(chart, values, { x, y }, places) {
+    let path = "", run = 0;
+    const dots = [];
+    places.forEach((at, index) => {
+      if (isGap(chart, values[at])) return (run = 0);
+      const [left, top] = [short(x((chart.from_s[at] + chart.to_s[at]) / 2)), short(y(values[at]))];
+      path += (run++ ? "L" : "M") + left + " " + top;
+      const next = places[index + 1];
+      if (run === 1 && (next === undefined || isGap(chart, values[next]))) dots.push([left, top]);
+    });
+    return [path, dots];
+  }
+
+  // Samples as steps; where the next one does not begin at the end of the one before, the pen is lifted.
+  function stepped(chart, values, { x, y }, places) {
+    let path = "", end = null;
+    places.forEach((at) => {
+      if (isGap(chart, values[at])) return (end = null);
+      const top = short(y(values[at]));
+      path += end === chart.from_s[at] ? "V" + top : "M" + short(x(chart.from_s[at])) + " " + top;
+      end = chart.to_s[at];
+      path += "H" + short(x(end));
+    });
+    return path;
+  }
+
+  function areas(chart, layer, { x, y }, places) {
+    return places
+      .filter((at) => layer.upper[at] > layer.lower[at])
+      .map((at) => {
+        const [left, right] = [short(x(chart.from_s[at])), short(x(chart.to_s[at]))];
+        return "M" + left + " " + short(y(layer.lower[at])) + "V" + short(y(layer.upper[at])) + "H" + right + "V" + short(y(layer.lower[at])) + "Z";
+      })
+      .join("");
+  }
+
+  function drawLines(into, chart, scale, places) {
+    chart.lines.forEach((line) => {
+      const single = line.trial !== null;
+      const pen = { fill: "none", stroke: "var(--" + line.ink + ")", "stroke-linejoin": "round" };
+      if (chart.shape === "steps") {
+        into.append(element("path", Object.assign(pen, { d: stepped(chart, line.values, scale, places), "stroke-width": 1.75 })));
+        return;
+      }
+      const [path, dots] = through(chart, line.values, scale, places);
+      const weight = single ? { "stroke-width": 1, opacity: 0.38 } : { "stroke-width": chart.lines.some((one) => one.trial !== null) ? 3 : 2 };
+      into.append(element("path", Object.assign(pen, weight, { d: path })));
+      if (!single) dots.forEach(([cx, cy]) => into.append(element("circle", { cx: cx, cy: cy, r: 3, fill: pen.stroke })));
+    });
+  }
+
+  function drawStack(into, chart, scale, places) {
+    layers(chart).forEach((layer, at) =>
+      into.append(element("path", { d: areas(chart, layer, scale, places), fill: "var(--" + chart.lines[at].ink + ")" }))
+    );
+  }
+
+  // The share of the fullest cell decides how dark a cell is; the root, so that few of many are still seen.
+  function drawHeat(into, chart, { x, y }, places) {
+    const most = Math.max(...chart.heat.cells.map((row, at) => Math.max(0, ...row.map((cell) => cell[1])) / (chart.to_s[at] - chart.from_s[at])));
+    places.forEach((at) => {
+      const [left, right] = [x(chart.from_s[at]), x(chart.to_s[at])];
+      chart.heat.cells[at].forEach(([edge, count]) => {
+        const [top, bottom] = [y(chart.heat.edges[edge + 1]), y(chart.heat.edges[edge])];
+        const share = count / (chart.to_s[at] - chart.from_s[at]) / most;
+        const cell = { x: short(left), y: short(top), width: short(right - left), height: short(bottom - top) };
+        into.append(element("rect", Object.assign(cell, { fill: "var(--arm-0)", opacity: +(0.08 + 0.92 * Math.sqrt(share)).toFixed(2) })));
+      });
+    });
+  }
+
+  function drawSteps(into, steps, { x, y }) {
+    const path = steps.values.map((value, at) => (at ? "V" : "M" + short(x(0)) + " ") + short(y(value)) + "H" + short(x((at + 1) * steps.window_s)));
+    into.append(element("path", { d: path.join(""), fill: "none", stroke: "var(--published)", "stroke-width": 2, "stroke-dasharray": "6 4" }));
+  }
+
+  // Names stand at the lines' ends, so that nobody has to carry a colour from a legend.
+  function drawNames(into, chart, shown, { x, y }, places) {
+    const names = chart.lines.filter((line) => line.trial === null).flatMap((line) => {
+      const last = places.filter((at) => !isGap(chart, line.values[at])).pop();
+      return last === undefined ? [] : [{ text: line.name, ink: line.ink, left: Math.min(x((chart.from_s[last] + chart.to_s[last]) / 2), x(shown[1])), top: y(line.values[last]) - 8 }];
+    });
+    chart.steps.forEach((steps) => {
+      const end = Math.min(shown[1], steps.values.length * steps.window_s);
+      const value = steps.values[Math.ceil(end / steps.window_s) - 1];
+      names.push({ text: "published", ink: "published", left: x(end), top: y(value) - 8 });
+    });
+    names.sort((one, other) => one.top - other.top);
+    names.forEach((name, at) => {
+      const above = names[at - 1];
+      if (above && Math.abs(name.left - above.left) < 90) name.top = Math.max(name.top, above.top + 15);
+      const look = { "text-anchor": "end", "font-size": 13, "font-weight": 600, fill: "var(--" + name.ink + ")" };
+      into.append(written(short(name.left), short(name.top), name.text, Object.assign(look, { stroke: "var(--paper)", "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" })));
+    });
+  }
+
+  function drawMarks(into, marks, shown, { x }, box) {
+    marks.filter((mark) => mark.at_s >= shown[0] && mark.at_s <= shown[1]).forEach((mark) => {
+      const [ink, dash] = MARKS[mark.kind];
+      const line = upright(short(x(mark.at_s)), box.top, box.bottom, { stroke: "var(" + ink + ")", "stroke-dasharray": dash, opacity: 0.8, class: "mark" });
+      line.append(element("title", {}, said(mark) + " by " + mark.at_s.toFixed(1) + " s"));
+      into.append(line);
+    });
+  }
+  const said = (mark) => (mark.words ? mark.words + (mark.count > 1 ? " (and " + (mark.count - 1) + " more)" : "") : mark.kind + (mark.count > 1 ? " x " + mark.count : ""));
+
+  function drawAxes(into, chart, shown, { x, y, low, high }, box, axis) {
+    const values = chart.log ? powers(low, high, box) : round(low, high, box.bottom - box.top, axis === "title" ? 45 : 30);
+    values.forEach((value) => {
+      const top = short(y(value));
+      into.append(element("line", { x1: box.left, x2: box.right, y1: top, y2: top, stroke: "var(--grid)" }));
+      into.append(written(box.left - 6, top + 4, ticked(value, chart.unit), { "text-anchor": "end" }));
+    });
+    seconds(shown[0], shown[1], box.right - box.left).forEach((at) => {
+      const left = short(x(at));
+      into.append(upright(left, box.top, box.bottom, { stroke: "var(--grid)" }));
+      if (axis !== "none") into.append(written(left, box.bottom + 15, at.toLocaleString("en-US"), { "text-anchor": "middle" }));
+    });
+    if (axis === "title") into.append(written((box.left + box.right) / 2, box.bottom + 33, "seconds since measuring began", { "text-anchor": "middle" }));
+  }
+  function powers(low, high, box) {
+    const decades = Math.log10(high / low);
+    const wide = (box.bottom - box.top) / decades > 60;
+    const all = multiples(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)), 1).flatMap((power) => (wide ? [1, 2, 5] : [1]).map((one) => +(one * Math.pow(10, power)).toPrecision(6)));
+    return all.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+  }
+
+  // For a file: what the page says around the picture.
+  function drawHead(into, chart, marks, width) {
+    into.append(written(12, 22, chart.title + (chart.heat ? " (ms)" : chart.measured_in ? " (" + chart.measured_in + ")" : ""), { "font-size": 15, "font-weight": 600, fill: "var(--ink)" }));
+    let left = 12, top = 44;
+    const kinds = [...new Set(marks.map((mark) => mark.kind))];
+    const keys = chart.lines.filter((line) => line.trial === null).map((line) => [line.name, "--" + line.ink, ""])
+      .concat(chart.steps.map((one) => [one.name, "--published", "6 4"]), kinds.map((kind) => [kind, ...MARKS[kind]]));
+    keys.forEach(([name, ink, dash]) => {
+      const long = 40 + 7 * name.length;
+      if (left + long > width) [left, top] = [12, top + 18];
+      into.append(element("line", { x1: left, x2: left + 20, y1: top - 4, y2: top - 4, stroke: "var(" + ink + ")", "stroke-width": 3, "stroke-dasharray": dash }));
+      into.append(written(left + 26, top, name, { fill: "var(--ink)" }));
+      left += long;
+    });
+    return top + 12;
+  }
+
+  // `axis` says what stands below it: nothing, figures, or figures with a title. A `file` has a head and a ground.
+  function draw(chart, marks, { width, height, shown, axis, file }) {
+    const svg = element("svg", { xmlns: NAMESPACE, width: width, height: height, viewBox: "0 0 " + width + " " + height });
+    if (file) svg.append(element("rect", { width: width, height: height, fill: "var(--paper)" }));
+    const head = file ? drawHead(svg, chart, marks, width) : 8;
+    const box = { left: 56, right: width - 12, top: head, bottom: height - { none: 3, ticks: 20, title: 40 }[axis] };
+    const clip = "clip-" + chart.id + (file ? "-file" : "");
+    const round = element("clipPath", { id: clip });
+    round.append(element("rect", { x: box.left, y: box.top, width: Math.max(0, box.right - box.left), height: Math.max(0, box.bottom - box.top) }));
+    svg.append(round);
+    const places = inside(chart, shown);
+    // A line goes on to the samples beside those that are seen.
+    const drawn = places.length ? [places[0] - 1, ...places, places[places.length - 1] + 1].filter((at) => at >= 0 && at < chart.from_s.length) : places;
+    const scale = scales(chart, shown, box, places);
+    if (shown[0] < 0) svg.append(element("rect", { x: box.left, y: box.top, width: Math.max(0, Math.min(scale.x(0), box.right) - box.left), height: box.bottom - box.top, fill: "var(--faint)" }));
+    drawAxes(svg, chart, shown, scale, box, axis);
+    const inner = element("g", { "clip-path": "url(#" + clip + ")" });
+    svg.append(inner);
+    if (chart.heat) drawHeat(inner, chart, scale, places);
+    else if (chart.shape === "stack") drawStack(inner, chart, scale, places);
+    else drawLines(inner, chart, scale, drawn);
+    chart.steps.forEach((steps) => drawSteps(inner, steps, scale));
+    drawMarks(inner, marks, shown, scale, box);
+    if (chart.shape === "lines") drawNames(inner, chart, shown, scale, places);
+    return { svg: svg, box: box };
+  }
+
+  return { draw: draw, element: element, upright: upright, worded: worded, said: said };
+})();
