@@ -37,7 +37,7 @@ KEPT = {
 }
 LEFT, RIGHT = 56, 12
 #: The figures along the time axis of a chart, as they are written.
-ON_AXIS = "plot => [...plot.querySelectorAll('text[text-anchor=middle]')].map(one => one.textContent)"
+ON_AXIS = "plot => [...plot.querySelectorAll('text.second')].map(one => one.textContent)"
 SVG_NAME = "{http://www.w3.org/2000/svg}"
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fixtures.observed import ACTIVITY, HORIZON, NO_STATEMENTS, processes_of, samples_of, watched
 from fixtures.planned import judge
 from fixtures.records import StudyRun, failed_trial, global_counters, run_info
+from pgclinic.model.load import WindowResult, WindowsResult
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.kinds import render_report
@@ -23,6 +24,7 @@ from pgclinic.report.sections.server.series import (
     Track,
     cpu_track,
     rate_track,
+    second_track,
     wait_track,
 )
 from pgclinic.report.sections.server.view import (
@@ -144,6 +146,28 @@ def test_processors_are_those_of_each_kind() -> None:
     assert track.names == ("client backend", "io worker", "checkpointer")
     assert track.means(0.0, 5.0) == pytest.approx((0.8, 0.1, 0.05))
     assert cpu_track((), 0.0, 5.0).empty
+
+
+def test_seconds_of_alternating_arms_stand_where_they_were_counted() -> None:
+    load = TRIALS[0].load
+    assert load is not None
+    window = WindowResult(
+        number=0,
+        at_s=0.0,
+        counted_s=1.0,
+        transactions=1,
+        failed=0,
+        rolled_back=0,
+        statements=1,
+        guarded=0,
+        overran=0,
+        overrun_us_max=0,
+    )
+    each = (window, replace(window, number=1, at_s=4.0))
+    windows = WindowsResult(each=each, guard_s=0.0, span_s=5.0, loaded_s=2.0, overran=0, overrun_us_sum=0, uncounted=0)
+    own = [second for second in SECONDS if second.trial == TRIALS[0].spec.number and second.second < 2]
+    track = second_track("TPS", replace(load, windows=windows), own, lambda one: one.tps)
+    assert [(piece.from_s, piece.to_s) for piece in track.pieces] == [(0.0, 4.0), (4.0, 5.0)]
 
 
 # --- panels

@@ -44,7 +44,7 @@ const timeDrawing = (function () {
   function seconds(low, high, pixels) {
     const rough = ((high - low) * 55) / Math.max(1, pixels);
     const step = WHOLE_SECONDS.find((one) => one >= rough);
-    return rough < 1 ? round(low, high, pixels, 55) : multiples(low, high, step || 3600);
+    return rough < 1 && high - low < 3 ? round(low, high, pixels, 55) : multiples(low, high, step || 3600);
   }
 
   // Samples that touch the time shown.
@@ -172,13 +172,13 @@ const timeDrawing = (function () {
     chart.steps.forEach((steps) => {
       const end = Math.min(shown[1], steps.values.length * steps.window_s);
       const value = steps.values[Math.ceil(end / steps.window_s) - 1];
-      names.push({ text: "published", ink: "published", left: x(end), top: y(value) - 8 });
+      if (end > shown[0] && value !== undefined) names.push({ text: "published", ink: "published", left: x(end), top: y(value) - 8 });
     });
     names.sort((one, other) => one.top - other.top);
     names.forEach((name, at) => {
       const above = names[at - 1];
       if (above && Math.abs(name.left - above.left) < 90) name.top = Math.max(name.top, above.top + 15);
-      const look = { "text-anchor": "end", "font-size": 13, "font-weight": 600, fill: "var(--" + name.ink + ")" };
+      const look = { "text-anchor": name.left < x(shown[0]) + 90 ? "start" : "end", "font-size": 13, "font-weight": 600, fill: "var(--" + name.ink + ")" };
       into.append(written(short(name.left), short(name.top), name.text, Object.assign(look, { stroke: "var(--paper)", "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" })));
     });
   }
@@ -203,7 +203,9 @@ const timeDrawing = (function () {
     seconds(shown[0], shown[1], box.right - box.left).forEach((at) => {
       const left = short(x(at));
       into.append(upright(left, box.top, box.bottom, { stroke: "var(--grid)" }));
-      if (axis !== "none") into.append(written(left, box.bottom + 15, at.toLocaleString("en-US"), { "text-anchor": "middle" }));
+      // The last figure ends where the picture does.
+      const place = box.right - left < 12 ? [box.right + 12, "end"] : [left, "middle"];
+      if (axis !== "none") into.append(written(place[0], box.bottom + 15, at.toLocaleString("en-US"), { "text-anchor": place[1], class: "second" }));
     });
     if (axis === "title") into.append(written((box.left + box.right) / 2, box.bottom + 33, "seconds since measuring began", { "text-anchor": "middle" }));
   }
@@ -238,9 +240,9 @@ const timeDrawing = (function () {
     const head = file ? drawHead(svg, chart, marks, width) : 8;
     const box = { left: 56, right: width - 12, top: head, bottom: height - { none: 3, ticks: 20, title: 40 }[axis] };
     const clip = "clip-" + chart.id + (file ? "-file" : "");
-    const round = element("clipPath", { id: clip });
-    round.append(element("rect", { x: box.left, y: box.top, width: Math.max(0, box.right - box.left), height: Math.max(0, box.bottom - box.top) }));
-    svg.append(round);
+    const area = element("clipPath", { id: clip });
+    area.append(element("rect", { x: box.left, y: box.top, width: Math.max(0, box.right - box.left), height: Math.max(0, box.bottom - box.top) }));
+    svg.append(area);
     const places = inside(chart, shown);
     // A line goes on to the samples beside those that are seen.
     const drawn = places.length ? [places[0] - 1, ...places, places[places.length - 1] + 1].filter((at) => at >= 0 && at < chart.from_s.length) : places;

@@ -13,7 +13,7 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.report.parts.time_chart import ChartLine, DrawnCharts, Heat, TimeChart, Values, thinned_all
 from pgclinic.report.reported import ReportedBench, ReportedStudy
 from pgclinic.report.sections.ladder.steps import is_ladder
-from pgclinic.report.sections.throughput.lines import arm_lines, by_second, full_only, second_chart
+from pgclinic.report.sections.throughput.lines import arm_lines, by_second, full_only, second_chart, turns_words
 from pgclinic.report.sections.throughput.view import ShownChart, shown_chart
 from pgclinic.report.words.figures import number
 from pgclinic.report.words.verdicts import claim_of
@@ -65,7 +65,7 @@ def latency_view(one: ReportedStudy) -> LatencyView | None:
             shown_chart(f"latency-{name}", title, "", f"Latency of a transaction, {name}, of every arm", chart)
         )
     lead = "Latency of the transactions of each second, the mean over the trials of each arm. Less is better."
-    return _view(lead, shown)
+    return _view(lead + turns_words(one.trials), shown)
 
 
 def bench_latency(one: ReportedBench) -> LatencyView | None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from pgclinic.load.by_second import elapsed_at
+from pgclinic.model.load import LoadResult
 from pgclinic.model.processes import ProcessKind, ProcessSample
 from pgclinic.model.run import Second
 from pgclinic.model.sample import Samples, Series
@@ -100,10 +102,15 @@ def _mean(pieces: Sequence[Piece], line: int) -> float | None:
     return total / total_s if total_s > 0 else None
 
 
-def second_track(name: str, seconds: Sequence[Second], value_of: Callable[[Second], float | None]) -> Track:
-    """Seconds as the load engine reported them."""
+def second_track(
+    name: str, load: LoadResult, seconds: Sequence[Second], value_of: Callable[[Second], float | None]
+) -> Track:
+    """Seconds as the load engine reported them, each where it was in the time of the samples."""
     ordered = sorted(seconds, key=lambda second: second.second)
-    return Track((name,), tuple(Piece(one.second, one.second + 1.0, (value_of(one),)) for one in ordered))
+    pieces = (
+        Piece(elapsed_at(load, one.second), elapsed_at(load, one.second + 1.0), (value_of(one),)) for one in ordered
+    )
+    return Track((name,), tuple(pieces))
 
 
 def rate_track(samples: Samples, rates: dict[str, Rate]) -> Track:

@@ -26,6 +26,7 @@ from pgclinic.report.sections.server.series import (
     second_track,
     wait_track,
 )
+from pgclinic.report.sections.throughput.lines import full_only
 from pgclinic.report.words.figures import count, counter_words
 from pgclinic.samples.deltas import Rate
 
@@ -153,12 +154,17 @@ def _panels(
     """The panels that have something to show, from what clients saw down to CPU; and the titles of flat ones."""
     samples, begin_s, end_s = trial.samples, window.begin_s, window.end_s
     # A second that the end of the trial shortened has fewer transactions for no other reason.
-    full = [second for second in seconds or () if second.second + 1 <= end_s + 0.01]
+    full = full_only([trial], seconds or ())
     pages = rate_track(samples, {"found in shared_buffers": Rate.BUFFER_HITS, "read": Rate.BUFFER_READS})
     horizon = horizon_track(samples)
+    clients: tuple[tuple[str, str, str, Track], ...] = ()
+    if trial.load is not None and seconds is not None:
+        clients = (
+            ("tps", "Transactions", "/s", second_track("TPS", trial.load, full, lambda one: one.tps)),
+            ("p99", "p99 latency", " ms", second_track("p99", trial.load, full, _p99_ms)),
+        )
     candidates = (
-        ("tps", "Transactions", "/s", second_track("TPS", full, lambda one: one.tps)),
-        ("p99", "p99 latency", " ms", second_track("p99", full, _p99_ms)),
+        *clients,
         ("waits", "Backends that are not idle, by wait event", "", wait_track(samples, 0.0, end_s)),
         ("wal", "Write-ahead log", "B/s", rate_track(samples, {"WAL": Rate.WAL_BYTES})),
         ("images", "Full-page images", "/s", rate_track(samples, {"images": Rate.FULL_PAGE_IMAGES})),

@@ -101,3 +101,9 @@ def by_second(rows: Sequence[Second], value_of: Callable[[Second], float | None]
 def _mean_values(own: Sequence[Values]) -> Values:
     """The mean of each second over the trials that have it."""
     return tuple(None if value is None else round(value, 2) for value in mean_by_place(own))
+
+
+def turns_words(trials: Sequence[TrialRecord]) -> str:
+    """What seconds are where arms alternate; empty where trials run one after the other."""
+    alternate = any(trial.load is not None and trial.load.windows is not None for trial in trials)
+    return " The arms alternate: the seconds are those in which an arm was counted." if alternate else ""

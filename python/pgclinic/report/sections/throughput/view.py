@@ -13,7 +13,14 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.report.parts.time_chart import ChartLine, DrawnCharts, Steps, TimeChart, thinned_all
 from pgclinic.report.reported import ReportedBench, ReportedStudy
 from pgclinic.report.sections.ladder.steps import is_ladder
-from pgclinic.report.sections.throughput.lines import arm_ink, arm_lines, by_second, full_only, second_chart
+from pgclinic.report.sections.throughput.lines import (
+    arm_ink,
+    arm_lines,
+    by_second,
+    full_only,
+    second_chart,
+    turns_words,
+)
 from pgclinic.report.words.figures import number
 from pgclinic.report.words.verdicts import claim_of
 from pgclinic.samples.means import mean_known
@@ -89,7 +96,8 @@ def throughput_view(one: ReportedStudy) -> ThroughputView | None:
             shown_chart(
                 "over-time",
                 "Throughput over time",
-                f"Transactions per second (TPS) from the start of each trial. More is better.{words}",
+                f"Transactions per second (TPS) from the start of each trial. More is better.{words}"
+                + turns_words(one.trials),
                 "Transactions per second of every arm over the seconds of a trial",
                 tps_chart(one.study, one.trials, one.seconds, log=log),
             )
