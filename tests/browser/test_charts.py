@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
-from msgspec.structs import replace
 
-from fixtures.bench import bench_result, bench_run_info, bench_seconds, bench_trial
+from fixtures.bench import bench_result, bench_run_info, bench_seconds, bench_trial, with_histograms
 from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.observed import watched
 from fixtures.planned import judge
 from fixtures.records import StudyRun, global_counters, run_info
 from fixtures.tree import ROOT
-from fixtures.written_histogram import WRITTEN_BY_THE_ENGINE
 from pgclinic.report.kept_run import judged_run, rendered_run
 from pgclinic.report.kinds import render_bench, render_report
 from pgclinic.store.run_list import found_run
@@ -43,10 +41,7 @@ SVG_NAME = "{http://www.w3.org/2000/svg}"
 
 def heated_bench() -> str:
     """A bench of which each second has its histogram."""
-    record = bench_trial()
-    assert record.load is not None
-    seconds = tuple(replace(one, hdr=WRITTEN_BY_THE_ENGINE, latency_us_max=10**8) for one in record.load.seconds)
-    record = replace(record, load=replace(record.load, seconds=seconds))
+    record = with_histograms(bench_trial())
     return render_bench(bench_run_info(), bench_result(record), record, bench_seconds(record), None)
 
 

@@ -94,6 +94,11 @@ class TimeChart(msgspec.Struct, frozen=True, kw_only=True):
         return any(line.trial is not None for line in self.lines)
 
     @property
+    def lone(self) -> bool:
+        """A panel whose title says all of its only line."""
+        return self.shape == "steps" and len(self.lines) == 1
+
+    @property
     def stacked(self) -> bool:
         return self.shape == "stack"
 

@@ -62,7 +62,13 @@ def latency_view(one: ReportedStudy) -> LatencyView | None:
         lines = arm_lines(arms, one.trials, one.seconds, value_of, single=False)
         chart = second_chart(f"latency-{name}", f"Latency, {name}", "ms", lines, log=log)
         shown.append(
-            shown_chart(f"latency-{name}", title, "", f"Latency of a transaction, {name}, of every arm", chart)
+            shown_chart(
+                f"latency-{name}",
+                title,
+                "",
+                f"Latency of a transaction, {name}, mean of the trials of every arm",
+                chart,
+            )
         )
     lead = "Latency of the transactions of each second, the mean over the trials of each arm. Less is better."
     return _view(lead + turns_words(one.trials), shown)
@@ -162,6 +168,7 @@ def _heat_map(seconds: Sequence[LatencySecond], trial: int) -> Iterator[ShownCha
         "transactions, or one that sometimes waits.",
         label="Transactions by second and latency",
         chart=chart,
+        caption="Transactions of the whole load by latency",
         heads=heads,
         rows=rows,
     )

@@ -15,7 +15,7 @@ from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.parts.time_chart import DrawnCharts, Mark, TimeChart, thinned_all, thinned_words
 from pgclinic.report.reported import ReportedStudy
-from pgclinic.report.sections.server.marks import EVENTS, event_words, marks_of, marks_thinned
+from pgclinic.report.sections.server.marks import event_words, marks_of, marks_thinned
 from pgclinic.report.sections.server.panels import cells_of, coloured, heads_of, panel_of
 from pgclinic.report.sections.server.series import (
     Track,
@@ -232,7 +232,7 @@ def _table(
     heads = ["Seconds"]
     for panel, _ in panels:
         heads += heads_of(panel)
-    kinds = [kind for kind, _ in EVENTS]
+    kinds = [kind for kind, _ in event_words(marks)]
     step = max(1, math.ceil((window.end_s - window.begin_s) / ROWS_MAX))
     means = [track.by_step(step) for _, track in panels] if step > 1 else []
     rows = []

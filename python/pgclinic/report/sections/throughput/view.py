@@ -50,13 +50,14 @@ def _published(study: Study) -> tuple[Steps, ...]:
 
 @dataclass(frozen=True)
 class ShownChart:
-    """``heads`` and ``rows`` are the means of the chart as a table; ``label`` is for readers who cannot see it."""
+    """``heads`` and ``rows`` are the means of the chart as a table with its ``caption``; ``label`` is the chart in words."""
 
     id: str
     title: str
     lead: str
     label: str
     chart: TimeChart
+    caption: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
@@ -64,7 +65,8 @@ class ShownChart:
 def shown_chart(ident: str, title: str, lead: str, label: str, chart: TimeChart) -> ShownChart:
     """A chart with the same figures as a table."""
     heads, rows = chart_table(chart)
-    return ShownChart(id=ident, title=title, lead=lead, label=label, chart=chart, heads=heads, rows=rows)
+    caption = f"{label}{', mean of the trials' if chart.has_trials else ''}, {chart.measured_in}"
+    return ShownChart(ident, title, lead, label, chart, caption, heads, rows)
 
 
 @dataclass(frozen=True)

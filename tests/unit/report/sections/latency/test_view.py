@@ -5,22 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from fixtures.bench import bench_result, bench_run_info, bench_seconds, bench_trial
+from fixtures.bench import bench_result, bench_run_info, bench_seconds, bench_trial, with_histograms
 from fixtures.planned import judge
 from fixtures.records import StudyRun, global_counters, run_info
-from fixtures.written_histogram import WRITTEN_BY_THE_ENGINE
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.reported import ReportedBench, ReportedStudy
 from pgclinic.report.sections.latency.view import LatencyView, bench_latency, latency_view
 
 STUDY = global_counters()
 PLAIN = bench_trial()
-
-
-def with_histograms(record: TrialRecord) -> TrialRecord:
-    assert record.load is not None
-    seconds = tuple(replace(one, hdr=WRITTEN_BY_THE_ENGINE, latency_us_max=10**9) for one in record.load.seconds)
-    return replace(record, load=replace(record.load, seconds=seconds))
 
 
 def view_of(record: TrialRecord) -> LatencyView:
