@@ -50,7 +50,7 @@ def _published(study: Study) -> tuple[Steps, ...]:
 
 @dataclass(frozen=True)
 class ShownChart:
-    """``heads`` and ``rows`` are the means of the chart as a table with its ``caption``; ``label`` is the chart in words."""
+    """``heads`` and ``rows`` are its means as a table with ``caption``; ``label`` is for readers who cannot see it."""
 
     id: str
     title: str
