@@ -19,7 +19,7 @@ const chartFiles = (function () {
   }
 
   function svg(chart, marks, shown) {
-    const picture = timeDrawing.draw(chart, marks, { width: 960, height: 420, shown: shown, axis: "title", file: true }).svg;
+    const picture = timeDrawing.draw(chart, marks, { width: 960, height: 420, shown, axis: "title", file: true }).svg;
     save(chart, "svg", "image/svg+xml", resolved(new XMLSerializer().serializeToString(picture)) + "\n");
   }
 
@@ -35,15 +35,17 @@ const chartFiles = (function () {
     const edges = chart.heat ? chart.heat.edges : [];
     const classes = edges.slice(1).map((edge, at) => edges[at] + " to " + edge + " ms" + unit);
     const published = chart.steps.map((one) => one.name + unit);
-    const heads = ["from (s)", "to (s)", ...chart.lines.map((line) => line.name + unit), ...published, ...classes, "events"];
+    const lines = chart.lines.map((line) => line.name + unit);
+    const heads = ["from (s)", "to (s)", ...lines, ...published, ...classes, "events"];
     const rows = chart.from_s.map((from, at) => {
       const counts = new Map(chart.heat ? chart.heat.cells[at] : []);
       const steps = chart.steps.map((one) => one.values[Math.floor(from / one.window_s)]);
       const events = marks.filter((mark) => mark.at_s > from && mark.at_s <= chart.to_s[at]).map(timeDrawing.said);
-      return [from, chart.to_s[at], ...chart.lines.map((line) => line.values[at]), ...steps, ...classes.map((_, edge) => counts.get(edge) || 0), events.join("; ")];
+      const values = [...chart.lines.map((line) => line.values[at]), ...steps];
+      return [from, chart.to_s[at], ...values, ...classes.map((_, edge) => counts.get(edge) || 0), events.join("; ")];
     });
     save(chart, "csv", "text/csv", [heads, ...rows].map((row) => row.map(cell).join(",") + "\n").join(""));
   }
 
-  return { svg: svg, csv: csv };
+  return { svg, csv };
 })();

@@ -2,8 +2,9 @@
 (function () {
   "use strict";
 
-  const { draw, element, upright, worded, said } = timeDrawing;
-  const found = [...document.querySelectorAll('script[type="application/json"][id^="charts-"]')].map((one) => JSON.parse(one.textContent));
+  const { draw, element, upright, named, worded, said } = timeDrawing;
+  const scripts = document.querySelectorAll('script[type="application/json"][id^="charts-"]');
+  const found = [...scripts].map((one) => JSON.parse(one.textContent));
   const charts = new Map(found.flatMap((one) => one.charts).map((chart) => [chart.id, chart]));
   const marks = Object.assign({}, ...found.map((one) => one.marks));
   const spans = [...charts.values()].map((chart) => chart.span_s);
@@ -33,7 +34,8 @@
     const cells = (chart.heat.cells[sampleAt(chart, at)] || []).slice().sort((one, other) => other[1] - one[1]);
     const all = cells.reduce((sum, cell) => sum + cell[1], 0);
     const edges = chart.heat.edges;
-    return cells.slice(0, 3).map(([edge, count]) => edges[edge] + " to " + edges[edge + 1] + " ms " + Math.round((100 * count) / all) + " %");
+    const share = (count) => Math.round((100 * count) / all) + " %";
+    return cells.slice(0, 3).map(([edge, count]) => edges[edge] + " to " + edges[edge + 1] + " ms " + share(count));
   }
 
   function valueWords(chart, line, at) {
@@ -43,12 +45,12 @@
 
   function words(chart, at) {
     const span = spanAt(chart, at);
-    const named = chart.lines.filter((line) => line.trial === null).map((line) => line.name + " " + valueWords(chart, line, at));
+    const values = named(chart).map((line) => line.name + " " + valueWords(chart, line, at));
     const published = chart.steps.flatMap((one) => {
       const value = one.values[Math.floor(at / one.window_s)];
       return at >= 0 && value !== undefined ? [one.name + " " + worded(value, chart.unit)] : [];
     });
-    const parts = chart.heat ? heatWords(chart, at) : named.concat(published);
+    const parts = chart.heat ? heatWords(chart, at) : values.concat(published);
     return "second " + span[0] + " to " + span[1] + ": " + parts.concat(happened(chart, at)).join(" · ");
   }
 
@@ -65,23 +67,27 @@
     const { place, chart } = one;
     one.width = place.clientWidth;
     if (!one.width) return;
-    const made = draw(chart, marksOf(chart), { width: one.width, height: place.clientHeight, shown: shown, axis: place.dataset.axis });
-    one.box = made.box;
-    one.picked = element("rect", { y: made.box.top, height: made.box.bottom - made.box.top, width: 0, fill: "var(--link)", opacity: 0.18 });
-    one.cursor = upright(0, made.box.top, made.box.bottom, { stroke: "var(--soft)", "stroke-dasharray": "3 3", class: "cursor", visibility: "hidden" });
-    made.svg.append(one.picked, one.cursor);
-    place.replaceChildren(made.svg);
+    const size = { width: one.width, height: place.clientHeight };
+    const { svg, box } = draw(chart, marksOf(chart), { ...size, shown, axis: place.dataset.axis });
+    const tall = { y: box.top, height: box.bottom - box.top };
+    const pen = { stroke: "var(--soft)", "stroke-dasharray": "3 3", class: "cursor" };
+    one.box = box;
+    one.picked = element("rect", { ...tall, width: 0, fill: "var(--link)", opacity: 0.18 });
+    one.cursor = upright(0, box.top, box.bottom, { ...pen, visibility: "hidden" });
+    svg.append(one.picked, one.cursor);
+    place.replaceChildren(svg);
     point(one);
   }
+
+  const placeOf = ({ box }, at) => box.left + ((at - shown[0]) / (shown[1] - shown[0])) * (box.right - box.left);
 
   function point(one) {
     const { chart, box } = one;
     const seen = box && second !== null && second >= shown[0] && second <= shown[1];
     if (box) one.cursor.setAttribute("visibility", seen ? "visible" : "hidden");
     if (seen) {
-      const x = box.left + ((second - shown[0]) / (shown[1] - shown[0])) * (box.right - box.left);
-      one.cursor.setAttribute("x1", x);
-      one.cursor.setAttribute("x2", x);
+      one.cursor.setAttribute("x1", placeOf(one, second));
+      one.cursor.setAttribute("x2", placeOf(one, second));
     }
     one.figure.querySelectorAll("[data-line]").forEach((out) => {
       const line = chart.lines[Number(out.dataset.line)];
@@ -89,8 +95,9 @@
     });
     one.readouts.forEach((out) => {
       if (out.dataset.still) {
-        const what = second === null ? [] : happened(chart, second);
-        out.textContent = second === null ? out.dataset.still : "Figures at second " + second.toFixed(1) + (what.length ? ": " + what.join(" · ") : "") + ".";
+        const what = second === null ? "" : happened(chart, second).join(" · ");
+        const at = second === null ? "" : "Figures at second " + second.toFixed(1) + (what && ": " + what) + ".";
+        out.textContent = at || out.dataset.still;
       } else out.textContent = second === null ? "\u00a0" : words(chart, second);
     });
   }
@@ -142,7 +149,7 @@
     place.addEventListener("pointermove", (event) => {
       pointAt(at(event));
       if (start === null) return;
-      const [left, right] = dragged(event).map((each) => one.box.left + ((each - shown[0]) / (shown[1] - shown[0])) * (one.box.right - one.box.left));
+      const [left, right] = dragged(event).map((each) => placeOf(one, each));
       one.picked.setAttribute("x", left);
       one.picked.setAttribute("width", right - left);
     });
@@ -151,22 +158,26 @@
       const [from, to] = dragged(event);
       start = null;
       one.picked.setAttribute("width", 0);
-      if (((to - from) / (shown[1] - shown[0])) * (one.box.right - one.box.left) > 8) zoom(from, to);
+      if (placeOf(one, to) - placeOf(one, from) > 8) zoom(from, to);
     });
     place.addEventListener("pointercancel", () => (start = null));
-    place.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && start === null && pointAt(null));
+    place.addEventListener("pointerleave", (event) => {
+      if (event.pointerType === "mouse" && start === null) pointAt(null);
+    });
     place.addEventListener("dblclick", reset);
     place.addEventListener("keydown", (event) => {
       const step = event.shiftKey ? 10 : 1;
       const from = second === null ? Math.floor(shown[0]) - 0.5 : Math.floor(second) + 0.5;
       const moves = { ArrowLeft: from - step, ArrowRight: from + step, Home: shown[0], End: shown[1] - 1e-6 };
-      const acts = { "+": () => zoomBy(0.5), "=": () => zoomBy(0.5), "-": () => zoomBy(2), Escape: () => (reset(), pointAt(null)) };
+      const [closer, farther, away] = [() => zoomBy(0.5), () => zoomBy(2), () => (reset(), pointAt(null))];
+      const acts = { "+": closer, "=": closer, "-": farther, Escape: away };
       if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in moves || event.key in acts)) return;
       event.preventDefault();
       if (event.key in acts) return acts[event.key]();
       pointAt(moves[event.key]);
       // What is looked at stays in sight.
-      if (second < shown[0] || second > shown[1]) zoom(second - (shown[1] - shown[0]) / 2, second + (shown[1] - shown[0]) / 2);
+      const half = (shown[1] - shown[0]) / 2;
+      if (second < shown[0] || second > shown[1]) zoom(second - half, second + half);
       spoken.textContent = words(chart, second);
     });
   }
@@ -200,10 +211,12 @@
   const help = document.createElement("p");
   help.className = "about hint";
   help.textContent =
-    "All charts share the axis. Drag to zoom in; double click or Escape shows the whole run. Keys: arrows move the second (with Shift by 10), Home, End, + and -.";
+    "All charts share the axis. Drag to zoom in; double click or Escape shows the whole run. " +
+    "Keys: arrows move the second (with Shift by 10), Home, End, + and -.";
   if (figures.length) figures[0].figure.after(help, spoken);
 
   document.addEventListener("themed", paintAll);
   document.querySelectorAll(".tabbed > input").forEach((input) => input.addEventListener("change", paintAll));
-  new ResizeObserver(() => visible().forEach((one) => one.place.clientWidth !== one.width && paint(one))).observe(document.body);
+  const resized = new ResizeObserver(() => visible().filter((one) => one.place.clientWidth !== one.width).forEach(paint));
+  resized.observe(document.body);
 })();

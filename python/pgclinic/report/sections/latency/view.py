@@ -164,8 +164,8 @@ def _heat_map(seconds: Sequence[LatencySecond], trial: int) -> Iterator[ShownCha
     yield ShownChart(
         id="latency-heat",
         title="Heat map",
-        lead="The darker a cell, the more transactions of that second took that long. Two bands are two kinds of "
-        "transactions, or one that sometimes waits.",
+        lead="The stronger the colour of a cell, the more transactions of that second took that long. "
+        "Two bands are two kinds of transactions, or one that sometimes waits.",
         label="Transactions by second and latency",
         chart=chart,
         caption="Transactions of the whole load by latency",
