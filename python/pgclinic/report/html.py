@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from pgclinic import __version__
 from pgclinic.report.parts.links import linked
+from pgclinic.report.parts.sql import highlighted
 from pgclinic.report.section import Drawing, Section
 from pgclinic.report.words.verdicts import capitalised
 
@@ -133,6 +134,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["linked"] = linked
+    made.filters["sql"] = highlighted
     made.filters["capitalised"] = capitalised
     return made
 
