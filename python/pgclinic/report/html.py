@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from pgclinic import __version__
 from pgclinic.report.parts.links import linked
-from pgclinic.report.parts.sql import highlighted
+from pgclinic.report.parts.sql import highlighted, one_line
 from pgclinic.report.section import Drawing, Section
 from pgclinic.report.words.verdicts import capitalised
 
@@ -79,7 +79,7 @@ def html_page(
     page that is ``served`` may ask its server for what is new.
     """
     css = assets((*(_CHART_STYLES if drawn else ()), "parts/page.css", *_of("css", files)))
-    script = assets((*(_CHART_SCRIPTS if drawn else ()), *_of("js", files), "parts/page.js"))
+    script = assets((*(_CHART_SCRIPTS if drawn else ()), *_of("js", files), "parts/sort.js", "parts/page.js"))
     return (
         environment()
         .get_template(f"{template}.html.j2")
@@ -135,6 +135,7 @@ def environment() -> Environment:
     )
     made.filters["linked"] = linked
     made.filters["sql"] = highlighted
+    made.filters["one_line"] = one_line
     made.filters["capitalised"] = capitalised
     return made
 

@@ -12,8 +12,16 @@ from markupsafe import Markup, escape
 
 #: A longer text is shown without colours: nobody reads it by them, and the page gets large.
 HIGHLIGHTED_MAX = 50_000
+#: A statement on one line is cut here; all of it is a click away.
+LINE_MAX = 120
 #: A command of a pgbench script is no SQL.
 _COMMAND = re.compile(r"^[ \t]*\\[a-z].*$", re.MULTILINE)
+
+
+def one_line(text: str) -> str:
+    """A statement on one line, cut where it gets long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LINE_MAX else f"{line[: LINE_MAX - 1]}…"
 
 
 def highlighted(text: str) -> Markup:
@@ -45,7 +53,8 @@ def _of_sql(text: str) -> Iterator[tuple[str, str]]:
 
     # A lexer keeps the text that it reads; a page may be made in several threads.
     for _, kind, part in PostgresLexer().get_tokens_unprocessed(text):
-        yield _class(kind), part
+        # The dot between two names is a number to the lexer.
+        yield "" if part == "." else _class(kind), part
 
 
 def _class(kind: Any) -> str:

@@ -11,6 +11,7 @@ from pgclinic.model.finding import Evidence, Finding, Proof, Severity
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.report.reported import ReportedCheckup
 from pgclinic.report.sections.causes.text import all_explained, numbers
+from pgclinic.report.sections.plans.view import StatementPlans, treated_plans
 from pgclinic.report.words.checkup_lines import blocks_line, is_gain, is_harm, one_sentence, risk_words, side_figures
 from pgclinic.report.words.facts import evidence_name, fact_words, place_words
 from pgclinic.report.words.figures import percent
@@ -39,6 +40,7 @@ class ProofView:
     word: str
     tried: str
     changes: tuple[StatementChange, ...]
+    plans: tuple[StatementPlans, ...]
     blocks: str
     doubts: tuple[str, ...]
     figures: str
@@ -169,6 +171,7 @@ def proof_view(finding: Finding | None, proof: Proof) -> ProofView:
         word=plans.word.value if plans is not None else "",
         tried=_tried(plans, changes) if plans is not None else "",
         changes=changes,
+        plans=treated_plans(plans),
         blocks=with_capital(blocks_line(finding, proof) or ""),
         doubts=tuple(doubts_of(proof)),
         figures="; ".join(side_figures(proof)),
