@@ -178,16 +178,21 @@ def _of(node: PlanNode) -> str:
     return " ".join(parts)
 
 
+def _amount(value: float) -> str:
+    """Counts are whole unless they are means."""
+    return f"{value:,.0f}" if value == round(value) else number(value)
+
+
 def _figures(node: PlanNode, own_buffers: float | None, own_ms: float | None) -> Iterator[str]:
     if node.loops == 0:
         yield "never executed"
         return
-    planned = f"{number(node.rows_planned)} estimated"
-    yield f"{number(node.rows)} rows ({planned})" if node.rows is not None else f"rows: {planned}"
+    planned = f"{_amount(node.rows_planned)} estimated"
+    yield f"{_amount(node.rows)} rows ({planned})" if node.rows is not None else f"rows: {planned}"
     if node.loops is not None and node.loops != 1:
-        yield f"{number(node.loops)} loops"
+        yield f"{_amount(node.loops)} loops"
     if own_buffers is not None:
-        yield f"{number(own_buffers)} buffers"
+        yield f"{_amount(own_buffers)} buffers"
     if own_ms is not None:
         yield f"{number(own_ms)} ms" if own_ms >= 1 else f"{number(own_ms * 1000)} µs"
 
@@ -198,7 +203,7 @@ def _notes(node: PlanNode) -> Iterator[str]:
     if node.condition:
         yield f"condition: {node.condition}"
     if node.rows_removed:
-        yield f"{number(node.rows_removed)} rows removed by conditions"
+        yield f"{_amount(node.rows_removed)} rows removed by conditions"
     if node.disk_bytes:
         yield f"{size(node.disk_bytes)} in temporary files"
 

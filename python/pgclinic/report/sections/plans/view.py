@@ -172,6 +172,8 @@ def _tree(plan: StatementPlan) -> PlanTree | None:
 
 
 def _took(plan: StatementPlan) -> str:
+    if plan.logged == 1:
+        return f"logged once, took {_duration(plan.max_ms)}"
     slowest = f"this one, the slowest, took {_duration(plan.max_ms)}"
     return f"logged {count(plan.logged, 'time')}, mean {_duration(plan.mean_ms)}; {slowest}"
 

@@ -21,7 +21,7 @@ _NONE = "-"
 
 
 @dataclass(frozen=True)
-class Head:
+class StatementHead:
     """``is_figure`` says that its cells are set to the right."""
 
     words: str
@@ -29,7 +29,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Cell:
+class StatementCell:
     """``value`` is what rows are sorted by; None where the words are, or nothing is known."""
 
     words: str
@@ -37,17 +37,22 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class StatementRow:
     """One statement: its whole text, and what stands beside it."""
 
     text: str
-    cells: tuple[Cell, ...]
+    cells: tuple[StatementCell, ...]
 
 
-def _heads(*figures: str) -> tuple[Head, ...]:
+def _heads(*figures: str) -> tuple[StatementHead, ...]:
     """Text first, waits and id last."""
-    named = tuple(Head(words, is_figure=True) for words in figures)
-    return (Head("Statement", is_figure=False), *named, Head("Waited for", False), Head("Query id", False))
+    named = tuple(StatementHead(words, is_figure=True) for words in figures)
+    return (
+        StatementHead("Statement", is_figure=False),
+        *named,
+        StatementHead("Waited for", False),
+        StatementHead("Query id", False),
+    )
 
 
 _HEADS = _heads(
@@ -69,8 +74,8 @@ class ArmStatements:
     index: int
     title: str
     caption: str
-    heads: tuple[Head, ...]
-    rows: tuple[Row, ...]
+    heads: tuple[StatementHead, ...]
+    rows: tuple[StatementRow, ...]
     notes: tuple[str, ...]
 
 
@@ -112,33 +117,34 @@ def _shown(index: int, trial: TrialRecord, seen: StatementsSeen, title: str) -> 
         caption=f"The statements of {trial.spec.arm} with the highest total time",
         heads=(all_heads[0], *(all_heads[at + 1] for at in known)),
         rows=tuple(
-            Row(one.text, tuple(row[at] for at in known)) for one, row in zip(seen.statements, rows, strict=True)
+            StatementRow(one.text, tuple(row[at] for at in known))
+            for one, row in zip(seen.statements, rows, strict=True)
         ),
         notes=(*_notes(seen), *_log_words(trial.events)),
     )
 
 
-def _counted_cells(one: StatementSeen) -> tuple[Cell, ...]:
+def _counted_cells(one: StatementSeen) -> tuple[StatementCell, ...]:
     pages = None if one.hits is None or one.reads is None else (one.hits + one.reads) / one.calls
     wal = one.wal_bytes / one.calls if one.wal_bytes is not None else None
     return (
         *_engine_cells(one),
-        Cell(_a_call(one.rows, one.calls), one.rows / one.calls if one.rows is not None else None),
-        Cell(f"{_a_call(one.hits, one.calls)} + {_a_call(one.reads, one.calls)}", pages),
-        Cell(size(wal) if wal is not None else _NONE, wal),
+        StatementCell(_a_call(one.rows, one.calls), one.rows / one.calls if one.rows is not None else None),
+        StatementCell(f"{_a_call(one.hits, one.calls)} + {_a_call(one.reads, one.calls)}", pages),
+        StatementCell(size(wal) if wal is not None else _NONE, wal),
     )
 
 
-def _engine_cells(one: StatementSeen) -> tuple[Cell, ...]:
+def _engine_cells(one: StatementSeen) -> tuple[StatementCell, ...]:
     return (
-        Cell(number(one.calls), one.calls),
-        Cell(_duration(one.mean_ms), one.mean_ms),
-        Cell(_percentiles(one), one.p99_ms if one.p50_ms is not None else None),
+        StatementCell(f"{one.calls:,.0f}", one.calls),
+        StatementCell(_duration(one.mean_ms), one.mean_ms),
+        StatementCell(_percentiles(one), one.p99_ms if one.p50_ms is not None else None),
     )
 
 
-def _query_id(one: StatementSeen) -> Cell:
-    return Cell(str(one.query_id) if one.query_id is not None else _NONE)
+def _query_id(one: StatementSeen) -> StatementCell:
+    return StatementCell(str(one.query_id) if one.query_id is not None else _NONE)
 
 
 def _duration(ms: float) -> str:
@@ -153,10 +159,10 @@ def _a_call(value: float | None, calls: float) -> str:
     return _NONE if value is None else number(value / calls)
 
 
-def _waits(one: StatementSeen) -> Cell:
+def _waits(one: StatementSeen) -> StatementCell:
     """Most often first; how many sessions did so at a time, on average."""
     words = ", ".join(f"{wait.wait} {number(wait.backends)}" for wait in one.waits) or _NONE
-    return Cell(words, sum(wait.backends for wait in one.waits) if one.waits else None)
+    return StatementCell(words, sum(wait.backends for wait in one.waits) if one.waits else None)
 
 
 def _notes(seen: StatementsSeen) -> tuple[str, ...]:
