@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fixtures.planned import judge
 from fixtures.records import StudyRun, load_result, run_info
 from fixtures.statements import SELECT, UPDATE, Counted, events_of, plan, script, sent, statistics, waiting
-from pgclinic.model.sample import Samples
+from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.statement import FingerprintMethod
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.kinds import render_report
@@ -46,7 +46,26 @@ def test_a_row_tells_what_a_statement_cost_waited_for_and_how_it_ran() -> None:
     assert (row["Waited for"], row["Query id"]) == ("Lock:transactionid 3", "11")
     # Rows are sorted by figures, not by their words.
     assert [cell.value for cell in held.rows[0].cells] == pytest.approx([1000, 0.08, 2.5, 1, 4, 70, 3, None])
+    assert "Mean over time" not in row, "two samples are no course"
     assert any("1 by query id" in words for words in held.notes)
+
+
+def test_the_course_of_a_mean_is_drawn_where_it_was_sampled_often_enough() -> None:
+    def sampled(trial: TrialRecord) -> TrialRecord:
+        seen = with_statements(trial)
+        course = tuple(
+            Sample(
+                at_s=5.0 * at, view="statements", rows=({"query_id": 11, "calls": 10 * at, "total_ms": 5.0 * at * at},)
+            )
+            for at in range(6)
+        )
+        texts = tuple(one for one in seen.samples.taken if one.view != "statements")
+        return replace(seen, samples=replace(seen.samples, taken=(*texts, *course)))
+
+    (first, _) = arms_statements(RUN.study, tuple(map(sampled, TRIALS)), VERDICT)
+    (cell,) = [cell for cell in first.rows[0].cells if cell.spark is not None]
+    assert cell.words == "0.5 ms to 4.5 ms"
+    assert cell.spark is not None and len(cell.spark.points.split()) == 5
 
 
 def test_where_the_server_counts_nothing_the_engine_is_named_as_the_source() -> None:

@@ -12,6 +12,7 @@ from pgclinic.report.words.figures import number, percent, size
 MISJUDGED = 10.0
 #: A node with less of the whole than this is not the one to look at.
 _MOST_MIN = 0.3
+_SHARE_MIN = 0.005
 #: A larger or deeper plan is not drawn.
 _NODES_MAX, _DEPTH_MAX = 400, 60
 #: Nodes that keep the rows of their child: it is read once however often they are.
@@ -45,7 +46,8 @@ class TreeNode:
 
     @property
     def share_words(self) -> str:
-        return percent(self.share) if self.share is not None else ""
+        """Empty for a node with next to nothing of the whole."""
+        return percent(self.share) if self.share is not None and self.share >= _SHARE_MIN else ""
 
     @property
     def width(self) -> str:
@@ -191,7 +193,7 @@ def _figures(node: PlanNode, own_buffers: float | None, own_ms: float | None) ->
     yield f"{_amount(node.rows)} rows ({planned})" if node.rows is not None else f"rows: {planned}"
     if node.loops is not None and node.loops != 1:
         yield f"{_amount(node.loops)} loops"
-    if own_buffers is not None:
+    if own_buffers:
         yield f"{_amount(own_buffers)} buffers"
     if own_ms is not None:
         yield f"{number(own_ms)} ms" if own_ms >= 1 else f"{number(own_ms * 1000)} µs"

@@ -25,7 +25,7 @@ from pgclinic.sql.fingerprint import fingerprint, fingerprint_method
 
 #: Statements whose plans are shown, and plans of one statement.
 STATEMENTS_MAX, PLANS_MAX = 10, 6
-#: Of an arm's trials so many plans are read.
+#: The plans of an arm that are read: the last ones.
 _EVENTS_MAX = 4000
 _BEFORE, _AFTER = "As it is", "Treated"
 _NO_FIGURES = "The record has the nodes of this plan and no figures."

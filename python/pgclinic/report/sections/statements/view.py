@@ -13,7 +13,9 @@ from pgclinic.model.verdict import Verdict
 from pgclinic.model.version import parse_version
 from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.server.view import chosen_trial, of_trials
+from pgclinic.report.sections.statements.spark import Spark, spark_of
 from pgclinic.report.words.figures import number, size
+from pgclinic.samples.statement_course import Course, statement_courses
 from pgclinic.samples.statements import statements_seen
 
 TOP = 10
@@ -30,10 +32,12 @@ class StatementHead:
 
 @dataclass(frozen=True)
 class StatementCell:
-    """``value`` is what rows are sorted by; None where the words are, or nothing is known."""
+    """``value`` is what rows are sorted by; None where the words are, or nothing is known. ``spark`` is drawn above
+    the words."""
 
     words: str
     value: float | None = None
+    spark: Spark | None = None
 
 
 @dataclass(frozen=True)
@@ -45,14 +49,10 @@ class StatementRow:
 
 
 def _heads(*figures: str) -> tuple[StatementHead, ...]:
-    """Text first, waits and id last."""
+    """Text first; the course of the mean, waits and id last."""
     named = tuple(StatementHead(words, is_figure=True) for words in figures)
-    return (
-        StatementHead("Statement", is_figure=False),
-        *named,
-        StatementHead("Waited for", False),
-        StatementHead("Query id", False),
-    )
+    last = tuple(StatementHead(words, is_figure=False) for words in ("Mean over time", "Waited for", "Query id"))
+    return (StatementHead("Statement", is_figure=False), *named, *last)
 
 
 _HEADS = _heads(
@@ -106,7 +106,11 @@ def arm_statements(index: int, trial: TrialRecord, title: str | None = None) -> 
 
 def _shown(index: int, trial: TrialRecord, seen: StatementsSeen, title: str) -> ArmStatements:
     cells = _counted_cells if seen.counted_by_server else _engine_cells
-    rows = [(*cells(one), _waits(one), _query_id(one)) for one in seen.statements]
+    courses = statement_courses(trial.samples)
+    rows = [
+        (*cells(one), _course(courses.get(one.query_id or 0, ())), _waits(one), _query_id(one))
+        for one in seen.statements
+    ]
     all_heads = _HEADS if seen.counted_by_server else _ENGINE_HEADS
     # A column of which nothing is known takes width from the texts.
     known = [at for at in range(len(all_heads) - 1) if any(row[at].words != _NONE for row in rows)]
@@ -141,6 +145,14 @@ def _engine_cells(one: StatementSeen) -> tuple[StatementCell, ...]:
         StatementCell(_duration(one.mean_ms), one.mean_ms),
         StatementCell(_percentiles(one), one.p99_ms if one.p50_ms is not None else None),
     )
+
+
+def _course(course: Course) -> StatementCell:
+    """The server's mean execution time from sample to sample."""
+    means = [mean_ms for _, mean_ms in course]
+    words = f"{_duration(min(means))} to {_duration(max(means))}" if means else _NONE
+    spark = spark_of(course, words)
+    return StatementCell(words if spark is not None else _NONE, means[-1] if spark is not None else None, spark)
 
 
 def _query_id(one: StatementSeen) -> StatementCell:
