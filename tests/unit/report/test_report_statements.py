@@ -42,7 +42,11 @@ def test_a_row_tells_what_a_statement_cost_waited_for_and_how_it_ran() -> None:
     assert held.rows[0].text.startswith("UPDATE accounts")
     row = {head.words: cell.words for head, cell in zip(held.heads[1:], held.rows[0].cells, strict=True)}
     assert (row["Calls"], row["Mean in the server"], row["Client's p50, p99"]) == ("1,000", "80.0 µs", "0.5 ms, 2.5 ms")
-    assert (row["Rows a call"], row["Pages a call, found + read"], row["WAL a call"]) == ("1", "4 + 0", "70.0 bytes")
+    assert (row["Rows per call"], row["Buffers per call, hit + read"], row["WAL per call"]) == (
+        "1",
+        "4 + 0",
+        "70.0 bytes",
+    )
     assert (row["Waited for"], row["Query id"]) == ("Lock:transactionid 3", "11")
     # Rows are sorted by figures, not by their words.
     assert [cell.value for cell in held.rows[0].cells] == pytest.approx([1000, 0.08, 2.5, 1, 4, 70, 3, None])

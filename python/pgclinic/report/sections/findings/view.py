@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pgclinic.checkup.treat import usual_treatment
 from pgclinic.model.checkup import Checkup
-from pgclinic.model.finding import Evidence, Finding, Proof, Severity
+from pgclinic.model.finding import Evidence, Finding, Proof, Severity, SubjectKind
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.report.reported import ReportedCheckup
 from pgclinic.report.sections.causes.text import all_explained, numbers
@@ -25,7 +25,10 @@ _SEVERITY_MARKS = {Severity.NOTICE: "=", Severity.WARNING: "!", Severity.CRITICA
 
 @dataclass(frozen=True)
 class EvidenceRow:
+    """``is_sql`` says that the name is the text of a statement."""
+
     name: str
+    is_sql: bool
     facts: str
     place: str
 
@@ -146,7 +149,10 @@ def _named(findings: Sequence[Finding], checkup: Checkup) -> tuple[tuple[int, st
 
 def _evidence(evidence: Evidence) -> EvidenceRow:
     facts = ", ".join(fact_words(fact) for fact in evidence.facts)
-    return EvidenceRow(evidence_name(evidence), facts, place_words(evidence) or "")
+    # A statement that nobody has the text of has its number as its name.
+    is_sql = evidence.kind is SubjectKind.STATEMENT and not evidence.name.startswith("statement ")
+    name = evidence.name if is_sql else evidence_name(evidence)
+    return EvidenceRow(name, is_sql, facts, place_words(evidence) or "")
 
 
 def _treatment(finding: Finding, number: int) -> TreatmentView:

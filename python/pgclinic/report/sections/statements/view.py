@@ -59,9 +59,9 @@ _HEADS = _heads(
     "Calls",
     "Mean in the server",
     "Client's p50, p99",
-    "Rows a call",
-    "Pages a call, found + read",
-    "WAL a call",
+    "Rows per call",
+    "Buffers per call, hit + read",
+    "WAL per call",
 )
 _ENGINE_HEADS = _heads("Calls", "Mean", "p50, p99")
 
