@@ -10,8 +10,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-#: A longer text is shown without colours: nobody reads it by them, and the page gets large.
-HIGHLIGHTED_MAX = 50_000
+#: A longer text is shown without colours, which take five times its size.
+HIGHLIGHTED_MAX = 20_000
 #: A statement on one line is cut here; all of it is a click away.
 LINE_MAX = 120
 #: A command of a pgbench script is no SQL.
