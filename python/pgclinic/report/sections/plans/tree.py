@@ -62,6 +62,20 @@ class PlanTree:
     top: TreeNode
     measure: str = ""
 
+    @property
+    def text(self) -> str:
+        """A line for each node, indented below the one that reads it."""
+        return "\n".join(_lines(self.top, self.measure, ""))
+
+
+def _lines(node: TreeNode, measure: str, indent: str) -> Iterator[str]:
+    share = (f"{node.share_words} of {measure}",) if node.share_words else ()
+    figures = ", ".join((*share, *node.figures))
+    change = f"  [{node.change}]" if node.change else ""
+    yield f"{indent}{node.kind}{' ' if node.of else ''}{node.of}{f'  ({figures})' if figures else ''}{change}"
+    for one in node.below:
+        yield from _lines(one, measure, f"{indent}  ")
+
 
 def nodes_in(top: TreeNode) -> Iterator[TreeNode]:
     """As EXPLAIN prints them."""
@@ -196,7 +210,7 @@ def _figures(node: PlanNode, own_buffers: float | None, own_ms: float | None) ->
     if own_buffers:
         yield f"{_amount(own_buffers)} buffers"
     if own_ms is not None:
-        yield f"{number(own_ms)} ms" if own_ms >= 1 else f"{number(own_ms * 1000)} µs"
+        yield f"{number(round(own_ms, 6))} ms" if own_ms >= 1 else f"{number(round(own_ms * 1000, 3))} µs"
 
 
 def _notes(node: PlanNode) -> Iterator[str]:

@@ -57,6 +57,10 @@ class PlansView:
     lead: str
     statements: tuple[StatementPlans, ...]
 
+    @property
+    def differing(self) -> tuple[StatementPlans, ...]:
+        return tuple(one for one in self.statements if one.differ)
+
 
 # --- before and after a treatment
 

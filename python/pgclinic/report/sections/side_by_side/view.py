@@ -15,6 +15,11 @@ class SideBySide:
     tables: tuple[PageTable, ...]
     statements: tuple[StatementTimes, ...]
 
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The statements as cells of words."""
+        return tuple((" ".join(one.text.split()), *one.words, one.difference) for one in self.statements)
+
 
 def side_by_side(one: ReportedStudy) -> SideBySide | None:
     """None where nothing could be compared."""

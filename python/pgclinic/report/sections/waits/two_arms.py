@@ -52,7 +52,12 @@ class ActivityRows:
 
 def why_words(causes: Sequence[Cause], names: tuple[str, str] = ("a", "b")) -> str | None:
     """The causes that matter most in one line; None without any. ``names`` are those of both arms."""
-    return "; ".join(_cause(cause, names) for cause in causes[:CAUSES_SHOWN]) or None
+    return "; ".join(cause_lines(causes, names)) or None
+
+
+def cause_lines(causes: Sequence[Cause], names: tuple[str, str] = ("a", "b")) -> tuple[str, ...]:
+    """The same, one beside the other."""
+    return tuple(_cause(cause, names) for cause in causes[:CAUSES_SHOWN])
 
 
 def _cause(cause: Cause, names: tuple[str, str]) -> str:
@@ -125,6 +130,10 @@ class StatementTimes:
     def words(self) -> tuple[str, str]:
         """Of both times."""
         return _time_words(self.a_us), _time_words(self.b_us)
+
+    @property
+    def difference(self) -> str:
+        return "clear" if self.is_clear else "not clear"
 
 
 def _time_words(us: float | None) -> str:

@@ -53,6 +53,15 @@ def test_a_node_has_what_is_of_it_alone() -> None:
     assert [child.kind for child in nodes["Sort"].below] == ["Index Scan", "Seq Scan"]
 
 
+def test_the_text_of_a_tree_has_a_line_for_each_node() -> None:
+    tree = tree_of(nodes_of_text(COUNTED))
+    assert tree is not None
+    lines = tree.text.splitlines()
+    assert lines[0] == "Limit  (1 % of time, 10 rows (10 estimated), 100 µs)"
+    assert lines[2].startswith("    Index Scan using orders_pkey on orders o  (78 % of time, 5 rows (1,000 estimated)")
+    assert lines[3] == "    Seq Scan on customer  (never executed)"
+
+
 def test_without_times_buffers_are_the_measure_and_without_those_the_estimated_cost() -> None:
     scan = PlanNode(depth=1, kind="Seq Scan", rows_planned=1.0, relation="t", rows=1.0, loops=1.0, buffers=90.0, cost=5)
     top = PlanNode(depth=0, kind="Sort", rows_planned=1.0, rows=1.0, loops=1.0, buffers=100.0, cost=20.0)

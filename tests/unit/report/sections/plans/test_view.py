@@ -15,7 +15,8 @@ from pgclinic.model.plan_proof import PlanProof, PlanWord, StatementByPlan
 from pgclinic.model.query_plan import PlanNode, PlanSource, QueryPlan
 from pgclinic.model.snapshot import StatementText
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import STUDY, render_report
+from pgclinic.report.markdown import report_markdown
 from pgclinic.report.reported import ReportedCheckup, ReportedStudy
 from pgclinic.report.sections.plans.tree import nodes_in
 from pgclinic.report.sections.plans.view import (
@@ -65,6 +66,12 @@ def test_arms_with_different_plans_stand_beside_each_other() -> None:
         ("held", [("Seq Scan", "other node")]),
     ]
     assert one.plans[1].words == "logged 2 times, mean 2 ms; this one, the slowest, took 2 ms"
+
+
+def test_markdown_has_the_plans_that_differ() -> None:
+    text = report_markdown(STUDY, reported(SEQUENTIAL))
+    assert "    Seq Scan on accounts  (100 % of estimated cost, rows: 1 estimated)  [other node]" in text.splitlines()
+    assert "#### Plans" not in report_markdown(STUDY, reported(INDEX))
 
 
 def test_the_same_plan_in_both_arms_is_one() -> None:
