@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from pgclinic.model.query_plan import PlanNode
 from pgclinic.pg.query_plan import nodes_of_json
 
-#: A record keeps plans of no more nodes, and so much of their conditions: 60 kB for both at most, 2 kB as a rule.
+#: A record keeps plans of no more nodes, and so much of their conditions: 115 kB for both at most, 2 kB as a rule.
 NODES_MAX, CONDITION_MAX = 60, 240
 
 Nodes = tuple[PlanNode, ...]
