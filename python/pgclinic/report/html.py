@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from pgclinic import __version__
 from pgclinic.report.parts.links import linked
+from pgclinic.report.parts.sql import highlighted, one_line
 from pgclinic.report.section import Drawing, Section
 from pgclinic.report.words.verdicts import capitalised
 
@@ -85,7 +86,7 @@ def html_page(
     """
     plot_files = _PLOT_FILES if drawn and served else ()
     css = assets((*_of("css", plot_files), "parts/page.css", *_of("css", files)))
-    script = assets((*_of("js", (*plot_files, *files)), "parts/page.js"))
+    script = assets((*_of("js", (*plot_files, *files)), "parts/sort.js", "parts/page.js"))
     return (
         environment()
         .get_template(f"{template}.html.j2")
@@ -140,6 +141,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["linked"] = linked
+    made.filters["sql"] = highlighted
+    made.filters["one_line"] = one_line
     made.filters["capitalised"] = capitalised
     return made
 

@@ -40,6 +40,7 @@ from pgclinic.report.sections.looked_for.view import looked_for
 from pgclinic.report.sections.machine.view import machine_view
 from pgclinic.report.sections.measure.view import measure_view
 from pgclinic.report.sections.pages.view import pages_view
+from pgclinic.report.sections.plans.view import load_plans, plans_view, server_plans
 from pgclinic.report.sections.processes.view import machine_use, use_by_arm
 from pgclinic.report.sections.repeat.view import bench_commands, checkup_commands, study_commands, tuning_commands
 from pgclinic.report.sections.server.view import ServerView, in_colours, observed_arm, server_view
@@ -91,6 +92,7 @@ STUDY: tuple[Section[ReportedStudy], ...] = (
     Section("latency", latency_view),
     Section("server", server_view),
     Section("statements", statements_view),
+    Section("plans", plans_view),
     Section("pages", lambda one: pages_view(one.study, one.trials, one.verdict)),
     Section("processes", lambda one: machine_use(one.study, one.trials, one.verdict)),
     Section("evidence", evidence_view),
@@ -110,6 +112,7 @@ BENCH: tuple[Section[ReportedBench], ...] = (
     Section("latency", bench_latency),
     Section("server", _observed_load),
     Section("statements", _statements_of_load),
+    Section("plans", load_plans),
     Section("processes", lambda one: use_by_arm({one.trial.spec.arm: [one.trial]})),
     Section("log", lambda one: log_view(one.trial)),
     Section("doubts", lambda one: doubts_view(one.trial.doubts, _NO_DOUBTS_OF_A_LOAD)),
@@ -135,6 +138,7 @@ CHECKUP: tuple[Section[ReportedCheckup], ...] = (
     Section("causes", causes_view),
     Section("findings", symptoms_found),
     Section("findings", notices_found),
+    Section("plans", server_plans),
     Section("twin", lambda one: twin_view(one.checkup.fidelity)),
     Section("looked_for", looked_for),
     Section("snapshot", lambda one: snapshot_facts(one.snapshot)),

@@ -25,6 +25,7 @@ from pgclinic.twin.plans import plan_shape
 from pgclinic.twin.values import ValueSource
 from pgclinic.whatif.explained import DRAWS, LONG_S, Executed, buffers_visited, executed, explained
 from pgclinic.whatif.index_reach import IndexReach
+from pgclinic.whatif.kept_plans import plans_kept
 from pgclinic.whatif.page_trial import check_page
 from pgclinic.whatif.plan_word import plan_proof
 from pgclinic.whatif.twin_change import TwinChange
@@ -142,6 +143,7 @@ class ChangeTrial:
     def _compared(self, key: int, before: _Seen, after: _Seen) -> StatementByPlan:
         have, get = Counter(before.nodes), Counter(after.nodes)
         counted = before.buffers is not None and after.buffers is not None
+        nodes, nodes_after = plans_kept(before.plan, after.plan) if before.shape != after.shape else ((), ())
         return StatementByPlan(
             query_id=key,
             text=self._named[key],
@@ -158,6 +160,8 @@ class ChangeTrial:
             time_ms_after=after.time_ms if counted else None,
             nodes_gone=tuple((have - get).elements()),
             nodes_new=tuple((get - have).elements()),
+            nodes=nodes,
+            nodes_after=nodes_after,
         )
 
     def _all(

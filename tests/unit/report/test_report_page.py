@@ -260,11 +260,16 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+#: A proof is on paper of its word; SQL stands in it, in tables and in boxes.
+PAPERS_OF_SQL = ("faint", "card", "paper", "good-paper", "bad-paper")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_is_readable(theme: str) -> None:
     colours = themes()[theme]
     pairs = [(ink, paper) for ink in ("ink", "soft", "link") for paper in ("paper", "card")]
     pairs += [(word, f"{word}-paper") for word in ("good", "calm", "bad", "open", "void")]
+    pairs += [(f"sql-{kind}", paper) for kind in ("kw", "str", "num", "com", "var") for paper in PAPERS_OF_SQL]
     pairs += [("ink", "faint"), *((f"arm-{index}", "paper") for index in range(8)), ("published", "paper")]
     low = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in pairs}
     assert {pair: value for pair, value in low.items() if value < 4.5} == {}
