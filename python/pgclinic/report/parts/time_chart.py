@@ -145,7 +145,7 @@ def thinned(chart: TimeChart, points: int) -> TimeChart:
     """The same chart of at most about ``points`` samples, two for each stretch of whole seconds."""
     if len(chart.from_s) <= points or not chart.from_s:
         return chart
-    each_s = math.ceil(2 * (chart.to_s[-1] - chart.from_s[0]) / points)
+    each_s = math.ceil((chart.to_s[-1] - chart.from_s[0]) / (points // 2))
     groups = _stretches(chart, each_s)
     if chart.heat is not None:
         cells = tuple(_summed([chart.heat.cells[place] for place in places]) for places in groups)
