@@ -14,9 +14,9 @@ from pgclinic.indexes.keys import Groups, columns_of, combined
 from pgclinic.indexes.naming import index_name
 from pgclinic.indexes.searched_columns import SearchedColumns, searched_columns
 from pgclinic.model.advise import IndexDefinition
-from pgclinic.model.twin import ObjectKind, Twin, TwinColumn, TwinTable
+from pgclinic.model.twin import MaskMethod, ObjectKind, Twin, TwinColumn, TwinTable
 from pgclinic.sql.index_text import index_keys
-from pgclinic.sql.quoting import identifier, name_parts
+from pgclinic.sql.quoting import identifier, literal, name_parts
 from pgclinic.sql.statement_places import PlaceUse, TypedStatement
 from pgclinic.sql.unqualified import without_aliases
 from pgclinic.twin.calibrate import CalibratedStatement
@@ -99,8 +99,9 @@ def candidates(
     whole = sum(one.total_ms for one in twin.workload.statements) or 1.0
     found: dict[tuple[object, ...], Candidate] = {}
     existing = _existing_keys(twin)
+    masked = frozenset((one.table, one.column) for one in twin.masks if one.method is not MaskMethod.NONE)
     for mention in _mentions(twin, statements, whole):
-        for wanted in _of_mention(mention, twin, existing, share_of):
+        for wanted in _of_mention(mention, twin, existing, masked, share_of):
             _add(found, mention.table, wanted, mention.query_id, mention.time_share)
     for table, columns, query_id, share in _referencing(twin, statements, existing, whole):
         place = _add(found, table, _Wanted((_quoted(columns),)), query_id, share)
@@ -127,12 +128,15 @@ def _of_mention(
     mention: _Mention,
     twin: Twin,
     existing: Mapping[str, tuple[str, ...]],
+    masked: frozenset[tuple[str, str]],
     share_of: Callable[[str, str], float | None],
 ) -> Iterator[_Wanted]:
     """What one mention could use, without what is there already; the most complete keys first."""
     plain = list(dict.fromkeys(_btree(mention)))
     wanted: list[_Wanted] = [*plain, *_other_methods(mention, twin)]
-    predicates = [one for one in _predicates(mention) if (share_of(mention.table.name, one) or 1.0) <= PARTIAL_MAX]
+    predicates = [
+        one for one in _predicates(mention, masked) if (share_of(mention.table.name, one) or 1.0) <= PARTIAL_MAX
+    ]
     for predicate in predicates[:2]:
         wanted += [replace(one, predicate=predicate) for one in _without_constant(plain, predicate)]
     wanted += [one for base in plain[:2] for one in _covering(mention, base)]
@@ -217,8 +221,9 @@ def _lies_in_order(table: TwinTable, column: TwinColumn | None) -> bool:
     return is_ordered and max(table.pages, table.pages_now) >= BRIN_PAGES_MIN
 
 
-def _predicates(mention: _Mention) -> Iterator[str]:
-    """Conditions that hold in every execution: those without a value, and columns with one constant."""
+def _predicates(mention: _Mention, masked: frozenset[tuple[str, str]]) -> Iterator[str]:
+    """Conditions that hold in every execution: those without a value, and columns with one constant, which the original
+    has as well where it is not masked."""
     for condition in mention.typed.sources[mention.searched.number].filters:
         plain = without_aliases(condition)
         if plain is not None:
@@ -226,10 +231,9 @@ def _predicates(mention: _Mention) -> Iterator[str]:
     constants = dict(mention.statement.tried.choice.constants)
     for place in mention.typed.places:
         is_own = place.source == mention.searched.number and place.use is PlaceUse.EQUAL
-        if is_own and place.column is not None and place.number in constants:
-            value = constants[place.number].replace("'", "\\'")
-            if "\\" not in value:
-                yield f"{identifier(place.column)} = '{value}'"
+        is_known = place.number in constants and (mention.table.name, place.column) not in masked
+        if is_own and place.column is not None and is_known:
+            yield f"{identifier(place.column)} = {literal(constants[place.number])}"
 
 
 def _without_constant(plain: Sequence[_Wanted], predicate: str) -> Iterator[_Wanted]:

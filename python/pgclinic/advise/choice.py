@@ -16,8 +16,8 @@ from pgclinic.model.advise import AdviceLimits, ChosenBy
 MIN_SAVED = 0.005
 #: CP-SAT calculates with integers: a share of the time is so many of its units.
 _UNITS = 10**9
-_SOLVER_S_MAX = 20.0
-_KB = 1024
+#: It stops at so small a distance from the optimum, or after so long with the best set that it has.
+_GAP, SOLVER_S_MAX = 0.001, 20.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ChoiceProblem:
         for option in self.options:
             if option.saved > 0:
                 found.setdefault(option.query_id, []).append(option)
-        ranked = {key: tuple(sorted(those, key=lambda one: -one.saved)) for key, those in found.items()}
+        ranked = {key: _undominated(those) for key, those in found.items()}
         object.__setattr__(self, "_by_query", ranked)
 
     @property
@@ -71,6 +71,15 @@ class ChoiceProblem:
         )
 
 
+def _undominated(options: Iterable[GainOption]) -> tuple[GainOption, ...]:
+    """The best first, without those that save no more than others with fewer of the same indexes."""
+    kept: list[GainOption] = []
+    for option in sorted(options, key=lambda one: (-one.saved, len(one.indexes))):
+        if not any(other.indexes <= option.indexes for other in kept):
+            kept.append(option)
+    return tuple(kept)
+
+
 def solver() -> ChosenBy:
     """How sets are chosen on this machine."""
     try:
@@ -81,11 +90,15 @@ def solver() -> ChosenBy:
 
 
 def chosen_indexes(
-    problem: ChoiceProblem, limits: AdviceLimits, refused: Sequence[frozenset[int]] = (), by: ChosenBy | None = None
+    problem: ChoiceProblem,
+    limits: AdviceLimits,
+    refused: Sequence[frozenset[int]] = (),
+    by: ChosenBy | None = None,
+    seconds: float = SOLVER_S_MAX,
 ) -> frozenset[int]:
-    """The best set, without those ``refused``; empty where nothing saves enough."""
+    """The best set, without those ``refused``; empty where nothing saves enough. CP-SAT stops after ``seconds``."""
     if (by or solver()) is ChosenBy.CP_SAT:
-        return _by_solver(problem, limits, refused)
+        return _by_solver(problem, limits, refused, seconds)
     return greedy(problem, limits, refused)
 
 
@@ -96,22 +109,48 @@ def greedy(problem: ChoiceProblem, limits: AdviceLimits, refused: Sequence[froze
     """
     moves = {frozenset((number,)) for number in range(len(problem.sizes))}
     moves |= {option.indexes for options in problem.by_query.values() for option in options if option.indexes}
+    ordered, gains = sorted(moves, key=sorted), _Gains(problem)
     there: frozenset[int] = frozenset()
     while True:
-        now = problem.saved(there)
         best, gained = there, 0.0
-        for move in sorted(moves, key=sorted):
+        for move in ordered:
             added = move - there
             wider = there | move
             if not added or wider in refused or not problem.fits(wider, limits):
                 continue
-            more = problem.saved(wider) - now - sum(problem.least[one] for one in added)
+            more = gains.beyond(there, added) - sum(problem.least[one] for one in added)
             if more > gained + 1e-12:
                 best, gained = wider, more
         if best == there:
             break
         there = best
+        gains.take(there)
     return _pruned(problem, there, refused)
+
+
+class _Gains:
+    """What a set saves beyond the one that was taken, by the statements that its indexes concern alone."""
+
+    def __init__(self, problem: ChoiceProblem) -> None:
+        self._problem = problem
+        self._concerned: dict[int, set[int]] = {}
+        for query_id, options in problem.by_query.items():
+            for option in options:
+                for number in option.indexes:
+                    self._concerned.setdefault(number, set()).add(query_id)
+        self._taken = dict.fromkeys(problem.by_query, 0.0)
+
+    def take(self, there: frozenset[int]) -> None:
+        self._taken = {query_id: self._best(query_id, there) for query_id in self._problem.by_query}
+
+    def beyond(self, there: frozenset[int], added: frozenset[int]) -> float:
+        concerned = set().union(*(self._concerned.get(number, set()) for number in added))
+        wider = there | added
+        more = sum(self._best(query_id, wider) - self._taken[query_id] for query_id in concerned)
+        return more - sum(self._problem.costs[number] for number in added)
+
+    def _best(self, query_id: int, there: frozenset[int]) -> float:
+        return next((one.saved for one in self._problem.by_query[query_id] if one.indexes <= there), 0.0)
 
 
 def _pruned(problem: ChoiceProblem, there: frozenset[int], refused: Sequence[frozenset[int]]) -> frozenset[int]:
@@ -125,7 +164,9 @@ def _pruned(problem: ChoiceProblem, there: frozenset[int], refused: Sequence[fro
     return there
 
 
-def _by_solver(problem: ChoiceProblem, limits: AdviceLimits, refused: Sequence[frozenset[int]]) -> frozenset[int]:
+def _by_solver(
+    problem: ChoiceProblem, limits: AdviceLimits, refused: Sequence[frozenset[int]], seconds: float
+) -> frozenset[int]:
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
@@ -146,18 +187,22 @@ def _by_solver(problem: ChoiceProblem, limits: AdviceLimits, refused: Sequence[f
         weights.append(-round((problem.costs[number] + problem.least[number]) * _UNITS))
     model.add(sum(makes) <= limits.max_indexes)
     if limits.max_size_bytes is not None:
-        sizes = [-(-size // _KB) for size in problem.sizes]
-        model.add(cp_model.LinearExpr.weighted_sum(makes, sizes) <= limits.max_size_bytes // _KB)
+        model.add(cp_model.LinearExpr.weighted_sum(makes, problem.sizes) <= limits.max_size_bytes)
     costs = [round(max(cost, 0.0) * _UNITS) for cost in problem.costs]
     model.add(cp_model.LinearExpr.weighted_sum(makes, costs) <= round(limits.max_write_overhead * _UNITS))
     for there in refused:
         # At least one index differs.
         differs = [makes[number].negated() if number in there else makes[number] for number in range(len(makes))]
         model.add_bool_or(differs)
+    start = greedy(problem, limits, refused)
+    for number, make in enumerate(makes):
+        model.add_hint(make, number in start)
     model.maximize(cp_model.LinearExpr.weighted_sum(terms, weights))
     engine = cp_model.CpSolver()
-    engine.parameters.max_time_in_seconds = _SOLVER_S_MAX
-    engine.parameters.num_workers = 2
+    engine.parameters.max_time_in_seconds = seconds
+    engine.parameters.relative_gap_limit = _GAP
+    # Fewer than eight leave out the strategies that prove the optimum.
+    engine.parameters.num_workers = 8
     engine.parameters.random_seed = 1
     status = engine.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

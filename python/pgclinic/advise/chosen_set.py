@@ -16,6 +16,8 @@ from pgclinic.model.advise import AdviceLimits, AdviceStep, ChosenBy, IndexDefin
 from pgclinic.whatif.index_trial import BuiltSet, IndexTrial, SeenStatement
 
 ROUNDS_MAX = 5
+#: The solver has so long for each number of indexes.
+_STEP_S = 2.0
 #: A set that is measured at so large a part of what was expected is the one that was looked for.
 _AS_EXPECTED = 0.97
 
@@ -93,7 +95,9 @@ def steps(tried: TriedCandidates, limits: AdviceLimits, by: ChosenBy, count: int
             max_size_bytes=limits.max_size_bytes,
             max_write_overhead=limits.max_write_overhead,
         )
-        chosen = chosen_indexes(tried.problem(min_saved=0.0) if indexes > count else problem, few, by=by)
+        chosen = chosen_indexes(
+            tried.problem(min_saved=0.0) if indexes > count else problem, few, by=by, seconds=_STEP_S
+        )
         if found and len(chosen) <= found[-1].indexes:
             break
         found.append(AdviceStep(indexes=len(chosen), saved_share=problem.saved(chosen)))

@@ -15,13 +15,15 @@ from pgclinic.experiment.extend import extended
 from pgclinic.experiment.road import compared_stored, judge_stored
 from pgclinic.experiment.stored import plan_of
 from pgclinic.judge.thresholds import parse_ratio_threshold
+from pgclinic.model.advise import Advice
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
-from pgclinic.model.output import CheckupOutput, CompareOutput, StudyOutput
+from pgclinic.model.output import AdviceOutput, CheckupOutput, CompareOutput, StudyOutput
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
+from pgclinic.report.advise_text import advice_text
 from pgclinic.report.bench_page import render_bench
 from pgclinic.report.bench_summary import result_lines
 from pgclinic.report.checkup_view import render_checkup
@@ -67,6 +69,8 @@ def rendered_run(found: FoundRun) -> RenderedRun:
             return _checkup(found, found.answer)
         case BenchResult():
             return _bench(read_run(found.path), found.answer)
+        case Advice():
+            return _advice(found, found.answer)
         case Assay() | Search() | Bisect():
             return _tuning(found, found.answer)
     if found.info.kind is RunKind.COMPARE:
@@ -91,6 +95,22 @@ def _checkup(found: FoundRun, checkup: Checkup) -> RenderedRun:
         html=lambda: render_checkup(checkup, snapshot, None, str(found.path)),
         markdown=lambda: checkup_markdown(checkup, report=page),
         json=lambda: CheckupOutput(run=str(found.path), report=page, checkup=checkup),
+    )
+
+
+def _advice(found: FoundRun, advice: Advice) -> RenderedRun:
+    def html() -> str:
+        raise UsageError(
+            f"{found.path} is an advice: it has no page",
+            hint="-o FILE.md writes its text, -o FILE.json the whole of it",
+        )
+
+    return RenderedRun(
+        html=html,
+        markdown=lambda: text_markdown(
+            f"Indexes for {advice.database}", advice_text(advice, str(found.path), width=_COLUMNS)
+        ),
+        json=lambda: AdviceOutput(run=str(found.path), advice=advice),
     )
 
 
