@@ -30,6 +30,7 @@ from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.twin import Twin
 from pgclinic.pg.session import QueryError, Session
+from pgclinic.sql.statement_kind import StatementKind
 from pgclinic.trial.server import binaries_of
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.mix import calibrated_in_order
@@ -127,7 +128,7 @@ def _measured(subject: AdviceSubject, asked: AdviceAsked, heard: AdviceListener)
         before, weighed = trial.as_it_is(), _weighed(twin, statements)
         if not before:
             raise RunFailedError("no statement of the twin can run", hint="see the reasons: pgclinic twin check FILE")
-        wanted = candidates(twin, statements, _estimated_shares(session, twin))
+        wanted = candidates(twin, statements, _estimated_shares(session, twin), trial.plans())
         tried = try_candidates(
             trial,
             wanted,
@@ -233,7 +234,9 @@ def _advice(subject: AdviceSubject, asked: AdviceAsked, measured: _Measured) -> 
         in_plans=len(tried.built),
         statements=len(measured.before),
         tried_share=sum(measured.statements[key].share for key in measured.before),
-        left_out=sum(one.query_id not in measured.before for one in twin.workload.statements),
+        left_out=sum(
+            StatementKind(one.kind).has_plan and one.query_id not in measured.before for one in twin.workload.statements
+        ),
         rounds=best.rounds,
         counted_s=twin.workload.since_s,
         scale=subject.dataset.scale,

@@ -9,11 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from types import MappingProxyType
 
 from pgclinic.indexes.keys import Groups, columns_of, combined
 from pgclinic.indexes.naming import index_name
+from pgclinic.indexes.planned_columns import planned_columns
 from pgclinic.indexes.searched_columns import SearchedColumns, searched_columns
 from pgclinic.model.advise import IndexDefinition
+from pgclinic.model.query_plan import PlanNode
 from pgclinic.model.twin import MaskMethod, ObjectKind, Twin, TwinColumn, TwinTable
 from pgclinic.sql.index_text import index_keys
 from pgclinic.sql.quoting import identifier, literal, name_parts
@@ -90,8 +93,9 @@ def candidates(
     twin: Twin,
     statements: Iterable[CalibratedStatement],
     share_of: Callable[[str, str], float | None] = lambda _table, _predicate: None,
+    plans: Mapping[int, Sequence[PlanNode]] = MappingProxyType({}),
 ) -> tuple[Candidate, ...]:
-    """Those for the statements with the most time first.
+    """Those for the statements with the most time first. ``plans`` are their plans on the twin, by query id.
 
     ``share_of(table, predicate)`` is the share of a table's rows that satisfy a condition, None if nobody knows.
     """
@@ -103,6 +107,11 @@ def candidates(
     for mention in _mentions(twin, statements, whole):
         for wanted in _of_mention(mention, twin, existing, masked, share_of):
             _add(found, mention.table, wanted, mention.query_id, mention.time_share)
+    for one in statements:
+        share = one.statement.counted.total_ms / whole
+        nodes = plans.get(one.statement.counted.query_id, ()) if share >= SHARE_MIN else ()
+        for table, wanted in _of_plan(twin, nodes, existing):
+            _add(found, table, wanted, one.statement.counted.query_id, share)
     for table, columns, query_id, share in _referencing(twin, statements, existing, whole):
         place = _add(found, table, _Wanted((_quoted(columns),)), query_id, share)
         found[place] = replace(found[place], is_referencing=True)
@@ -119,7 +128,7 @@ def _mentions(twin: Twin, statements: Sequence[CalibratedStatement], whole: floa
         if share < SHARE_MIN:
             continue
         for source in one.statement.typed.sources:
-            table = tables.get(source.table)
+            table = _whole(tables[source.table], tables) if source.table in tables else None
             if table is not None and _pages(twin, table) >= PAGES_MIN:
                 yield _Mention(table, one, searched_columns(one.statement.typed, source.number), share)
 
@@ -142,6 +151,38 @@ def _of_mention(
     wanted += [one for base in plain[:2] for one in _covering(mention, base)]
     fresh = [one for one in dict.fromkeys(wanted) if not _is_there(mention.table, one, existing)]
     yield from fresh[:_PER_MENTION]
+
+
+def _of_plan(
+    twin: Twin, nodes: Sequence[PlanNode], existing: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[TwinTable, _Wanted]]:
+    """What scans of a plan could use; a plan names no schema, so a name must mean one table."""
+    by_full_name = {table.name: table for table in twin.tables}
+    by_name: dict[str, list[TwinTable]] = {}
+    for table in twin.tables:
+        by_name.setdefault(name_parts(table.name)[-1], []).append(table)
+    for scan in planned_columns(nodes):
+        named = by_name.get(scan.relation, [])
+        if len(named) != 1 or _pages(twin, named[0]) < PAGES_MIN:
+            continue
+        table = _whole(named[0], by_full_name)
+        columns = {column.name: column for column in table.columns}
+        equal = sorted(scan.equal, key=lambda name: _matched(table, columns.get(name)))[:EQUAL_MAX]
+        kinds = [(equal, scan.ranges[:1]), (equal, ()), ((*scan.joined[:1], *equal), ()), ((), scan.ranges[:1])]
+        kinds += [((name,), ()) for name in scan.joined]
+        for lead, tail in kinds:
+            groups = tuple(group for group in (_quoted(lead), _quoted(tail)) if group)
+            wanted = _Wanted(groups)
+            is_ordered = all(_has_order(columns.get(name)) for name in (*lead, *tail))
+            if groups and is_ordered and not _is_there(table, wanted, existing):
+                yield table, wanted
+
+
+def _whole(table: TwinTable, by_name: Mapping[str, TwinTable]) -> TwinTable:
+    """The partitioned table that a partition belongs to, at the top; any other table itself."""
+    while table.parent is not None and table.parent in by_name and by_name[table.parent].is_partitioned:
+        table = by_name[table.parent]
+    return table
 
 
 def _btree(mention: _Mention) -> Iterator[_Wanted]:

@@ -23,7 +23,6 @@ _IDLE = 6
 _BAR = 40
 #: From this ratio of bytes of WAL on an index is said to write more.
 _MORE = 1.005
-_INDENT = " " * 13
 
 
 def advice_sentence(advice: Advice) -> str:
@@ -74,7 +73,8 @@ def cost_words(index: AdvisedIndex) -> str:
     buffers = cost.buffers_after / cost.buffers if cost.buffers else 1.0
     visited = f", {percent(buffers - 1.0)} more buffers" if buffers > _MORE else ""
     writes = "statement that writes" if cost.statements == 1 else "statements that write"
-    parts.append(f"{cost.statements} {writes} the table: {wal}{visited}, {percent(cost.time_share)} of the server time")
+    time = "less than 0.1 %" if cost.time_share < 0.001 else percent(cost.time_share)
+    parts.append(f"{cost.statements} {writes} the table: {wal}{visited}, {time} of the server time")
     lost = cost.hot_updates - cost.hot_updates_after
     if lost > 0:
         parts.append(f"{percent(lost / cost.hot_updates)} of its updates can no longer be HOT")
@@ -145,15 +145,14 @@ def _size_limit(advice: Advice) -> str:
 
 
 def _index_lines(place: int, index: AdvisedIndex, width: int) -> Iterator[str]:
-    yield from _wrapped(f"{place:>3}. ", f"saves {percent(index.saved_share)}   {index.create[0]};", width)
-    for statement in index.create[1:]:
-        yield f"{_INDENT}{statement};"
+    yield f"{place:>3}. saves {percent(index.saved_share)}"
+    yield from (f"     {statement};" for statement in index.create)
     yield from _labelled("costs", cost_words(index), width, indent=5)
     for served in index.serves[:_STATEMENTS]:
         yield from _labelled("serves", _served_words(served), width, indent=5)
     if len(index.serves) > _STATEMENTS:
         yield from _labelled("", f"and {count(len(index.serves) - _STATEMENTS, 'other statement')}", width, indent=5)
-    yield from _labelled("undo", f"{index.undo};", width, indent=5)
+    yield f"     undo     {index.undo};"
 
 
 def _served_words(served: StatementServed) -> str:
@@ -191,9 +190,9 @@ def _picture(advice: Advice) -> Iterator[str]:
 
 def _drop_lines(drop: DroppableIndex, width: int) -> Iterator[str]:
     saves = f"; writes save {percent(drop.saved_share)} of the server time" if drop.saved_share >= 0.001 else ""
-    yield from _wrapped("     ", f"{drop.drop};", width)
+    yield f"     {drop.drop};"
     yield from _labelled("", f"{drop_words(drop)}; {size(drop.size_bytes)}{saves}", width, indent=5)
-    yield from _labelled("undo", f"{drop.undo};", width, indent=5)
+    yield f"     undo     {drop.undo};"
 
 
 def _idle_lines(advice: Advice, width: int) -> Iterator[str]:

@@ -17,7 +17,9 @@ from typing import Any
 
 from pgclinic.indexes.definition import create_statement, qualified_name
 from pgclinic.model.advise import IndexDefinition
+from pgclinic.model.query_plan import PlanNode
 from pgclinic.pg.query_files import query
+from pgclinic.pg.query_plan import nodes_of_json
 from pgclinic.pg.session import QueryError, Session
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.plans import plan_shape
@@ -78,6 +80,8 @@ class IndexTrial:
         self._reach = IndexReach(session)
         self._before: dict[int, SeenStatement] = {}
         self._plans: dict[int, Mapping[str, Any]] = {}
+        # The index of a partitioned table that an index in a plan is a part of.
+        self._whole: dict[str, str] = {}
         self._known: dict[tuple[int, tuple[str, ...]], SeenStatement] = {}
 
     def as_it_is(self, should_stop: Callable[[], bool] = lambda: False) -> Mapping[int, SeenStatement]:
@@ -92,6 +96,10 @@ class IndexTrial:
                     if seen is not None:
                         self._before[key] = seen
         return self._before
+
+    def plans(self) -> dict[int, tuple[PlanNode, ...]]:
+        """The plan of each statement as it is, by query id."""
+        return {key: nodes_of_json(self._plans[key]) for key in self.as_it_is()}
 
     @contextmanager
     def built(self, indexes: Sequence[IndexDefinition]) -> Iterator[BuiltSet]:
@@ -133,10 +141,17 @@ class IndexTrial:
             for key, seen in self.as_it_is().items():
                 if self._reach.can_reach(tables, self._named[key], self._plans[key], has_triggers=seen.has_triggers):
                     plans = self._planned(self._texts[key][: len(seen.times_ms)]) or ()
-                    used.update(name for plan in plans for name in _indexes(plan))
+                    used.update(name for plan in plans for name in self._indexes(plan))
         finally:
             self._session.execute("rollback to savepoint indexes")
         return frozenset(used)
+
+    def _indexes(self, plan: Mapping[str, Any]) -> Iterator[str]:
+        """The bare names of its indexes, that of a partitioned table's for one that is a part of it."""
+        if "Index Name" in plan:
+            yield self._whole.get(str(plan["Index Name"]), str(plan["Index Name"]))
+        for below in plan.get("Plans", ()):
+            yield from self._indexes(below)
 
     def _build(self, index: IndexDefinition) -> BuiltIndex:
         self._session.execute("savepoint built")
@@ -150,6 +165,9 @@ class IndexTrial:
             return BuiltIndex(index, problem=error.message)
         build_s = time.monotonic() - began_s
         size, table = self._session.row(query("index_sizes", self._major), {"name": qualified_name(index)})
+        if index.is_partitioned:
+            parts = self._session.rows(query("index_parts", self._major), {"name": qualified_name(index)})
+            self._whole.update((str(name), index.name) for (name,) in parts)
         return BuiltIndex(index, int(size), int(table), build_s)
 
     def _is_write(self, key: int) -> bool:
@@ -178,7 +196,8 @@ class IndexTrial:
         counted = self._counted(texts, _WRITES if is_write else _READS)
         if counted is None:
             return None
-        seen = _summed(plans, signature, counted[0], canceled=counted[1])
+        used = frozenset(name for plan in plans for name in self._indexes(plan))
+        seen = _summed(plans, signature, used, counted[0], canceled=counted[1])
         # One set of values may have taken so long that the others were not executed.
         self._known[key, signature] = self._known[key, signature[: len(seen.times_ms)]] = seen
         self._plans.setdefault(key, plans[0])
@@ -253,6 +272,7 @@ class BuiltSet:
 def _summed(
     plans: Sequence[Mapping[str, Any]],
     signature: tuple[str, ...],
+    used: frozenset[str],
     counted: Sequence[Sequence[Executed]],
     *,
     canceled: bool,
@@ -263,7 +283,7 @@ def _summed(
     return SeenStatement(
         shape=plan_shape(plans[-1]),
         signature=signature,
-        used=frozenset(name for plan in plans for name in _indexes(plan)),
+        used=used,
         target=_target(plans[0]),
         times_ms=tuple(times_ms),
         buffers=tuple(min(buffers_visited(one.top) for one in those) for those in counted),
@@ -276,10 +296,3 @@ def _summed(
 def _target(plan: Mapping[str, Any]) -> str | None:
     """The bare name of the table that a write changes; None for a read."""
     return str(plan.get("Relation Name", "")) if plan["Node Type"] == "ModifyTable" else None
-
-
-def _indexes(plan: Mapping[str, Any]) -> Iterator[str]:
-    if "Index Name" in plan:
-        yield str(plan["Index Name"])
-    for below in plan.get("Plans", ()):
-        yield from _indexes(below)
