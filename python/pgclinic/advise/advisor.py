@@ -25,7 +25,7 @@ from pgclinic.experiment.servers import ChosenServer
 from pgclinic.experiment.twin_check import known_settings
 from pgclinic.fleet.here import Fleet, Here
 from pgclinic.indexes.definition import create_statement, drop_statement
-from pgclinic.model.advise import Advice, AdviceLimits, AdviceProof, AdviceWord, AdvisedIndex, IndexDefinition
+from pgclinic.model.advise import AdviceLimits, AdviceProof, AdviceWord, AdvisedIndex, IndexAdvice, IndexDefinition
 from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.twin import Twin
@@ -82,7 +82,7 @@ class AdviceListener:
     """``on_advice`` gets what is known after each stage, so that nothing that is finished can be lost."""
 
     on_stage: Callable[[str], None] = field(default=lambda _: None)
-    on_advice: Callable[[Advice], None] = field(default=lambda _: None)
+    on_advice: Callable[[IndexAdvice], None] = field(default=lambda _: None)
     experiment: Listener = field(default_factory=Listener)
 
 
@@ -99,7 +99,7 @@ class _Measured:
     proof: PlanProof | None
 
 
-def advise(subject: AdviceSubject, asked: AdviceAsked, listener: AdviceListener | None = None) -> Advice:
+def advise(subject: AdviceSubject, asked: AdviceAsked, listener: AdviceListener | None = None) -> IndexAdvice:
     """Raises UsageError, RunFailedError."""
     heard = listener or AdviceListener()
     measured = _measured(subject, asked, heard)
@@ -212,13 +212,13 @@ def _plans_of(
     return None
 
 
-def _advice(subject: AdviceSubject, asked: AdviceAsked, measured: _Measured) -> Advice:
+def _advice(subject: AdviceSubject, asked: AdviceAsked, measured: _Measured) -> IndexAdvice:
     twin, best, tried = subject.twin, measured.best, measured.tried
     built = {one.definition: number for number, one in enumerate(tried.built)}
     indexes = sorted(
         (_advised(tried.built[built[one]], measured) for one in best.indexes), key=lambda one: -one.saved_share
     )
-    return Advice(
+    return IndexAdvice(
         database=twin.database,
         version=twin.version,
         word=AdviceWord.ADVISED if indexes else AdviceWord.NONE,
@@ -268,7 +268,7 @@ def creating(definition: IndexDefinition) -> tuple[str, ...]:
 
 
 def _proven(
-    subject: AdviceSubject, asked: AdviceAsked, advice: Advice, tried: PlanProof | None, heard: AdviceListener
+    subject: AdviceSubject, asked: AdviceAsked, advice: IndexAdvice, tried: PlanProof | None, heard: AdviceListener
 ) -> AdviceProof:
     """The whole set in what is left of the budget."""
     statements = tuple(statement for index in advice.indexes for statement in index.create)

@@ -15,7 +15,7 @@ from pgclinic.advise.tried_candidates import TriedCandidates, options_of
 from pgclinic.model.advise import AdviceLimits, AdviceStep, ChosenBy, IndexDefinition
 from pgclinic.whatif.index_trial import BuiltSet, IndexTrial, SeenStatement
 
-ROUNDS_MAX = 5
+ROUNDS_MAX = 4
 #: The solver has so long for each number of indexes.
 _STEP_S = 2.0
 #: A set that is measured at so large a part of what was expected is the one that was looked for.
@@ -57,7 +57,7 @@ def choose_and_measure(
         with trial.built(indexes) as built:
             found = _without_needless(built, indexes, statements)
             numbers = {index.name: tried.number(index) for index in indexes}
-            tried.options += options_of(built.seen(indexes), numbers, statements, before)
+            tried.options += options_of(found.after, numbers, statements, before)
         found = MeasuredSet(found.indexes, found.saved, found.after, found.parts, number)
         if found.saved > best.saved:
             best = found
@@ -75,7 +75,7 @@ def _without_needless(
     there, before = tuple(one for one in indexes if one in built.made), built.seen([])
     while True:
         after = built.seen(there)
-        fewer = {one: built.seen([other for other in there if other != one]) for one in there}
+        fewer = {one: built.seen([other for other in there if other != one], like=after) for one in there}
         around = (before, built.seen([]))
         saved = saved_share(statements, around, after)
         parts = {one: saved - saved_share(statements, around, seen) for one, seen in fewer.items()}

@@ -69,7 +69,7 @@ def needless_indexes(
             idle.append(one.index.name)
             continue
         try:
-            without = built.seen(advised, [*gone, one.index.name])
+            without = built.seen(advised, [*gone, one.index.name], like=now)
         except QueryError as error:
             if error.sqlstate is None:
                 raise

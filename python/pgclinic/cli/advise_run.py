@@ -23,7 +23,7 @@ from pgclinic.experiment.on_twin import on_twin
 from pgclinic.experiment.servers import ServerAsked, choose_server
 from pgclinic.fleet.here import Here
 from pgclinic.load.tool import this_tool
-from pgclinic.model.advise import Advice, AdviceLimits
+from pgclinic.model.advise import AdviceLimits, IndexAdvice
 from pgclinic.model.output import AdviceOutput
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.twin import Twin
@@ -76,11 +76,11 @@ def run_advise(request: AdviseRequest) -> int:
     return 0
 
 
-def _advised(checked: _Checked, wanted: TwinWanted, folder: Path, began_s: float) -> Advice:
+def _advised(checked: _Checked, wanted: TwinWanted, folder: Path, began_s: float) -> IndexAdvice:
     """Measure with the live view on stderr; the folder has the advice from the end of its measurements on."""
-    twin, kept = read_twin(wanted.path), list[Advice]()
+    twin, kept = read_twin(wanted.path), list[IndexAdvice]()
 
-    def on_advice(advice: Advice) -> None:
+    def on_advice(advice: IndexAdvice) -> None:
         kept.append(advice)
         write_advice(folder, advice)
 
@@ -150,7 +150,7 @@ def _run_info(checked: _Checked, twin: Twin, place: str) -> RunInfo:
     )
 
 
-def _write_script(request: AdviseRequest, advice: Advice) -> str | None:
+def _write_script(request: AdviseRequest, advice: IndexAdvice) -> str | None:
     if request.output is None:
         return None
     write_new(request.output, advice_script(advice).encode(), force=request.force)

@@ -145,7 +145,7 @@ class AdviceProof(Record):
     reason: str | None = None
 
 
-class Advice(Record):
+class IndexAdvice(Record):
     """``saved_share`` is what the set saves by executions of single statements, its cost for writes subtracted.
 
     Of ``candidates`` indexes that statements could use ``measured`` were built in the time that there was, and

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from pgclinic.model.advise import Advice
+from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.machine import Machine
@@ -46,7 +46,7 @@ class AdviceOutput(Record):
     """``advise --json``; ``run`` is the path of its folder."""
 
     run: str
-    advice: Advice
+    advice: IndexAdvice
 
 
 class RunState(str, Enum):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pgclinic.model.advise import Advice
+from pgclinic.model.advise import IndexAdvice
 from pgclinic.report.advise_text import advice_sentence, cost_words, drop_words
 from pgclinic.report.treatment_text import comment
 from pgclinic.report.words.figures import percent
 
 
-def advice_script(advice: Advice) -> str:
+def advice_script(advice: IndexAdvice) -> str:
     """Reads and writes go on while it runs; an index of a partitioned table alone locks out writes."""
     return "\n".join(_lines(advice)).rstrip("\n") + "\n"
 
 
-def _lines(advice: Advice) -> Iterator[str]:
+def _lines(advice: IndexAdvice) -> Iterator[str]:
     sentence = advice_sentence(advice)
     yield from comment(f"{sentence[0].upper()}{sentence[1:]}.", "--")
     yield from comment(

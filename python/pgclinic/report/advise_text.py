@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Iterator
 
 from pgclinic.model.advise import (
-    Advice,
     AdviceProof,
     AdviceWord,
     AdvisedIndex,
     ChosenBy,
     DroppableIndex,
     DropReason,
+    IndexAdvice,
     StatementServed,
 )
 from pgclinic.report.words.facts import time_words
@@ -25,7 +25,7 @@ _BAR = 40
 _MORE = 1.005
 
 
-def advice_sentence(advice: Advice) -> str:
+def advice_sentence(advice: IndexAdvice) -> str:
     """8 indexes save 65 % of the server time of shop, 95 % CI 58 % to 70 %, 12 blocks."""
     if advice.word is AdviceWord.NONE:
         return (
@@ -43,7 +43,7 @@ def advice_sentence(advice: Advice) -> str:
     )
 
 
-def advice_text(advice: Advice, folder: str | None = None, *, script: str | None = None, width: int = 100) -> str:
+def advice_text(advice: IndexAdvice, folder: str | None = None, *, script: str | None = None, width: int = 100) -> str:
     """``folder`` is that of the run, ``script`` the file of SQL that was written."""
     lines = [f"{advice.word.value.upper()}   {advice_sentence(advice)}", *_basis(advice, width)]
     for place, index in enumerate(advice.indexes, start=1):
@@ -108,7 +108,7 @@ def _no_interval(proof: AdviceProof | None) -> str:
     return "the blocks give no interval yet"
 
 
-def _basis(advice: Advice, width: int) -> Iterator[str]:
+def _basis(advice: IndexAdvice, width: int) -> Iterator[str]:
     """What the answer rests on."""
     if advice.indexes:
         by_blocks = advice.proof is not None and advice.proof.ratio is not None
@@ -131,15 +131,15 @@ def _basis(advice: Advice, width: int) -> Iterator[str]:
     )
 
 
-def _scale(advice: Advice) -> str:
+def _scale(advice: IndexAdvice) -> str:
     return f" with {percent(advice.scale)} of the rows" if advice.scale < 1 else ""
 
 
-def _left_out(advice: Advice) -> str:
+def _left_out(advice: IndexAdvice) -> str:
     return f"{advice.left_out} not executed" if advice.left_out else "all were executed"
 
 
-def _size_limit(advice: Advice) -> str:
+def _size_limit(advice: IndexAdvice) -> str:
     limit = advice.limits.max_size_bytes
     return f", {size(limit)}" if limit is not None else ""
 
@@ -176,7 +176,7 @@ def _duration(seconds: float) -> str:
     return f"{number(seconds)} s" if seconds >= 1 else f"{number(seconds * 1000)} ms"
 
 
-def _picture(advice: Advice) -> Iterator[str]:
+def _picture(advice: IndexAdvice) -> Iterator[str]:
     """A bar for each number of indexes; the advised one is marked."""
     most = max(step.saved_share for step in advice.steps) or 1.0
     before = 0.0
@@ -195,7 +195,7 @@ def _drop_lines(drop: DroppableIndex, width: int) -> Iterator[str]:
     yield f"     undo     {drop.undo};"
 
 
-def _idle_lines(advice: Advice, width: int) -> Iterator[str]:
+def _idle_lines(advice: IndexAdvice, width: int) -> Iterator[str]:
     if not advice.idle:
         return
     age = f"only {time_words(advice.counted_s)} of statements" if advice.counted_s is not None else "an unknown time"

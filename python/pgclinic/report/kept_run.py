@@ -15,7 +15,7 @@ from pgclinic.experiment.extend import extended
 from pgclinic.experiment.road import compared_stored, judge_stored
 from pgclinic.experiment.stored import plan_of
 from pgclinic.judge.thresholds import parse_ratio_threshold
-from pgclinic.model.advise import Advice
+from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
@@ -69,7 +69,7 @@ def rendered_run(found: FoundRun) -> RenderedRun:
             return _checkup(found, found.answer)
         case BenchResult():
             return _bench(read_run(found.path), found.answer)
-        case Advice():
+        case IndexAdvice():
             return _advice(found, found.answer)
         case Assay() | Search() | Bisect():
             return _tuning(found, found.answer)
@@ -98,7 +98,7 @@ def _checkup(found: FoundRun, checkup: Checkup) -> RenderedRun:
     )
 
 
-def _advice(found: FoundRun, advice: Advice) -> RenderedRun:
+def _advice(found: FoundRun, advice: IndexAdvice) -> RenderedRun:
     def html() -> str:
         raise UsageError(
             f"{found.path} is an advice: it has no page",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from pgclinic.model.advise import Advice
+from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.run import RunInfo
 from pgclinic.store.run_folder import disk_errors, new_folder, write_whole
 
@@ -31,7 +31,7 @@ def write_advice_folder(parent: Path, info: RunInfo) -> Path:
     return path
 
 
-def write_advice(path: Path, advice: Advice) -> None:
+def write_advice(path: Path, advice: IndexAdvice) -> None:
     """Write the advice into a folder. Raises DiskFullError, RunFailedError."""
     with disk_errors(path):
         write_whole(path / ADVICE, msgspec.json.format(msgspec.json.encode(advice), indent=1) + b"\n", private=True)

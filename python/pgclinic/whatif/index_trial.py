@@ -30,8 +30,8 @@ from pgclinic.whatif.index_reach import IndexReach
 from pgclinic.whatif.trial_session import TIMEOUT_MS
 
 _CANCELED = "57014"
-#: Reads that take no longer are executed so often with each set of values, and writes, whose difference is small.
-_REPEATED_MS = 100.0
+#: Statements that take no longer are executed several times with each set of values; writes, which differ little, more.
+_REPEATED_MS = 50.0
 _READS, _WRITES = 2, 4
 #: Building an index may take longer than a statement of the workload may.
 _BUILD_TIMEOUT_MS = 300_000
@@ -60,12 +60,14 @@ class SeenStatement:
 
 @dataclass(frozen=True)
 class BuiltIndex:
-    """What an index is on the twin; it could not be built where ``problem`` says why."""
+    """What an index is on the twin, with the bare names of the ``tables`` that it reaches; it could not be built where
+    ``problem`` says why."""
 
     definition: IndexDefinition
     size_bytes: int = 0
     table_bytes: int = 0
     build_s: float = 0.0
+    tables: frozenset[str] = frozenset()
     problem: str | None = None
 
 
@@ -105,15 +107,17 @@ class IndexTrial:
     def built(self, indexes: Sequence[IndexDefinition]) -> Iterator[BuiltSet]:
         """All of them together, until the block ends. Raises QueryError: the connection is lost."""
         with self._rolled_back():
-            self._reach.look()
             self._session.execute(f"set local statement_timeout = {_BUILD_TIMEOUT_MS}")
             made = tuple(self._build(index) for index in indexes)
             self._session.execute(f"set local statement_timeout = {TIMEOUT_MS}")
-            yield BuiltSet(self, made, self._reach.tables())
+            self._reach.look()
+            yield BuiltSet(self, made)
 
-    def with_indexes(self, dropped: Sequence[str], tables: frozenset[str]) -> dict[int, SeenStatement]:
-        """Every statement while the qualified indexes ``dropped`` are not there; those that no change to ``tables``
-        reaches are as they are without any. For BuiltSet. Raises QueryError."""
+    def with_indexes(
+        self, dropped: Sequence[str], tables: frozenset[str], like: Mapping[int, SeenStatement]
+    ) -> dict[int, SeenStatement]:
+        """Every statement while the qualified indexes ``dropped`` are not there; those that neither this nor a change
+        to ``tables`` reaches are as they are in ``like``. For BuiltSet. Raises QueryError."""
         before = self.as_it_is()
         found: dict[int, SeenStatement] = {}
         self._session.execute("savepoint indexes")
@@ -122,14 +126,14 @@ class IndexTrial:
                 self._session.execute(f"drop index {name}")
             reached = tables | self._reach.tables()
             for key, seen in before.items():
-                found[key] = seen
+                found[key] = like.get(key, seen)
                 if self._reach.can_reach(reached, self._named[key], self._plans[key], has_triggers=seen.has_triggers):
                     found[key] = self._seen(key, self._texts[key][: len(seen.times_ms)]) or seen
         finally:
             self._session.execute("rollback to savepoint indexes")
         return found
 
-    def used_by(self, dropped: Sequence[str]) -> frozenset[str]:
+    def used_by(self, dropped: Sequence[str], tables: frozenset[str]) -> frozenset[str]:
         """The bare names of the indexes that any plan uses while these are not there. For BuiltSet. Raises
         QueryError."""
         used: set[str] = set()
@@ -137,7 +141,7 @@ class IndexTrial:
         try:
             for name in dropped:
                 self._session.execute(f"drop index {name}")
-            tables = self._reach.tables()
+            tables |= self._reach.tables()
             for key, seen in self.as_it_is().items():
                 if self._reach.can_reach(tables, self._named[key], self._plans[key], has_triggers=seen.has_triggers):
                     plans = self._planned(self._texts[key][: len(seen.times_ms)]) or ()
@@ -155,6 +159,7 @@ class IndexTrial:
 
     def _build(self, index: IndexDefinition) -> BuiltIndex:
         self._session.execute("savepoint built")
+        self._reach.look()
         began_s = time.monotonic()
         try:
             self._session.execute(create_statement(index, concurrently=False))
@@ -168,7 +173,7 @@ class IndexTrial:
         if index.is_partitioned:
             parts = self._session.rows(query("index_parts", self._major), {"name": qualified_name(index)})
             self._whole.update((str(name), index.name) for (name,) in parts)
-        return BuiltIndex(index, int(size), int(table), build_s)
+        return BuiltIndex(index, int(size), int(table), build_s, self._reach.tables())
 
     def _is_write(self, key: int) -> bool:
         """By its first set of values; what cannot be planned is no read."""
@@ -223,7 +228,7 @@ class IndexTrial:
                 if error.sqlstate is None:
                     raise
                 return (counted, True) if error.sqlstate == _CANCELED else None
-            if time.monotonic() - began_s > LONG_S * times:
+            if time.monotonic() - began_s > LONG_S:
                 break
         return counted, False
 
@@ -246,9 +251,9 @@ class IndexTrial:
 class BuiltSet:
     """Indexes that are there as long as the transaction lasts. Raises QueryError everywhere."""
 
-    def __init__(self, trial: IndexTrial, made: Sequence[BuiltIndex], tables: frozenset[str]) -> None:
+    def __init__(self, trial: IndexTrial, made: Sequence[BuiltIndex]) -> None:
         self._trial = trial
-        self._tables = tables
+        self._tables = frozenset(name for one in made for name in one.tables)
         self.made = {one.definition: one for one in made if one.problem is None}
         self.refused = tuple(one for one in made if one.problem is not None)
 
@@ -256,16 +261,22 @@ class BuiltSet:
         self,
         kept: Sequence[IndexDefinition] | None = None,
         without: Sequence[str] = (),
+        like: Mapping[int, SeenStatement] | None = None,
     ) -> dict[int, SeenStatement]:
-        """Every statement with those ``kept``, None for all of them, and without these qualified existing ones."""
+        """Every statement with those ``kept``, None for all of them, and without these qualified existing ones.
+
+        ``like`` is what was seen with all of them: a statement that what is missing cannot reach is as it is there.
+        """
         there = frozenset(self.made if kept is None else kept) & self.made.keys()
         dropped = [qualified_name(one) for one in self.made if one not in there]
-        return self._trial.with_indexes([*dropped, *without], self._tables)
+        if like is not None:
+            return self._trial.with_indexes([*dropped, *without], frozenset(), like)
+        return self._trial.with_indexes([*dropped, *without], self._tables, self._trial.as_it_is())
 
     def used(self, kept: Sequence[IndexDefinition]) -> frozenset[IndexDefinition]:
         """Those of them that any plan uses; nothing is executed."""
         dropped = [qualified_name(one) for one in self.made if one not in kept]
-        names = self._trial.used_by(dropped)
+        names = self._trial.used_by(dropped, self._tables)
         return frozenset(one for one in kept if one in self.made and one.name in names)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pgclinic.model.advise import Advice, AdviceWord
+from pgclinic.model.advise import AdviceWord, IndexAdvice
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
@@ -68,7 +68,7 @@ def answer_sentence(answer: StoredAnswer) -> str:
             words = _behind(search_headline(answer))
         case Bisect():
             words = _bisect(answer)
-        case Advice():
+        case IndexAdvice():
             words = advice_sentence(answer)
     return words
 
