@@ -180,7 +180,7 @@ def read_run(path: Path) -> StoredRun:
         )
     if info.kind is RunKind.ADVISE:
         raise UsageError(
-            f"{path} is an advice: its trials are those of its proof",
+            f"{path} is an advice: its proof is a run of its own",
             hint=f"read it: pgclinic report {path} -o FILE.md",
         )
     with _naming(path / "trials"):
