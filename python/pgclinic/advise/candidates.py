@@ -418,7 +418,7 @@ def _named(twin: Twin, found: Iterable[Candidate]) -> Iterator[Candidate]:
     taken |= {key.name for table in twin.tables for key in table.keys}
     for one in found:
         definition = one.definition
-        words = (*definition.keys, *(("partial",) if definition.predicate else ()))
+        words = (*definition.keys, *definition.include, *(("partial",) if definition.predicate else ()))
         suffix = () if definition.method == "btree" else (definition.method,)
         name = index_name(name_parts(definition.table)[-1], (*words, *suffix), taken)
         taken.add(name)
