@@ -29,6 +29,7 @@ from pgclinic.model.advise import AdviceLimits, AdviceProof, AdviceWord, Advised
 from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.twin import Twin
+from pgclinic.model.verdict_word import CompareWord
 from pgclinic.pg.session import QueryError, Session
 from pgclinic.sql.statement_kind import StatementKind
 from pgclinic.trial.server import binaries_of
@@ -107,7 +108,9 @@ def advise(subject: AdviceSubject, asked: AdviceAsked, listener: AdviceListener 
     heard.on_advice(advice)
     if advice.indexes and asked.prove:
         heard.on_stage("proving the indexes in blocks")
-        advice = replace(advice, proof=_proven(subject, asked, advice, measured.proof, heard))
+        proof = _proven(subject, asked, advice, measured.proof, heard)
+        is_slower = proof.word == CompareWord.SLOWER.value
+        advice = replace(advice, proof=proof, word=AdviceWord.CONTRADICTED if is_slower else advice.word)
     advice = replace(advice, took_s=time.monotonic() - asked.began_s)
     heard.on_advice(advice)
     return advice

@@ -25,9 +25,10 @@ class IndexDefinition(Record):
 
 
 class AdviceWord(str, Enum):
-    """Whether any index is advised."""
+    """Whether any index is advised; ``contradicted``: the blocks show that the set takes more server time."""
 
     ADVISED = "indexes advised"
+    CONTRADICTED = "indexes not advised"
     NONE = "no index advised"
 
 
@@ -125,7 +126,7 @@ class DroppableIndex(Record):
 
 
 class AdviceStep(Record):
-    """The best set of so many indexes, by single measurements."""
+    """The best set with this number of indexes, by single measurements."""
 
     indexes: int
     saved_share: float
@@ -149,10 +150,10 @@ class IndexAdvice(Record):
     """``saved_share`` is what the set saves by executions of single statements, its cost for writes subtracted.
 
     Of ``candidates`` indexes that statements could use ``measured`` were built in the time that there was, and
-    ``in_plans`` of these were used by a statement. ``statements`` were
-    tried, with ``tried_share`` of the time; ``left_out`` were not. ``rounds`` is how often a set was measured together.
-    ``counted_s`` is for how long the original's statements were counted, None where it does not say; ``idle`` are
-    indexes that none of them used, where that was too short to call them unused.
+    ``in_plans`` of these were used by a statement. ``statements`` were tried, with ``tried_share`` of the time;
+    ``left_out`` were not. ``rounds`` is how often a set was measured together. ``counted_s`` is for how long the
+    original's statements were counted, None where it does not say; ``idle`` are indexes that none of them used, where
+    that was too short to call them unused.
     """
 
     database: str

@@ -16,7 +16,7 @@ from pgclinic.model.advise import (
     StatementServed,
 )
 from pgclinic.report.words.facts import time_words
-from pgclinic.report.words.figures import count, number, percent, size
+from pgclinic.report.words.figures import count, number, percent, size, times
 
 _STATEMENTS = 3
 _IDLE = 6
@@ -35,6 +35,11 @@ def advice_sentence(advice: IndexAdvice) -> str:
     who = count(len(advice.indexes), "index").replace("indexs", "indexes")
     verb = "saves" if len(advice.indexes) == 1 else "save"
     proof = advice.proof
+    if advice.word is AdviceWord.CONTRADICTED and proof is not None and proof.ratio is not None:
+        return (
+            f"{who} {verb} {percent(advice.saved_share)} of the server time of {advice.database} by single executions, "
+            f"but the whole workload takes {times(proof.ratio)} the time with them, {count(proof.blocks, 'block')}"
+        )
     if proof is not None and proof.ratio is not None and proof.measure == "server_time" and proof.low is not None:
         return f"{who} {verb} {percent(1 - proof.ratio)} of the server time of {advice.database}, {_interval(proof)}"
     return (

@@ -23,6 +23,15 @@ def test_without_blocks_it_is_what_single_executions_say() -> None:
     assert advice_sentence(failed).endswith("no interval from blocks: starved cpu")
 
 
+def test_blocks_that_contradict_are_said_first() -> None:
+    slower = AdviceProof(word="slower", ratio=1.2, low=1.1, high=1.3, blocks=8)
+    text = " ".join(advice_text(an_advice(word=AdviceWord.CONTRADICTED, proof=slower)).split())
+    assert text.startswith(
+        "INDEXES NOT ADVISED 1 index saves 48 % of the server time of shop by single executions, but"
+    )
+    assert "the whole workload takes 1.20x the time with them, 8 blocks" in text
+
+
 def test_nothing_to_advise_is_an_answer() -> None:
     none = an_advice(word=AdviceWord.NONE, indexes=(), drops=(), steps=(), proof=None)
     assert advice_text(none).startswith("NO INDEX ADVISED   no index of 12 candidates saves enough")
