@@ -44,26 +44,26 @@ def choose_and_measure(
 ) -> MeasuredSet:
     """The best set that was measured, without an index that saves nothing of its own. Raises QueryError."""
     before = trial.as_it_is()
-    best, measured = MeasuredSet(), list[frozenset[int]]()
+    best, measured, rounds = MeasuredSet(), list[frozenset[int]](), 0
     for number in range(1, ROUNDS_MAX + 1):
         problem = tried.problem()
         chosen = chosen_indexes(problem, limits, measured, by)
         expected = problem.saved(chosen)
         if not chosen or expected <= best.saved or (number > 1 and should_stop()):
             break
+        rounds = number
         on_round(number)
-        measured.append(chosen)
         indexes = tried.definitions(sorted(chosen))
         with trial.built(indexes) as built:
             found = _without_needless(built, indexes, statements)
             numbers = {index.name: tried.number(index) for index in indexes}
             tried.options += options_of(found.after, numbers, statements, before)
-        found = MeasuredSet(found.indexes, found.saved, found.after, found.parts, number)
+        measured += [chosen, frozenset(tried.number(index) for index in found.indexes)]
         if found.saved > best.saved:
             best = found
         if found.saved >= _AS_EXPECTED * expected:
             break
-    return MeasuredSet(best.indexes, best.saved, best.after, best.parts, len(measured))
+    return MeasuredSet(best.indexes, best.saved, best.after, best.parts, rounds)
 
 
 def _without_needless(
