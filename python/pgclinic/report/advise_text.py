@@ -203,13 +203,13 @@ def _drop_lines(drop: DroppableIndex, width: int) -> Iterator[str]:
 def _idle_lines(advice: IndexAdvice, width: int) -> Iterator[str]:
     if not advice.idle:
         return
-    age = f"only {time_words(advice.counted_s)} of statements" if advice.counted_s is not None else "an unknown time"
+    age = "the server does not report since when it counts statements"
+    if advice.counted_s is not None:
+        age = f"statements were counted for {time_words(advice.counted_s)} only"
     named = ", ".join(advice.idle[:_IDLE])
     more = f" and {len(advice.idle) - _IDLE} others" if len(advice.idle) > _IDLE else ""
     yield ""
-    yield from _labelled(
-        "not judged", f"{named}{more}: no statement uses them, but {age} were counted; a month is needed", width
-    )
+    yield from _labelled("not judged", f"{named}{more}: no statement uses them, but {age}; a month is needed", width)
 
 
 def _labelled(label: str, text: str, width: int, *, indent: int = 2) -> Iterator[str]:
