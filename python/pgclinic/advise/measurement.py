@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pgclinic.model.advise import StatementServed, WriteCost
 from pgclinic.whatif.index_trial import SeenStatement
 
-#: The time of a write that takes less than this share of what it took is no noise, whatever its plan shows: checks of
-#: foreign keys are in no plan.
-_CLEARLY_LESS = 0.7
+#: The time of a write that takes less than this share of what it took, or more than the second, is no noise, whatever
+#: its plan shows: checks of foreign keys are in no plan.
+_CLEARLY_LESS, _CLEARLY_MORE = 0.7, 3.0
 #: Times of single executions differ by so much from one to the next.
 _SAME = 0.05
 
@@ -36,7 +36,7 @@ def time_ratio(before: SeenStatement, after: SeenStatement) -> float:
     if after is before or not both or (same_plans and not before.is_write):
         return 1.0
     ratio = sum(after.times_ms[:both]) / max(sum(before.times_ms[:both]), 1e-6)
-    if same_plans and ratio >= _CLEARLY_LESS:
+    if same_plans and _CLEARLY_LESS <= ratio <= _CLEARLY_MORE:
         work = [_ratio(before.buffers, after.buffers, both), _ratio(before.wal_bytes, after.wal_bytes, both)]
         # No index makes a write faster whose plan stays: that is noise.
         return min(max(ratio, 1.0), max(1.0, *work))

@@ -131,7 +131,16 @@ def _reason(
         is_same = new.table == one.table.name and new.method == own.method and new.predicate == own.predicate
         if is_same and new.keys[: len(one.keys)] == one.keys:
             return DropReason.REPLACED, new.name
-    return (None, None) if is_used else (DropReason.UNUSED, None)
+    return (None, None) if is_used or _serves_foreign_key(one) else (DropReason.UNUSED, None)
+
+
+def _serves_foreign_key(one: _Existing) -> bool:
+    """Whether a deletion in another table may need it, which no plan shows and which may be rare."""
+    for foreign in one.table.foreign_keys:
+        columns = {identifier(name) for name in foreign.columns}
+        if {key.split(" ")[0] for key in one.keys[: len(columns)]} == columns:
+            return True
+    return False
 
 
 def _words_of_untried(twin: Twin, before: Mapping[int, SeenStatement]) -> set[str]:
@@ -145,13 +154,11 @@ def _difference(
     now: Mapping[int, SeenStatement],
     without: Mapping[int, SeenStatement],
 ) -> tuple[float, float]:
-    """Shares of the server time that reads lose without the index, and that writes save."""
+    """Shares of the server time that statements lose without the index, and that others, writes above all, save."""
     lost = saved = 0.0
     for key, one in statements.items():
         if key in now and key in without:
             change = one.share * (time_ratio(now[key], without[key]) - 1.0)
-            if now[key].is_write:
-                saved -= change
-            else:
-                lost += max(change, 0.0)
-    return lost, max(saved, 0.0)
+            lost += max(change, 0.0)
+            saved += max(-change, 0.0)
+    return lost, saved

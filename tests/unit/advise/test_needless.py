@@ -13,7 +13,7 @@ from fixtures.advised import SEEN, index, twin_of
 from pgclinic.advise.measurement import WeighedStatement
 from pgclinic.advise.needless import COUNTED_S_MIN, NeedlessIndexes, needless_indexes
 from pgclinic.model.advise import DropReason, IndexDefinition
-from pgclinic.model.twin import Twin, TwinIndex
+from pgclinic.model.twin import Twin, TwinForeignKey, TwinIndex
 from pgclinic.whatif.index_trial import BuiltSet, SeenStatement
 
 TEXTS = ("select id from orders where customer = $1", "insert into orders values ($1)")
@@ -97,6 +97,23 @@ def test_an_advised_index_replaces_one() -> None:
 
 def test_what_makes_a_statement_slower_stays() -> None:
     assert needless(twin_with(), Seen(without={"public.by_customer": SLOW})).drops == ()
+
+
+def test_a_deletion_that_becomes_slower_by_the_check_of_a_foreign_key_keeps_its_index() -> None:
+    slow = replace(WRITE, times_ms=(40.0, 60.0))
+
+    class Deleting(Seen):
+        def seen(self, kept=None, without=(), like=None):  # type: ignore[no-untyped-def]
+            return {1: READ, 2: slow if without else WRITE}
+
+    assert needless(twin_with(), Deleting()).drops == ()
+
+
+def test_an_index_of_a_foreign_key_is_not_called_unused() -> None:
+    twin = twin_with()
+    key = TwinForeignKey(name="f", columns=("customer",), parent="public.customer", parent_columns=("id",))
+    tables = (changed(twin.tables[0], foreign_keys=(key,)), twin.tables[1])
+    assert needless(changed(twin, tables=tables), Seen()) == NeedlessIndexes()
 
 
 def test_what_enforces_something_is_never_named() -> None:
