@@ -17,8 +17,10 @@ from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.html import report_page
 from pgclinic.report.markdown import report_markdown
-from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning
+from pgclinic.report.reported import ReportedAdvice, ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning
 from pgclinic.report.section import Section
+from pgclinic.report.sections.advice.view import advice_answer
+from pgclinic.report.sections.advised_indexes.view import indexes_view
 from pgclinic.report.sections.answer.view import claim_views, study_answer
 from pgclinic.report.sections.arms.view import arms_view
 from pgclinic.report.sections.calibration.view import calibration_view
@@ -28,6 +30,7 @@ from pgclinic.report.sections.claims.view import claims_view
 from pgclinic.report.sections.climb.view import climb_view
 from pgclinic.report.sections.cure.view import cure_view
 from pgclinic.report.sections.doubts.view import doubts_view
+from pgclinic.report.sections.drops.view import drops_view
 from pgclinic.report.sections.evidence.view import evidence_view
 from pgclinic.report.sections.findings.view import causes_found, notices_found, symptoms_found
 from pgclinic.report.sections.ladder.steps import is_ladder
@@ -42,7 +45,13 @@ from pgclinic.report.sections.measure.view import measure_view
 from pgclinic.report.sections.pages.view import pages_view
 from pgclinic.report.sections.plans.view import load_plans, plans_view, server_plans
 from pgclinic.report.sections.processes.view import machine_use, use_by_arm
-from pgclinic.report.sections.repeat.view import bench_commands, checkup_commands, study_commands, tuning_commands
+from pgclinic.report.sections.repeat.view import (
+    advice_commands,
+    bench_commands,
+    checkup_commands,
+    study_commands,
+    tuning_commands,
+)
 from pgclinic.report.sections.server.view import ServerView, in_colours, observed_arm, server_view
 from pgclinic.report.sections.side_by_side.view import side_by_side
 from pgclinic.report.sections.snapshot.text import snapshot_facts
@@ -128,6 +137,14 @@ TUNING: tuple[Section[ReportedTuning], ...] = (
     Section("climb", climb_view),
     Section("staircase", staircase_view),
     Section("repeat", tuning_commands),
+)
+
+ADVICE: tuple[Section[ReportedAdvice], ...] = (
+    Section("advice", advice_answer),
+    Section("advised_indexes", indexes_view),
+    Section("drops", drops_view),
+    Section("machine", lambda one: machine_view(one.run, ())),
+    Section("repeat", advice_commands),
 )
 
 CHECKUP: tuple[Section[ReportedCheckup], ...] = (
@@ -232,3 +249,15 @@ def checkup_page(one: ReportedCheckup) -> str:
 def checkup_markdown(one: ReportedCheckup) -> str:
     """A checkup for a ticket."""
     return report_markdown(CHECKUP, one)
+
+
+def advice_page(one: ReportedAdvice) -> str:
+    return report_page(
+        ADVICE,
+        one,
+        title=f"{one.advice.word.value}: {one.advice.database}",
+        kind="advice on indexes",
+        when=started(one.run),
+        source="the run folder",
+        pgclinic=one.run.tool.pgclinic,
+    )

@@ -71,7 +71,7 @@ class ChangeTrial:
         self._time_shares = time_shares
         self._source = source or ValueSource(session, twin)
         self._statements = {statement.statement.counted.query_id: statement for statement in statements}
-        self._texts = {key: tuple(_texts(self._source, one)) for key, one in self._statements.items()}
+        self._texts = {key: tuple(texts_of(self._source, one)) for key, one in self._statements.items()}
         self._named = {
             statement.statement.counted.query_id: statement.statement.counted.text for statement in statements
         }
@@ -247,7 +247,8 @@ def _nodes(plan: Mapping[str, Any]) -> Iterator[str]:
         yield from _nodes(child)
 
 
-def _texts(source: ValueSource, calibrated: CalibratedStatement) -> Iterator[str]:
+def texts_of(source: ValueSource, calibrated: CalibratedStatement) -> Iterator[str]:
+    """The statement with each of some sets of values in its places; none where there are no values."""
     try:
         drawn = source.draw(calibrated.statement, calibrated.tried.choice, DRAWS)
     except CannotRun:
