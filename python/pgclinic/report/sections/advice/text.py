@@ -27,6 +27,11 @@ _MORE = 1.005
 
 def advice_sentence(advice: IndexAdvice) -> str:
     """8 indexes save 65 % of the server time of shop, 95 % CI 58 % to 70 %, 12 blocks."""
+    if advice.word is AdviceWord.NONE and advice.candidates and not advice.measured:
+        return (
+            f"none of {count(advice.candidates, 'candidate')} was measured: the budget of "
+            f"{time_words(advice.budget_s)} was over before; a longer one says more"
+        )
     if advice.word is AdviceWord.NONE:
         return (
             f"no index of {count(advice.candidates, 'candidate')} saves enough of the server time of "
