@@ -189,7 +189,7 @@ class _Served:
         if key not in self._followed:
             while len(self._followed) >= _FOLLOWED_MAX:
                 del self._followed[next(iter(self._followed))]
-            self._followed[key] = FollowedRun(Path(run.path), run.started_epoch_us)
+            self._followed[key] = FollowedRun(Path(run.path), run.started_epoch_us, run.kind)
         return self._followed[key]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import tuning
-from fixtures.bench_results import bench_result
+from fixtures.bench_results import bench_folder, bench_result
 from fixtures.checkups import HEALTHY, SICK
 from fixtures.command import wait_for
 from fixtures.kept_runs import kept_checkup, kept_study
@@ -23,7 +23,6 @@ from fixtures.records import run_info
 from fixtures.served import Served, served
 from pgclinic.model.run import RunKind
 from pgclinic.serve.app import POLL_S
-from pgclinic.store.bench_folder import bench_info, write_bench_folder
 from pgclinic.store.run_folder import RunFolder
 
 TOKEN = "a-token-of-24-characters"
@@ -37,8 +36,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kept_checkup(parent, SICK)
     kept_checkup(parent, HEALTHY, server="PostgreSQL 13.3")
     RunFolder.create(parent, "an-assay", run_info(kind=RunKind.ASSAY), tuning.plan())
-    result = bench_result("-c", "2", "-T", "5")
-    write_bench_folder(parent, bench_info(result, "PostgreSQL 18.6"), result)
+    bench_folder(parent, bench_result("-c", "2", "-T", "5"))
     (parent / "no-run").mkdir()
     return parent
 
