@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -128,6 +130,19 @@ def test_a_directory_is_read_again_where_it_has_changed(tmp_path: Path) -> None:
     path.rename(tmp_path.parent / "elsewhere")
     runs.look()
     assert runs.newest_first() == []
+
+
+def test_a_run_that_is_locked_some_time_after_it_was_made_is_running(tmp_path: Path) -> None:
+    path = kept_study(tmp_path)
+    made_ns = time.time_ns() - 10 * 10**9
+    os.utime(path, ns=(made_ns, made_ns))
+    runs = KeptRuns(tmp_path)
+    runs.refresh()
+    assert runs.named("a-study").state is RunState.UNFINISHED
+    with directory_lock(path):
+        os.utime(path, ns=(made_ns, made_ns))
+        runs.look()
+        assert runs.named("a-study").state is RunState.RUNNING
 
 
 def test_a_directory_that_is_not_there_and_one_without_runs_are_empty(tmp_path: Path) -> None:
