@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from functools import lru_cache
@@ -18,7 +19,7 @@ from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.output import RunOutput, RunState
 from pgclinic.report.kept_run import bench_text, judged_run, rendered_run
-from pgclinic.report.live.page import cost_words, live_data, live_page, runs_page, with_way_back
+from pgclinic.report.live.page import compile_templates, cost_words, live_data, live_page, runs_page, with_way_back
 from pgclinic.report.runs.filter import RunFilter
 from pgclinic.report.runs.two_runs import side_by_side, side_by_side_page
 from pgclinic.serve.follow import FollowedRun
@@ -64,6 +65,8 @@ class _Served:
         self._runs = KeptRuns(parent)
         # The first page is not to wait for it: of a thousand runs it takes a second.
         self._runs.refresh()
+        # The first page needs few of them, and is answered meanwhile.
+        threading.Thread(target=compile_templates, daemon=True).start()
         self._cost = OwnCost()
         self._is_stopping = is_stopping
         self._refreshed_s = 0.0

@@ -159,6 +159,13 @@ def live_parts(live: LiveRun, now_epoch_us: int, names: Sequence[str]) -> Mappin
     return {name: Markup(str(getattr(macros, name)(live, now_epoch_us)).strip()) for name in names}
 
 
+def compile_templates() -> None:
+    """Compile the templates of all pages, so that the first view of none waits for it."""
+    made = environment()
+    for name in made.list_templates(extensions=["j2"]):
+        made.get_template(name)
+
+
 def token_page(problem: str | None) -> str:
     """The form that asks for the token; ``problem`` says why the last one was refused."""
     return html_page("live/token", kind="runs", when="", source="", files=_STYLES, served=True, problem=problem)
