@@ -69,7 +69,8 @@ def test_a_run_has_its_report_or_what_there_is_of_it(site: Served, runs: Path) -
     assert 'href="/"' in site.get("/runs/a-study")[1]
     assert "pgclinic assay --resume" in site.get("/runs/an-assay")[1]
     (bench,) = [folder.name for folder in runs.iterdir() if "bench" in folder.name]
-    assert "tps = " in site.get(f"/runs/{bench}")[1]
+    page = site.get(f"/runs/{bench}")[1]
+    assert ("tps = " in page, " UTC</dd>" in page, "<dt>size</dt>" in page) == (True, True, True)
     # Nothing is written.
     assert not list(runs.glob("*/report.html"))
 
@@ -141,7 +142,8 @@ def test_events_follow_a_run_that_another_process_writes(tmp_path: Path) -> None
         writer.step()
         assert listed.readline() == b"event: changed\n"
         wait_for(lambda: ">running<" in site.get("/?answer=running")[1])
-        assert "starting" in wait_for(lambda: (page := site.get("/runs/new")[1]) and "starting" in page and page)
+        live = wait_for(lambda: (page := site.get("/runs/new")[1]) and "starting" in page and page)
+        assert ("<dt>started</dt>" in live, "<dt>size</dt>" in live) == (True, False)
         with urllib.request.urlopen(f"{site.address}/runs/new/events?state=running-0&seen=0", timeout=30) as events:
             writer.step()
             points: list[object] = []
