@@ -79,4 +79,5 @@ def test_a_search_has_numbered_loads_and_what_each_missed() -> None:
         live.after(event)
     assert live.now_rows(0) == [("Load", "2: 1,000 TPS offered"), ("Stage", "measuring")]
     (newest, _), _ = live.trial_rows()
-    assert newest == ("2", "-", "1,000 TPS offered", "1,000", "p99 40 ms")
+    assert newest == ("2", "1,000 TPS offered", "1,000", "p99 40 ms")
+    assert (live.trial_heads[0], len(live.trial_heads[1])) == ("Loads", len(newest))

@@ -28,6 +28,8 @@ from pgclinic.report.words.figures import number, span, times
 POINTS_SHOWN = 7200
 TRIALS_SHOWN = 200
 _MEASURING = "measuring"
+_TRIALS = "Trials", ("Trial", "Block", "Arm", "TPS", "Failures and doubts")
+_LOADS = "Loads", ("Load", "Rate", "TPS served", "Limit missed")
 
 
 class LivePoint(NamedTuple):
@@ -90,8 +92,8 @@ class LiveRun:
         said = [event.failure] if event.failure is not None else []
         said += [doubt_words(doubt).text for doubt in doubts]
         tps = number(event.tps) if event.tps is not None else "-"
-        place = "calibration" if event.block == 0 else "-" if self._is_load else str(event.block)
-        row = (str(event.trial), place, event.arm, tps, "; ".join(said))
+        place = "calibration" if event.block == 0 else str(event.block)
+        row = (str(event.trial), *(() if self._is_load else (place,)), event.arm, tps, "; ".join(said))
         # A trial of a block that was repeated ends a second time.
         self._trials = [(trial, cells) for trial, cells in self._trials if trial != event.trial]
         self._trials.append((event.trial, row))
@@ -147,8 +149,13 @@ class LiveRun:
         """Each claim's word so far, and its ratio with its interval."""
         return [(claim.claim, claim.word, _ratio(claim)) for claim in self._claims]
 
+    @property
+    def trial_heads(self) -> tuple[str, tuple[str, ...]]:
+        """What the trials are called, and the heads of their rows; those of a bench are the loads of a search."""
+        return _LOADS if self._is_load else _TRIALS
+
     def trial_rows(self) -> tuple[list[tuple[str, ...]], int]:
-        """Trial, block, arm, TPS and doubts, the newest first; and how many earlier ones are left out."""
+        """A row below those heads for each trial, the newest first; and how many earlier ones are left out."""
         rows = [cells for _, cells in reversed(self._trials)]
         return rows[:TRIALS_SHOWN], max(0, len(rows) - TRIALS_SHOWN)
 
