@@ -25,6 +25,7 @@ from pgclinic.report.runs.two_runs import side_by_side, side_by_side_page
 from pgclinic.serve.follow import FollowedRun
 from pgclinic.serve.kept_runs import KeptRuns
 from pgclinic.serve.own_cost import OwnCost
+from pgclinic.serve.read_records import know_records
 from pgclinic.store.run_list import FoundRun, found_run
 
 POLL_S = 0.5
@@ -62,6 +63,7 @@ class _Served:
     """What all requests share: the list of runs, and those that are followed."""
 
     def __init__(self, parent: Path, is_stopping: Callable[[], bool]) -> None:
+        know_records()
         self._runs = KeptRuns(parent)
         # The first page is not to wait for it: of a thousand runs it takes a second.
         self._runs.refresh()
@@ -71,6 +73,7 @@ class _Served:
         self._is_stopping = is_stopping
         self._refreshed_s = 0.0
         self._refreshing = asyncio.Lock()
+        self._rendering = asyncio.Lock()
         self._followed: dict[tuple[str, int], FollowedRun] = {}
 
     async def runs(self, request: Request) -> Response:
@@ -182,7 +185,9 @@ class _Served:
 
     async def _report(self, run: RunOutput) -> str:
         path = Path(run.path)
-        return await asyncio.to_thread(lambda: with_way_back(_rendered(path, _changed(path))))
+        # All pages of a run that ends ask for its report at the same moment: the first one makes it for all.
+        async with self._rendering:
+            return await asyncio.to_thread(lambda: with_way_back(_rendered(path, _changed(path))))
 
     def _follow(self, run: RunOutput) -> FollowedRun | None:
         """None for a run that cannot be read."""
