@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -129,14 +130,16 @@ def main() -> None:
             site.get("/")
             result["first_answer_s"] = round(time.monotonic() - began_s, 2)
             result["list_paint_ms"] = paints(f"{site.address}/", options.times)
-        with served(few) as site:
-            with directory_lock(folder.path):
-                result["live_paint_ms"] = paints(f"{site.address}/runs/hour", options.times)
-                result["followed_share"] = cost(site, folder, "/runs/hour", options.seconds)
+        with ExitStack() as written, served(few) as site:
+            written.enter_context(directory_lock(folder.path))
+            assert 'id="now"' in site.get("/runs/hour")[1]
+            result["live_paint_ms"] = paints(f"{site.address}/runs/hour", options.times)
+            result["followed_share"] = cost(site, folder, "/runs/hour", options.seconds)
+            written.close()
             result["report_paint_ms"] = paints(f"{site.address}/runs/hour", options.times)
         shutil.move(folder.path, many / "hour")
         folder = RunFolder(many / "hour")
-        with served(many) as site, directory_lock(folder.path):
+        with directory_lock(folder.path), served(many) as site:
             site.get("/")
             result["followed_among_many_share"] = cost(site, folder, "/runs/hour", options.seconds)
             used_s, began_s = cpu_s(site.process.pid), time.monotonic()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fixtures.certificate import self_signed
 from fixtures.checkups import HEALTHY, SICK
 from fixtures.chromium import Seen, needs_chromium
 from fixtures.command import PATIENCE
@@ -134,3 +135,32 @@ def test_a_token_opens_the_pages(browser: sync_api.Browser, tmp_path: Path) -> N
         page.wait_for_selector("#rows a >> text=a-study", timeout=LONG_MS)
         assert page.url == f"{site.address}/"
         page.context.close()
+
+
+def test_over_tls_a_token_opens_the_pages_and_a_run_is_followed(browser: sync_api.Browser, tmp_path: Path) -> None:
+    certificate, token, runs = self_signed(tmp_path), tmp_path / "token", tmp_path / "runs"
+    token.write_text("a-token-of-24-characters")
+    token.chmod(0o600)
+    kept_study(runs)
+    words = ("--host", "0.0.0.0", "--token-file", str(token), "--tls-cert", str(certificate.cert))
+    with served(runs, *words, "--tls-key", str(certificate.key)) as site:
+        context = browser.new_context(ignore_https_errors=True)
+        page, complaints = context.new_page(), list[str]()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        address = site.address.replace("0.0.0.0", "127.0.0.1")
+        page.goto(address)
+        page.fill("input[name=token]", token.read_text())
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#rows a >> text=a-study", timeout=LONG_MS)
+        (cookie,) = context.cookies()
+        assert (cookie["secure"], cookie["httpOnly"], cookie["sameSite"]) == (True, True, "Strict")
+        writer = Writer(runs, "written")
+        writer.step()
+        page.click("#rows a >> text=written", timeout=LONG_MS)
+        writer.step()
+        page.wait_for_selector("#trials td", timeout=LONG_MS)
+        writer.finish()
+        page.wait_for_selector(".verdict .word >> text=replicated", timeout=LONG_MS)
+        assert page.url == f"{address}/runs/written"
+        assert complaints == []
+        context.close()

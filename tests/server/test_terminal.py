@@ -99,3 +99,22 @@ def test_plain_lines_on_a_terminal(command: Command, terminal: Terminal) -> None
     lines = written.read_text(encoding="utf-8").partition("interrupted")[0].splitlines()
     first = next(at for at, line in enumerate(lines) if "TPS over" in line)
     assert "\x1b" not in "".join(lines[first:]) and "●" not in "".join(lines)
+
+
+@pytest.mark.drawn(0.2)
+def test_an_interval_without_a_lower_bound_says_at_least(command: Command, terminal: Terminal) -> None:
+    """No transaction of one arm ends while it is measured, so nobody knows how slow it is at most."""
+    for name, wait_s in (("fast", 0.01), ("slow", 6)):
+        (command.folder / f"{name}.sql").write_text(f"select pg_sleep({wait_s});\n", encoding="utf-8")
+    words = ["compare", "--a", "script=fast.sql", "--b", "script=slow.sql", "--warm-up", "0s", "--measure", "2s"]
+    order = shlex.join([str(PGCLINIC), *words, "--sequential", "--no-calibrate", "--blocks", "5", "--seed", "7"])
+    line = f"clear; cd {shlex.quote(str(command.folder))}; {order}; echo code $?"
+    terminal.tmux("send-keys", "-t", terminal.name, line, "Enter")
+    open_end = re.compile(
+        r"  so far {2,}├.*◆.*slower\n  so far \S+x slower, 95 % CI at least [\d.,]+x slower, \d blocks"
+    )
+    wait_for(lambda: open_end.search(terminal.screen()), 120)
+    final = wait_for(lambda: "code " in (text := terminal.screen()) and text, 120)
+    assert re.search(
+        r"b is [\d.,]+x slower than a, 95 % CI at least [\d.,]+x slower, 5 blocks", " ".join(final.split())
+    )

@@ -24,8 +24,8 @@ from pgclinic.trial.done_record import Clock, done_record
 from pgclinic.trial.observed_load import Hooks, MeasuredLoad, Wishes, observed_load
 from pgclinic.trial.seconds import LiveSeconds
 
-#: The only arm of a bench.
-ARM = "bench"
+#: The only arm of a bench, and its only block.
+ARM, BLOCK = "bench", 1
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,15 @@ class ObservedBench:
 
 
 @dataclass(frozen=True)
+class LoadListener:
+    """Whoever follows one load; of each second it hears the progress first."""
+
+    on_progress: Callable[[LoadProgress], None]
+    on_second: Callable[[Second], None]
+    on_event: Callable[[LoadEvent], None]
+
+
+@dataclass(frozen=True)
 class Observer:
     """Runs loads on one server and observes it meanwhile, on one connection beside the load's."""
 
@@ -65,33 +74,38 @@ class Observer:
     def run(
         self,
         load: LoadSpec,
+        number: int,
         stopper: Stopper,
-        on_progress: Callable[[LoadProgress], None],
-        on_event: Callable[[LoadEvent], None],
+        hears: LoadListener,
     ) -> ObservedBench:
-        """Raises what observed_load raises."""
+        """Run the load that is the ``number``-th of the bench. Raises what observed_load raises."""
         access = self.connection.access
-        spec = trial_spec(self.request, self.connection, load)
+        spec = trial_spec(self.request, self.connection, load, number)
         seconds: list[Second] = []
-        live = LiveSeconds(spec, seconds.append)
+
+        def on_second(second: Second) -> None:
+            seconds.append(second)
+            hears.on_second(second)
+
+        live = LiveSeconds(number, BLOCK, ARM, on_second)
         started, settings = Clock(), changed_settings(access)
 
         def follow(progress: LoadProgress) -> None:
+            hears.on_progress(progress)
             live.progress(progress)
-            on_progress(progress)
 
-        hooks = Hooks(on_progress=follow, on_sample=live.sample, on_event=on_event, stopper=stopper)
+        hooks = Hooks(on_progress=follow, on_sample=live.sample, on_event=hears.on_event, stopper=stopper)
         measured = observed_load(access, load, Wishes(waits_often=True), hooks)
         return ObservedBench(spec, measured, tuple(seconds), started, settings, access.server.version)
 
 
-def trial_spec(request: BenchRequest, connection: ServerConnection, load: LoadSpec) -> TrialSpec:
-    """The load as the only trial of a run. Without the password, certificates and options of its sessions."""
+def trial_spec(request: BenchRequest, connection: ServerConnection, load: LoadSpec, number: int) -> TrialSpec:
+    """The load as the only trial that a run keeps. Without the password, certificates and options of its sessions."""
     server, target = connection.access.server, load.target
     attached = server.source == "attached"
     return TrialSpec(
-        number=1,
-        block=1,
+        number=number,
+        block=BLOCK,
         position=1,
         arm=ARM,
         server=ServerSpec(dsn=dsn_of(server), existing=True, allow_writes=True)

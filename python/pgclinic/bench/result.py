@@ -15,13 +15,28 @@ from pgclinic.judge.thresholds import judge_values
 from pgclinic.load.tool import this_tool
 from pgclinic.model.bench import BenchObserved, BenchResult, TpccViolation
 from pgclinic.model.load import LoadResult
+from pgclinic.model.run import RunInfo
 from pgclinic.model.threshold import ThresholdResult
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.version import version_of_number
 from pgclinic.samples.trial_activity import trial_activity
+from pgclinic.store.bench_folder import bench_info
 from pgclinic.store.machine import read_machine
 
 DONE, NOT_RUN, ABORTED, CROSSED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def info_of_new_bench(request: BenchRequest, command: Sequence[str], server: str) -> RunInfo:
+    """run.json of a bench that begins now. ``command`` and ``server``, in words, must be free of secrets already."""
+    return bench_info(
+        command,
+        options_of(request),
+        server,
+        machine=read_machine(),
+        tool=this_tool(),
+        started_epoch_us=time.time_ns() // 1000,
+        settings=request.lab.settings if request.lab is not None else {},
+    )
 
 
 def make_result(

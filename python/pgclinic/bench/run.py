@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 from msgspec.structs import replace
 
 from pgclinic.bench.find_rate import RATE_MIN_TPS, TRIALS_LIKELY, TRIALS_MAX, RateSearch
-from pgclinic.bench.observed import ObservedBench, Observer
+from pgclinic.bench.observed import ARM, BLOCK, LoadListener, ObservedBench, Observer
 from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.stability import describe_stability, is_stable
 from pgclinic.errors import RunFailedError
@@ -17,7 +18,9 @@ from pgclinic.load.engine import Stopper, run_load
 from pgclinic.model.bench import RateSearchResult, RateTrial, Stability
 from pgclinic.model.load import LoadResult, LoadSpec, Pace
 from pgclinic.model.load_progress import LoadEvent, LoadProgress
+from pgclinic.model.run import Second
 from pgclinic.model.threshold import Threshold
+from pgclinic.trial.seconds import LiveSeconds
 
 #: A rate is not kept when more than this share of the slots was not served, or failed.
 LOST_SHARE_MAX = 0.01
@@ -30,12 +33,13 @@ CEILING = 1.1
 
 @dataclass(frozen=True)
 class RunListener:
-    """Whoever follows a run. Of a search, ``on_search`` hears first how long it takes, ``on_trial`` the rate of each
-    load before it, ``on_rate`` what it gave."""
+    """Whoever follows a run. Of a search, ``on_search`` hears first how long it takes, ``on_trial`` the number and the
+    rate of each load before it, ``on_rate`` what it gave."""
 
     on_progress: Callable[[LoadProgress], None] = lambda _: None
+    on_second: Callable[[Second], None] = lambda _: None
     on_search: Callable[[SearchLength], None] = lambda _: None
-    on_trial: Callable[[str], None] = lambda _: None
+    on_trial: Callable[[int, str], None] = lambda _number, _rate: None
     on_rate: Callable[[RateTrial], None] = lambda _: None
     on_event: Callable[[LoadEvent], None] = lambda _: None
 
@@ -80,12 +84,24 @@ class Loads:
     observer: Observer | None = None
 
     def run(
-        self, spec: LoadSpec, *, observe: bool, on_progress: Callable[[LoadProgress], None] | None = None
+        self,
+        spec: LoadSpec,
+        *,
+        observe: bool,
+        number: int = 1,
+        on_progress: Callable[[LoadProgress], None] | None = None,
     ) -> LoadResult | ObservedBench:
-        follow, on_event = on_progress or self.listener.on_progress, self.listener.on_event
+        """Run the ``number``-th load of the bench."""
+        hears = LoadListener(on_progress or self.listener.on_progress, self.listener.on_second, self.listener.on_event)
         if self.observer is not None and observe:
-            return self.observer.run(spec, self.stopper, follow, on_event)
-        return run_load(spec, on_progress=follow, stopper=self.stopper, on_event=on_event)
+            return self.observer.run(spec, number, self.stopper, hears)
+        seconds = LiveSeconds(number, BLOCK, ARM, hears.on_second)
+
+        def follow(progress: LoadProgress) -> None:
+            hears.on_progress(progress)
+            seconds.progress(progress)
+
+        return run_load(spec, on_progress=follow, stopper=self.stopper, on_event=hears.on_event)
 
 
 def run_bench(request: BenchRequest, spec: LoadSpec, loads: Loads) -> Ran:
@@ -130,8 +146,10 @@ def _find_rate(target: Threshold, spec: LoadSpec, loads: Loads) -> Ran:
     listener = loads.listener
     capacity_s = min(spec.measure_s, CAPACITY_S)
     listener.on_search(SearchLength(spec.warm_up_s + capacity_s, spec.warm_up_s + spec.measure_s))
-    listener.on_trial("closed loop, to see what is possible")
-    last = _trial(replace(spec, pace=Pace(), measure_s=capacity_s), loads, observe=False)
+    numbers = count(1)
+    number = next(numbers)
+    listener.on_trial(number, "closed loop, to see what is possible")
+    last = _trial(replace(spec, pace=Pace(), measure_s=capacity_s), loads, number, observe=False)
     load = _load_of(last)
     search = RateSearch(
         target,
@@ -144,11 +162,11 @@ def _find_rate(target: Threshold, spec: LoadSpec, loads: Loads) -> Ran:
         rate_tps = search.next_rate()
         if rate_tps is None:
             break
-        listener.on_trial(f"{rate_tps:,.4g} TPS offered")
+        number = next(numbers)
+        listener.on_trial(number, f"{rate_tps:,.4g} TPS offered")
         # The load that confirms the rate is the one that is shown.
-        last = _trial(
-            replace(spec, pace=replace(spec.pace, rate_tps=rate_tps)), loads, observe=search.stage == "confirm"
-        )
+        paced = replace(spec, pace=replace(spec.pace, rate_tps=rate_tps))
+        last = _trial(paced, loads, number, observe=search.stage == "confirm")
         load = _load_of(last)
         value = measured(target.metric, load)
         why = "" if load.stopped == "interrupted" else missed(target, value, load)
@@ -159,8 +177,8 @@ def _find_rate(target: Threshold, spec: LoadSpec, loads: Loads) -> Ran:
     return _ran(found or last, search.result())
 
 
-def _trial(spec: LoadSpec, loads: Loads, *, observe: bool) -> LoadResult | ObservedBench:
-    one = loads.run(spec, observe=observe)
+def _trial(spec: LoadSpec, loads: Loads, number: int, *, observe: bool) -> LoadResult | ObservedBench:
+    one = loads.run(spec, observe=observe, number=number)
     load = _load_of(one)
     if load.clients_lost:
         words = load.failures[0].message if load.failures else "no reason is known"

@@ -17,7 +17,7 @@ from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.sections.load.text import result_lines
 from pgclinic.report.sections.waits.view import labelled_lines, missing_rows, trust_rows, why_rows
-from pgclinic.store.bench_folder import bench_name, read_bench_result, write_bench_folder
+from pgclinic.store.bench_folder import bench_name, read_bench_result, write_bench
 from pgclinic.store.run_folder import RunFolder, StoredRun
 
 
@@ -31,12 +31,11 @@ class EndedBench:
     seconds: Sequence[Second] = ()
 
 
-def finish_bench(ended: EndedBench, outputs: Outputs) -> None:
-    """Write what was asked for, then print the result."""
+def finish_bench(ended: EndedBench, outputs: Outputs, folder: RunFolder | None) -> None:
+    """Write what was asked for, then print the result. ``folder`` is that of the run, where it is kept."""
     _write_files(ended.result, outputs)
-    folder = None
-    if outputs.runs is not None:
-        folder = write_bench_folder(outputs.runs, ended.info, ended.result, ended.trial, ended.seconds)
+    if folder is not None:
+        write_bench(folder, ended.result, ended.trial)
         say(f"run {folder.path}")
     for report in _write_reports(ended, outputs, folder):
         say(f"report {report}")
@@ -48,6 +47,8 @@ def judge_bench(stored: StoredRun, *, as_json: bool) -> int:
 
     Raises UsageError where the load was not observed, so that there is nothing to show.
     """
+    if not (stored.path / "bench.json").is_file():
+        raise UsageError(f"{stored.path} has no result: the command ended before it was there")
     result = read_bench_result(stored.path)
     if not stored.trials:
         raise UsageError(
@@ -105,7 +106,7 @@ def _write_reports(ended: EndedBench, outputs: Outputs, folder: RunFolder | None
     if folder is not None:
         written.append(folder.write_report(_page(ended, str(folder.path))))
     if outputs.report is not None or folder is None:
-        path = outputs.report or Path(f"{bench_name(ended.result)}.html")
+        path = outputs.report or Path(f"{bench_name(ended.info)}.html")
         _write_page(path, _page(ended, str(folder.path) if folder is not None else None))
         written.append(path)
     return written

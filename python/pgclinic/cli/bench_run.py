@@ -6,7 +6,7 @@ import getpass
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 
 import msgspec
@@ -16,8 +16,9 @@ from pgclinic.bench.load_spec import load_spec
 from pgclinic.bench.observed import Observer
 from pgclinic.bench.prepare import read_tables, vacuum
 from pgclinic.bench.request import Address, BenchRequest, InitRequest, TpccInitRequest
-from pgclinic.bench.result import make_result, trial_of
+from pgclinic.bench.result import info_of_new_bench, make_result, trial_of
 from pgclinic.bench.run import Loads, Ran, RunListener, run_bench
+from pgclinic.bench.run_events import BenchEvents
 from pgclinic.bench.seconds_file import refuse_unwritable
 from pgclinic.bench.secrets import without_secrets
 from pgclinic.bench.server_connection import ServerConnection, open_connection
@@ -34,12 +35,13 @@ from pgclinic.experiment.on_twin import bench_on_twin
 from pgclinic.lab.measuring import measurement
 from pgclinic.load.engine import Stopper, check_script, refuse_debug_engine
 from pgclinic.load.pgbench_tables import InitListener, done_line, initialize
-from pgclinic.model.bench import TpccViolation
+from pgclinic.model.bench import RateTrial, TpccViolation
 from pgclinic.model.load import LoadSpec
 from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.progress import BESIDE
 from pgclinic.report.sections.twin.text import twin_summary_text
-from pgclinic.store.bench_folder import bench_info
+from pgclinic.store.bench_folder import new_bench_folder
+from pgclinic.store.run_folder import RunFolder
 from pgclinic.trial.shell_account import with_shell_account
 
 
@@ -82,23 +84,30 @@ def _benchmark(request: BenchRequest, words: Sequence[str]) -> int:
     """Run, print, write, and return the exit code. All that can be refused is refused before the server is touched."""
     _refuse_early(request)
     request = _on_twin(request)
-    with BenchLive(sys.stderr, request, plain=request.outputs.plain) as live, _connection(request, live) as connection:
-        if request.lab is None:
-            say_dropped_on(connection.access, live.say)
-        request = settle(request, connection.access)
-        tables = read_tables(connection.session, request, connection.access.server.database, live.say)
-        spec = with_shell_account(load_spec(request, tables, connection))
-        if request.debug:
-            live.say(f"{connection.words}: {_without_password(spec)}")
-        vacuum(connection.session, request, live.say)
-        ran = _run(request, spec, connection, live)
-        broken = _check_data(request, ran, connection, live)
-        command = ["pgclinic", "bench", *without_secrets(words)]
-        trial = trial_of(ran)
-        result = make_result(request, ran, connection, tables, command, broken, trial)
-        seconds = ran.observed.seconds if ran.observed else ()
-        ended = EndedBench(bench_info(result, connection.words), result, trial, seconds)
-    finish_bench(ended, request.outputs)
+    command = ["pgclinic", "bench", *without_secrets(words)]
+    # The folder is this command's until its report is written, when the server may long be gone.
+    with ExitStack() as kept:
+        with (
+            BenchLive(sys.stderr, request, plain=request.outputs.plain) as live,
+            _connection(request, live) as connection,
+        ):
+            if request.lab is None:
+                say_dropped_on(connection.access, live.say)
+            request = settle(request, connection.access)
+            tables = read_tables(connection.session, request, connection.access.server.database, live.say)
+            spec = with_shell_account(load_spec(request, tables, connection))
+            if request.debug:
+                live.say(f"{connection.words}: {_without_password(spec)}")
+            vacuum(connection.session, request, live.say)
+            info = info_of_new_bench(request, command, connection.words)
+            runs = request.outputs.runs
+            folder = kept.enter_context(nullcontext() if runs is None else new_bench_folder(runs, info))
+            ran = _run(request, spec, connection, live, folder)
+            broken = _check_data(request, ran, connection, live)
+            trial = trial_of(ran)
+            result = make_result(request, ran, connection, tables, command, broken, trial)
+            ended = EndedBench(info, result, trial, ran.observed.seconds if ran.observed else ())
+        finish_bench(ended, request.outputs, folder)
     return result.exit_code
 
 
@@ -131,16 +140,38 @@ def _connection(request: BenchRequest, live: BenchLive) -> AbstractContextManage
     return lab_connection(request, request.lab, FillListener(stage=live.stage, filled=live.filling))
 
 
-def _run(request: BenchRequest, spec: LoadSpec, connection: ServerConnection, live: BenchLive) -> Ran:
+def _run(
+    request: BenchRequest, spec: LoadSpec, connection: ServerConnection, live: BenchLive, folder: RunFolder | None
+) -> Ran:
     stopper = Stopper()
+    events = BenchEvents(
+        folder.add_event if folder is not None else lambda _: None,
+        spec,
+        at_most=request.until_stable,
+        is_search=request.find_rate is not None,
+    )
     silence = SilenceWatch(connection.session.server_answers, stopper)
 
     def follow(progress: LoadProgress) -> None:
+        events.progress(progress)
         live.progress(progress)
         silence.progress(progress)
 
+    def next_load(number: int, rate: str) -> None:
+        events.load_begins(number, rate)
+        live.trial(rate)
+
+    def rate_known(trial: RateTrial) -> None:
+        events.load_ended(trial)
+        live.rate(trial)
+
     listener = RunListener(
-        on_progress=follow, on_search=live.search, on_trial=live.trial, on_rate=live.rate, on_event=live.event
+        on_progress=follow,
+        on_second=events.second,
+        on_search=live.search,
+        on_trial=next_load,
+        on_rate=rate_known,
+        on_event=live.event,
     )
     with first_one_stops(stopper.stop), _known_to_others(live):
         observer = Observer(request, connection) if request.observe else None

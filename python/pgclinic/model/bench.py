@@ -136,7 +136,7 @@ class TpccFigures(Record):
 
 
 class BenchObserved(Record):
-    """What ``--observe`` says of the load that is shown; the whole of it lies in the run folder as trials/1.
+    """What ``--observe`` says of the load that is shown; the whole of it lies in the run folder among the trials.
 
     ``counters`` are a trial's, over the measured time. ``missing`` are the views that could not be sampled, each with
     the server's reason. ``cpu`` includes what observing itself took.

@@ -63,7 +63,8 @@ class RunOutput(Record):
 
     ``path`` is as the user would type it, ``name`` that of the study, database or scripts. ``answer`` is the word of
     the answer, ``sentence`` what the command said with it; both are null without one. ``report`` is the path of
-    its page. ``problem`` says why a damaged run cannot be read; it has neither kind nor machine.
+    its page, ``settings`` are those that every server of the run was given. ``problem`` says why a damaged run cannot
+    be read; it has neither kind nor machine.
     """
 
     path: str
@@ -78,6 +79,7 @@ class RunOutput(Record):
     machine: Machine | None = None
     tool: Tool | None = None
     command: tuple[str, ...] = ()
+    settings: dict[str, str] = {}
     started_epoch_us: int | None = None
     problem: str | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from functools import lru_cache
@@ -18,12 +19,13 @@ from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.output import RunOutput, RunState
 from pgclinic.report.kept_run import bench_text, judged_run, rendered_run
-from pgclinic.report.live.page import cost_words, live_data, live_page, runs_page, with_way_back
+from pgclinic.report.live.page import compile_templates, cost_words, live_data, live_page, runs_page, with_way_back
 from pgclinic.report.runs.filter import RunFilter
 from pgclinic.report.runs.two_runs import side_by_side, side_by_side_page
 from pgclinic.serve.follow import FollowedRun
 from pgclinic.serve.kept_runs import KeptRuns
 from pgclinic.serve.own_cost import OwnCost
+from pgclinic.serve.read_records import know_records
 from pgclinic.store.run_list import FoundRun, found_run
 
 POLL_S = 0.5
@@ -61,13 +63,17 @@ class _Served:
     """What all requests share: the list of runs, and those that are followed."""
 
     def __init__(self, parent: Path, is_stopping: Callable[[], bool]) -> None:
+        know_records()
         self._runs = KeptRuns(parent)
         # The first page is not to wait for it: of a thousand runs it takes a second.
         self._runs.refresh()
+        # The first page needs few of them, and is answered meanwhile.
+        threading.Thread(target=compile_templates, daemon=True).start()
         self._cost = OwnCost()
         self._is_stopping = is_stopping
         self._refreshed_s = 0.0
         self._refreshing = asyncio.Lock()
+        self._rendering = asyncio.Lock()
         self._followed: dict[tuple[str, int], FollowedRun] = {}
 
     async def runs(self, request: Request) -> Response:
@@ -179,7 +185,9 @@ class _Served:
 
     async def _report(self, run: RunOutput) -> str:
         path = Path(run.path)
-        return await asyncio.to_thread(lambda: with_way_back(_rendered(path, _changed(path))))
+        # All pages of a run that ends ask for its report at the same moment: the first one makes it for all.
+        async with self._rendering:
+            return await asyncio.to_thread(lambda: with_way_back(_rendered(path, _changed(path))))
 
     def _follow(self, run: RunOutput) -> FollowedRun | None:
         """None for a run that cannot be read."""
@@ -189,7 +197,7 @@ class _Served:
         if key not in self._followed:
             while len(self._followed) >= _FOLLOWED_MAX:
                 del self._followed[next(iter(self._followed))]
-            self._followed[key] = FollowedRun(Path(run.path), run.started_epoch_us)
+            self._followed[key] = FollowedRun(Path(run.path), run.started_epoch_us, run.kind)
         return self._followed[key]
 
 

@@ -11,6 +11,7 @@ import msgspec
 from pgclinic.errors import RunFailedError
 from pgclinic.model.doubt import Doubt
 from pgclinic.model.event import Event, TrialEnded, VerdictReached
+from pgclinic.model.run import RunKind
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.live.page import PARTS, live_parts
@@ -23,9 +24,9 @@ _EVENT = msgspec.json.Decoder(Event)
 class FollowedRun:
     """The events of a run folder so far, and the parts of its page that they make."""
 
-    def __init__(self, path: Path, started_epoch_us: int) -> None:
+    def __init__(self, path: Path, started_epoch_us: int, kind: RunKind | None = None) -> None:
         self.path = path
-        self.live = LiveRun(started_epoch_us)
+        self.live = LiveRun(started_epoch_us, kind)
         self._offset = 0
         self._parts: dict[str, tuple[int, str]] = {}
 

@@ -18,6 +18,8 @@ from pgclinic.store.run_list import found_run
 #: without a later time.
 _SETTLED_NS = 100_000_000
 _ALL_EVERY_S = 2.0
+#: A command makes its folder before it locks it, and a busy machine lets some time pass between.
+_LOCKED_WITHIN_NS = 60 * 10**9
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,12 @@ class _Kept:
     def is_written(self) -> bool:
         """Whether a command was writing it."""
         return self.run is not None and self.run.state is RunState.RUNNING
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether its command may not have locked it yet."""
+        is_new = time.time_ns() - self.changed_ns < _LOCKED_WITHIN_NS
+        return is_new and self.run is not None and self.run.state is RunState.UNFINISHED
 
 
 class KeptRuns:
@@ -81,7 +89,9 @@ class KeptRuns:
             runs = [kept.run for kept in self._kept.values() if kept.run is not None]
             self._newest_first = sorted(runs, key=lambda run: -(run.started_epoch_us or 0))
         # One that is just being made, too: its files come one after the other.
-        self._written = {name for name, kept in self._kept.items() if not kept.settled or kept.is_written}
+        self._written = {
+            name for name, kept in self._kept.items() if not kept.settled or kept.is_written or kept.may_begin
+        }
 
     def newest_first(self) -> list[RunOutput]:
         """All runs; those that cannot be read are the last."""
@@ -96,11 +106,12 @@ class KeptRuns:
         return kept.run
 
     def _is_left(self, name: str) -> bool:
-        """Whether a folder of a moment ago has to be read again: it has changed, or its command has ended."""
+        """Whether a folder of a moment ago has to be read again: it has changed, or its command has locked or left
+        it."""
         kept = self._kept[name]
         try:
             changed = not kept.settled or kept.changed_ns != _changed_ns(self.parent / name)
-            return changed or (kept.is_written and not is_in_use(self.parent / name))
+            return changed or kept.is_written != is_in_use(self.parent / name)
         except OSError:
             return True
 

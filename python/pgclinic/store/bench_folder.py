@@ -1,59 +1,65 @@
 """The run folder of ``pgclinic bench``.
 
 run.json        what was asked, on which machine, by which tool
+events.jsonl    stages and seconds of its loads, appended live; the loads of a search for a rate are numbered
 bench.json      the whole result
 seconds.jsonl   one line a second and script
 
 and of a load that was observed, in the form of a study's trial:
 
-trials/1/       record.json and observed.json
-events.jsonl    its seconds as they came
+trials/<n>/     record.json and observed.json; n is the number of the load
 report.html     made from the above, and made again by ``study judge``
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from pgclinic.model.bench import BenchResult
-from pgclinic.model.event import SecondMeasured
-from pgclinic.model.run import RunInfo, RunKind, Second
+from pgclinic.model.bench import BenchOptions, BenchResult
+from pgclinic.model.machine import Machine
+from pgclinic.model.run import RunInfo, RunKind, Tool
 from pgclinic.model.trial import TrialRecord
+from pgclinic.store.directory_lock import directory_lock
 from pgclinic.store.run_folder import RunFolder, decoded, disk_errors, new_folder, write_whole
 
 
-def bench_name(result: BenchResult) -> str:
+def bench_name(info: RunInfo) -> str:
     """What the folder or the file of a run is called."""
-    return f"{time.strftime('%Y-%m-%d')}-bench-{result.options.seed}"
+    return f"{time.strftime('%Y-%m-%d')}-bench-{info.seed}"
 
 
-def write_bench_folder(
-    parent: Path,
-    info: RunInfo,
-    result: BenchResult,
-    trial: TrialRecord | None = None,
-    seconds: Sequence[Second] = (),
-) -> RunFolder:
-    """Make a new folder below ``parent``. ``trial`` and its ``seconds`` are of a load that was observed.
+@contextmanager
+def new_bench_folder(parent: Path, info: RunInfo) -> Iterator[RunFolder]:
+    """Make a new folder below ``parent``, and have it for this command alone.
 
     Raises DiskFullError, RunFailedError.
     """
     with disk_errors(parent):
         parent.mkdir(parents=True, exist_ok=True)
-        path = new_folder(parent, bench_name(result))
-        write_whole(path / "run.json", _json(info))
-        write_whole(path / "bench.json", _json(result))
-        write_whole(path / "seconds.jsonl", _lines(result.load.seconds))
-        folder = RunFolder(path)
+        path = new_folder(parent, bench_name(info))
+    with directory_lock(path):
+        with disk_errors(path):
+            write_whole(path / "run.json", _json(info))
+        yield RunFolder(path)
+
+
+def write_bench(folder: RunFolder, result: BenchResult, trial: TrialRecord | None = None) -> None:
+    """Write what came out. ``trial`` is the load where that was observed.
+
+    Raises DiskFullError, RunFailedError.
+    """
+    with disk_errors(folder.path):
         if trial is not None:
-            (path / "trials").mkdir()
+            (folder.path / "trials").mkdir()
             folder.add_trial(trial)
-            write_whole(path / "events.jsonl", _lines([SecondMeasured(second=second) for second in seconds]))
-    return folder
+        write_whole(folder.path / "seconds.jsonl", _lines(result.load.seconds))
+        # The answer comes last: with it the run is complete.
+        write_whole(folder.path / "bench.json", _json(result))
 
 
 def read_bench_result(path: Path) -> BenchResult:
@@ -61,20 +67,30 @@ def read_bench_result(path: Path) -> BenchResult:
     return decoded(path / "bench.json", BenchResult)
 
 
-def bench_info(result: BenchResult, server: str) -> RunInfo:
-    """run.json; ``server`` is in words, without secrets."""
-    scripts, tpcc = result.options.scripts, result.options.tpcc
+def bench_info(
+    command: Sequence[str],
+    options: BenchOptions,
+    server: str,
+    *,
+    machine: Machine,
+    tool: Tool,
+    started_epoch_us: int,
+    settings: Mapping[str, str],
+) -> RunInfo:
+    """run.json; ``server`` is in words, without secrets, ``settings`` are those that it was given for this run."""
+    scripts, tpcc = options.scripts, options.tpcc
     return RunInfo(
-        command=result.command,
+        command=tuple(command),
         kind=RunKind.BENCH,
         name="tpcc" if tpcc else scripts[0].name if len(scripts) == 1 else "multiple scripts",
-        seed=result.options.seed,
+        seed=options.seed,
         profile="bench",
-        budget_s=float(result.options.duration_s or 0),
+        budget_s=float(options.duration_s or 0),
         server=server,
-        started_epoch_us=result.started_epoch_us,
-        machine=result.machine,
-        tool=result.tool,
+        started_epoch_us=started_epoch_us,
+        machine=machine,
+        tool=tool,
+        settings=dict(settings),
     )
 
 

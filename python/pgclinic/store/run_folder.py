@@ -210,16 +210,20 @@ def _read_calibration(path: Path) -> Calibration | None:
 
 
 def _read_bench(path: Path, info: RunInfo) -> StoredRun:
-    """A run of ``bench`` has one trial where its load was observed, else none; its result is ``bench.json``."""
-    trial = path / "trials" / "1"
-    observed = (trial / "record.json").is_file()
+    """A run of ``bench`` has one trial where its load was observed, else none; its result is ``bench.json``.
+
+    Seconds of other loads of a search for a rate are not those of the trial.
+    """
+    folders = _trial_folders(path) if (path / "trials").is_dir() else []
+    trials = tuple(_read_trial(folder, _dealt_rows(path)) for folder in folders[-1:])
+    shown = {trial.spec.number for trial in trials}
     return StoredRun(
         path=path,
         info=info,
         plan=None,
         study_toml=None,
-        trials=(_read_trial(trial, _dealt_rows(path)),) if observed else (),
-        seconds=tuple(_read_seconds(path)) if observed else (),
+        trials=trials,
+        seconds=tuple(second for second in _read_seconds(path) if second.trial in shown) if shown else (),
     )
 
 

@@ -197,8 +197,14 @@ def _loaded(
 
 
 def _all_progress(observers: Observers, hooks: Hooks, warm_up: WarmUpWatch | None) -> Callable[[LoadProgress], None]:
+    measures = False
+
     def on_progress(progress: LoadProgress) -> None:
+        nonlocal measures
         observers.progress(progress)
+        if progress.phase == "measure" and not measures:
+            measures = True
+            hooks.on_stage("measuring")
         hooks.on_progress(progress)
         if warm_up is not None:
             warm_up.progress(progress)

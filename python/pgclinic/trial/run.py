@@ -91,7 +91,7 @@ def _measure(
     spec: TrialSpec, access: Access, listener: TrialListener, meeting: Meeting, early: EarlyStop
 ) -> MeasuredLoad:
     """Bring the condition up, load and observe, probe while the condition still lasts."""
-    live = LiveSeconds(spec, listener.on_second)
+    live = LiveSeconds(spec.number, spec.block, spec.arm, listener.on_second)
     guard = ReadOnlyGuard(spec.server)
 
     def on_progress(progress: LoadProgress) -> None:

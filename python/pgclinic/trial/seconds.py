@@ -7,16 +7,16 @@ from collections.abc import Callable
 from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.run import Second
 from pgclinic.model.sample import Sample
-from pgclinic.model.trial import TrialSpec
 from pgclinic.samples.deltas import hits_per_transaction
 from pgclinic.trial.latest import Latest
 
 
 class LiveSeconds:
-    """Called by two threads: the sampler's with samples, the engine's with its progress."""
+    """Called by two threads: the sampler's with samples, the engine's with its progress; by the latter alone where
+    nothing is sampled."""
 
-    def __init__(self, spec: TrialSpec, on_second: Callable[[Second], None]) -> None:
-        self._spec = spec
+    def __init__(self, trial: int, block: int, arm: str, on_second: Callable[[Second], None]) -> None:
+        self._trial, self._block, self._arm = trial, block, arm
         self._on_second = on_second
         self._hits = Latest(hits_per_transaction)
 
@@ -28,9 +28,9 @@ class LiveSeconds:
             return
         self._on_second(
             Second(
-                trial=self._spec.number,
-                block=self._spec.block,
-                arm=self._spec.arm,
+                trial=self._trial,
+                block=self._block,
+                arm=self._arm,
                 second=progress.second,
                 tps=progress.tps,
                 failed=progress.failed,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.bench_results import bench_folder, bench_result
 from fixtures.checkups import HEALTHY, SICK
 from fixtures.kept_runs import PLAN, kept_checkup
 from fixtures.records import run_info
@@ -64,6 +65,19 @@ def test_show_says_how_a_run_goes_on(runs: Path, capsys: pytest.CaptureFixture[s
     with directory_lock(runs / "study-2"):
         assert run(["runs", "show", "study-2", "--runs", str(runs), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["state"] == "running"
+
+
+def test_the_settings_of_a_bench_are_shown_and_differ_between_two(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = bench_result("-c", "2", "-T", "5")
+    small, large = (bench_folder(tmp_path, result, work_mem=value, jit="off") for value in ("4MB", "8MB"))
+    assert run(["runs", "show", str(small)]) == 0
+    assert "settings   work_mem = 4MB, jit = off" in capsys.readouterr().out
+    assert run(["report", str(small), str(large)]) == 0
+    text = capsys.readouterr().out
+    assert "  setting work_mem\n    a  4MB\n    b  8MB\n" in text
+    assert "setting jit" in text.partition("The same: ")[2]
 
 
 def test_rm_deletes_what_is_named_or_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import tuning
-from fixtures.bench_results import bench_result
+from fixtures.bench_results import bench_folder, bench_result
 from fixtures.checkups import HEALTHY, SICK
 from fixtures.command import wait_for
 from fixtures.kept_runs import kept_checkup, kept_study
@@ -23,7 +23,6 @@ from fixtures.records import run_info
 from fixtures.served import Served, served
 from pgclinic.model.run import RunKind
 from pgclinic.serve.app import POLL_S
-from pgclinic.store.bench_folder import bench_info, write_bench_folder
 from pgclinic.store.run_folder import RunFolder
 
 TOKEN = "a-token-of-24-characters"
@@ -37,8 +36,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kept_checkup(parent, SICK)
     kept_checkup(parent, HEALTHY, server="PostgreSQL 13.3")
     RunFolder.create(parent, "an-assay", run_info(kind=RunKind.ASSAY), tuning.plan())
-    result = bench_result("-c", "2", "-T", "5")
-    write_bench_folder(parent, bench_info(result, "PostgreSQL 18.6"), result)
+    bench_folder(parent, bench_result("-c", "2", "-T", "5"))
     (parent / "no-run").mkdir()
     return parent
 
@@ -71,7 +69,8 @@ def test_a_run_has_its_report_or_what_there_is_of_it(site: Served, runs: Path) -
     assert 'href="/"' in site.get("/runs/a-study")[1]
     assert "pgclinic assay --resume" in site.get("/runs/an-assay")[1]
     (bench,) = [folder.name for folder in runs.iterdir() if "bench" in folder.name]
-    assert "tps = " in site.get(f"/runs/{bench}")[1]
+    page = site.get(f"/runs/{bench}")[1]
+    assert ("tps = " in page, " UTC</dd>" in page, "<dt>size</dt>" in page) == (True, True, True)
     # Nothing is written.
     assert not list(runs.glob("*/report.html"))
 
@@ -143,7 +142,8 @@ def test_events_follow_a_run_that_another_process_writes(tmp_path: Path) -> None
         writer.step()
         assert listed.readline() == b"event: changed\n"
         wait_for(lambda: ">running<" in site.get("/?answer=running")[1])
-        assert "starting" in wait_for(lambda: (page := site.get("/runs/new")[1]) and "starting" in page and page)
+        live = wait_for(lambda: (page := site.get("/runs/new")[1]) and "starting" in page and page)
+        assert ("<dt>started</dt>" in live, "<dt>size</dt>" in live) == (True, False)
         with urllib.request.urlopen(f"{site.address}/runs/new/events?state=running-0&seen=0", timeout=30) as events:
             writer.step()
             points: list[object] = []

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fixtures.doubts import starved
 from fixtures.kept_runs import kept_study
 from fixtures.live_run import stage, study_events
 from pgclinic.errors import RunFailedError, UnknownNameError
 from pgclinic.experiment.execute import _ended
-from pgclinic.model.event import BlockRepeated
+from pgclinic.model.event import BlockRepeated, SecondMeasured
 from pgclinic.model.output import RunState
 from pgclinic.serve.follow import FollowedRun
 from pgclinic.serve.kept_runs import KeptRuns
@@ -57,6 +60,19 @@ def test_points_of_a_trial_follow_the_moment_at_which_it_began_to_measure(tmp_pa
     run.read()
     assert [point.at_s for point in run.live.points] == [60.0, 61.0, 62.0]
     assert run.live.arms == [record.spec.arm]
+
+
+def test_the_last_second_is_shown_with_the_failures_of_its_trial(tmp_path: Path) -> None:
+    folder, run = followed(tmp_path)
+    _, events = study_events()[0]
+    seconds = [event.second for event in events[1:3] if isinstance(event, SecondMeasured)]
+    folder.add_event(events[0])
+    for second, failed in zip(seconds, (2, 3), strict=True):
+        slow = replace(second, latency_us_p50=800, latency_us_p99=12_000, failed=failed)
+        folder.add_event(SecondMeasured(second=slow))
+    run.read()
+    rows = dict(run.live.now_rows(0))
+    assert (rows["Latency p50"], rows["Latency p99"], rows["Failed"]) == ("800 µs", "12 ms", "5")
 
 
 def test_doubts_of_a_trial_come_from_its_record(tmp_path: Path) -> None:
@@ -114,6 +130,19 @@ def test_a_directory_is_read_again_where_it_has_changed(tmp_path: Path) -> None:
     path.rename(tmp_path.parent / "elsewhere")
     runs.look()
     assert runs.newest_first() == []
+
+
+def test_a_run_that_is_locked_some_time_after_it_was_made_is_running(tmp_path: Path) -> None:
+    path = kept_study(tmp_path)
+    made_ns = time.time_ns() - 10 * 10**9
+    os.utime(path, ns=(made_ns, made_ns))
+    runs = KeptRuns(tmp_path)
+    runs.refresh()
+    assert runs.named("a-study").state is RunState.UNFINISHED
+    with directory_lock(path):
+        os.utime(path, ns=(made_ns, made_ns))
+        runs.look()
+        assert runs.named("a-study").state is RunState.RUNNING
 
 
 def test_a_directory_that_is_not_there_and_one_without_runs_are_empty(tmp_path: Path) -> None:

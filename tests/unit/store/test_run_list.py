@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.bench_results import bench_result
+from fixtures.bench_results import bench_folder, bench_result
 from fixtures.checkups import SICK
 from fixtures.kept_runs import PLAN, kept_checkup
 from fixtures.records import run_info
 from pgclinic.errors import UnknownNameError, UsageError
-from pgclinic.store.bench_folder import bench_info, write_bench_folder
 from pgclinic.store.directory_lock import directory_lock, is_in_use
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.store.run_list import FoundRun, delete_run, find_run, found_run, runs_below, why_not_deleted
@@ -48,7 +47,7 @@ def by_name(parent: Path) -> dict[str, FoundRun]:
 
 def test_runs_of_every_command_are_found_with_their_answers(tmp_path: Path) -> None:
     result = bench_result("-c", "2", "-T", "5")
-    bench = write_bench_folder(tmp_path, bench_info(result, "PostgreSQL 18.6"), result).path
+    bench = bench_folder(tmp_path, result)
     examined, begun = kept_checkup(tmp_path), study(tmp_path)
     (tmp_path / "notes").mkdir()
     (tmp_path / "todo.txt").write_text("not a run")

@@ -14,7 +14,7 @@ from pgclinic.report.html import environment, html_page, script_json
 from pgclinic.report.live.run import POINTS_SHOWN, LiveRun
 from pgclinic.report.runs.filter import RunFilter
 from pgclinic.report.runs.list import shown_rows
-from pgclinic.report.words.facts import time_words
+from pgclinic.report.words.facts import time_words, utc_words
 from pgclinic.report.words.figures import count, percent, size
 from pgclinic.report.words.machine import machine_words
 
@@ -142,11 +142,21 @@ def live_page(
         so_far=f"{run_address(name)}/report" if run.answer is not None else None,
         shown=live_parts(live, now_epoch_us, PARTS),
         left_out=left_out,
-        facts=shown_rows(run, now_epoch_us),
+        facts=_facts(run, now_epoch_us),
         text=text,
         **{key: value for key, value in _answer(run).items() if key != "sentence"},
         cost=cost_words(cost),
     )
+
+
+def _facts(run: RunOutput, now_epoch_us: int) -> list[tuple[str, str]]:
+    """What stands below a run for as long as its page is open: no age, and no size of what is growing."""
+    rows = dict(shown_rows(run, now_epoch_us))
+    if run.started_epoch_us is not None:
+        rows["started"] = utc_words(run.started_epoch_us / 1e6)
+    if run.state is RunState.RUNNING:
+        del rows["size"]
+    return list(rows.items())
 
 
 def live_data(live: LiveRun, seen: int) -> dict[str, object]:
@@ -158,6 +168,13 @@ def live_parts(live: LiveRun, now_epoch_us: int, names: Sequence[str]) -> Mappin
     """The named parts of a live page."""
     macros = environment().get_template("live/parts.html.j2").module
     return {name: Markup(str(getattr(macros, name)(live, now_epoch_us)).strip()) for name in names}
+
+
+def compile_templates() -> None:
+    """Compile the templates of all pages, so that the first view of none waits for it."""
+    made = environment()
+    for name in made.list_templates(extensions=["j2"]):
+        made.get_template(name)
 
 
 def token_page(problem: str | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pgclinic.model.output import RunOutput, RunState
 from pgclinic.model.run import RunKind
@@ -43,6 +43,7 @@ def run_output(found: FoundRun) -> RunOutput:
         machine=info.machine,
         tool=info.tool,
         command=info.command,
+        settings=info.settings,
         started_epoch_us=info.started_epoch_us,
     )
 
@@ -87,6 +88,7 @@ def shown_rows(run: RunOutput, now_epoch_us: int) -> list[tuple[str, str]]:
             ("server", run.server or ""),
             ("started", f"{time_words((now_epoch_us - run.started_epoch_us) / 1e6)} ago"),
             ("machine", f"{machine_words(run.machine)}, {run.machine.kernel}" if run.machine is not None else ""),
+            *([("settings", settings_words(run.settings))] if run.settings else []),
             ("pgclinic", run.tool.pgclinic if run.tool is not None else ""),
             ("command", shlex.join(run.command)),
         ]
@@ -126,6 +128,11 @@ def _cells(run: RunOutput, now_epoch_us: int) -> tuple[str, str, str, str]:
         time_words((now_epoch_us - started) / 1e6) if started is not None else "-",
         size(run.size_bytes),
     )
+
+
+def settings_words(settings: Mapping[str, str]) -> str:
+    """work_mem = 8MB, jit = off"""
+    return ", ".join(f"{name} = {value}" for name, value in settings.items())
 
 
 def _cut(text: str, width: int) -> str:

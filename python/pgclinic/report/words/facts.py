@@ -50,7 +50,8 @@ def plain(value: float) -> str:
     return number(value).removesuffix(".0")
 
 
-def _milliseconds(value: float) -> str:
+def milliseconds_words(value: float) -> str:
+    """20 µs, 4.1 ms, 1.3 s."""
     return f"{plain(value * 1000)} µs" if 0 < value < 1 else time_words(value / 1000)
 
 
@@ -69,7 +70,7 @@ _UNITS: Mapping[Unit, Callable[[float], str]] = {
     Unit.BYTES_PER_S: lambda value: f"{size(value)}/s",
     Unit.PER_S: lambda value: f"{plain(value)} per second",
     Unit.SECONDS: time_words,
-    Unit.MILLISECONDS: _milliseconds,
+    Unit.MILLISECONDS: milliseconds_words,
 }
 
 _COSTS: Mapping[CostKind, Callable[[float], str]] = {
