@@ -78,7 +78,6 @@ def test_each_index_serves_statements_and_has_a_part_of_its_own(advised: Advised
         assert index["size_bytes"] > 0
         best = index["serves"][0]
         assert best["time_ms_after"] < best["time_ms"], best
-        assert index["definition"]["name"] in best["plan_after"]
     assert sum(index["cost"]["wal_bytes_after"] for index in advised.advice["indexes"]) > 0
 
 
