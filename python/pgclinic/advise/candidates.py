@@ -30,6 +30,8 @@ SHARE_MIN = 0.001
 PAGES_MIN = 8
 #: More key columns make an index larger and find hardly fewer rows.
 EQUAL_MAX = 4
+#: The planner prefers a scan where an index would find more than this share of the rows.
+MATCHED_SHARE_MAX = 0.1
 #: An index of some rows is worth its predicate below this share of them.
 PARTIAL_MAX = 0.2
 #: Columns that are stored beside the keys, and how wide all of them may be, in bytes.
@@ -194,7 +196,9 @@ def _btree(mention: _Mention) -> Iterator[_Wanted]:
     leads: list[tuple[str, ...]] = [tuple(equal), (*searched.joined[:1], *equal), tuple(equal[:1])]
     leads += [(name,) for name in (*searched.joined, *equal)]
     for lead in leads:
-        for tail in tails if lead else [one for one in tails if one]:
+        # A column that finds many rows is worth an index with others alone.
+        finds_few = len(lead) > 1 or not _finds_many(mention, lead, equal)
+        for tail in tails if lead and finds_few else [one for one in tails if one]:
             rest = tuple(name for name in dict.fromkeys(tail) if name not in lead)
             groups = (_quoted(lead), *(_quoted((name,)) for name in rest))
             groups = tuple(group for group in groups if group)
@@ -204,6 +208,13 @@ def _btree(mention: _Mention) -> Iterator[_Wanted]:
         yield _Wanted(((f"({expression})",),))
         if equal:
             yield _Wanted((_quoted(equal[:1]), (f"({expression})",)))
+
+
+def _finds_many(mention: _Mention, lead: Sequence[str], equal: Sequence[str]) -> bool:
+    """Whether the only column in front is one of several, and finds more rows than an index is worth."""
+    return len(equal) > 1 and any(
+        _matched(mention.table, mention.columns.get(name)) > MATCHED_SHARE_MAX for name in lead if name in equal
+    )
 
 
 def _keeps_order(searched: SearchedColumns, equal: Sequence[str]) -> bool:

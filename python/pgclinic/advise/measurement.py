@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from pgclinic.whatif.index_trial import SeenStatement
 _CLEARLY_LESS, _CLEARLY_MORE = 0.7, 3.0
 #: Times of single executions differ by so much from one to the next.
 _SAME = 0.05
+_INDEX_NAME = re.compile(r'"Index Name": "(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,13 @@ class WeighedStatement:
 def time_ratio(before: SeenStatement, after: SeenStatement) -> float:
     """The time of a statement with indexes over that without, for the sets of values that both were executed with.
 
-    A read with the same plans takes the same time. A write with the same plans takes longer by no more than it visits
+    A read with the same plans takes the same time, also where another index with the same buffers takes the place of
+    one. A write with the same plans takes longer by no more than it visits
     or writes more.
     """
     both = min(len(before.times_ms), len(after.times_ms))
     same_plans = before.signature[:both] == after.signature[:both]
-    if after is before or not both or (same_plans and not before.is_write):
+    if after is before or not both or (not before.is_write and (same_plans or _is_same_work(before, after, both))):
         return 1.0
     ratio = sum(after.times_ms[:both]) / max(sum(before.times_ms[:both]), 1e-6)
     if same_plans and _CLEARLY_LESS <= ratio <= _CLEARLY_MORE:
@@ -103,6 +106,18 @@ def served(
             time_ms_after=_mean(now.times_ms[:both]),
             is_at_least=seen.canceled,
         )
+
+
+def _is_same_work(before: SeenStatement, after: SeenStatement, both: int) -> bool:
+    """Whether the plans differ in the names of their indexes alone, and visit about as many buffers."""
+    if _unnamed(before.signature[:both]) != _unnamed(after.signature[:both]):
+        return False
+    pairs = zip(before.buffers[:both], after.buffers[:both], strict=False)
+    return all(abs(one - other) <= max(1.0, _SAME * one) for one, other in pairs)
+
+
+def _unnamed(signature: tuple[str, ...]) -> list[str]:
+    return [_INDEX_NAME.sub("", plan) for plan in signature]
 
 
 def _ratio(before: tuple[float, ...], after: tuple[float, ...], both: int) -> float:

@@ -30,6 +30,16 @@ def test_a_read_with_another_plan_takes_what_was_measured() -> None:
     assert time_ratio(SEEN, replace(INDEXED, times_ms=(4.1, 6.1))) == 1.0
 
 
+def test_an_index_in_place_of_one_with_the_same_buffers_takes_the_same_time() -> None:
+    plan = '{"Index Name": "%s", "Node Type": "Index Scan"}'
+    one = replace(SEEN, signature=(plan % "a", plan % "a"))
+    other = replace(SEEN, signature=(plan % "b", plan % "b"), times_ms=(8.0, 12.0))
+    assert time_ratio(one, other) == 1.0
+    assert time_ratio(one, replace(other, buffers=(200.0, 100.0))) == pytest.approx(2.0)
+    bitmap = other.signature[0].replace("Index Scan", "Bitmap Index Scan")
+    assert time_ratio(one, replace(other, signature=(bitmap, bitmap))) == pytest.approx(2.0)
+
+
 def test_sets_of_values_are_compared_that_both_were_executed_with() -> None:
     once = replace(SEEN, times_ms=(4.0,))
     assert time_ratio(once, replace(INDEXED, times_ms=(2.0, 9.0))) == pytest.approx(0.5)
