@@ -43,11 +43,10 @@ def test_it_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
 
 
-def test_a_report_of_it_is_markdown_or_json(tmp_path: Path) -> None:
+def test_a_report_of_it_has_the_statements(tmp_path: Path) -> None:
     rendered = rendered_run(found_run(kept(tmp_path)))
     assert "create index concurrently orders_customer_at_idx" in rendered.markdown()
-    with pytest.raises(UsageError, match="no page"):
-        rendered.html()
+    assert "orders_customer_at_idx" in rendered.html()
 
 
 def test_it_has_no_trials_of_its_own(tmp_path: Path) -> None:

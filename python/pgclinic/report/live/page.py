@@ -173,7 +173,7 @@ def live_parts(live: LiveRun, now_epoch_us: int, names: Sequence[str]) -> Mappin
 def compile_templates() -> None:
     """Compile the templates of all pages, so that the first view of none waits for it."""
     made = environment()
-    for name in made.list_templates(extensions=["j2"]):
+    for name in made.list_templates(filter_func=lambda name: name.endswith(".html.j2")):
         made.get_template(name)
 
 
