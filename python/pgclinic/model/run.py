@@ -28,6 +28,7 @@ class RunKind(str, Enum):
     ASSAY = "assay"
     SEARCH = "search"
     BISECT = "bisect"
+    UPGRADE = "upgrade"
 
 
 class RunInfo(Record):

@@ -21,13 +21,16 @@ from pgclinic.model.compare import Comparison
 from pgclinic.model.output import CheckupOutput, CompareOutput, StudyOutput
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
+from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.exports.checkup_markdown import checkup_markdown
-from pgclinic.report.kinds import render_bench, render_checkup, render_report, render_tuning
+from pgclinic.report.kinds import render_bench, render_checkup, render_report, render_tuning, render_upgrade
 from pgclinic.report.markdown import markdown, text_markdown
 from pgclinic.report.sections.answer.text import RunPaths, verdict_text
 from pgclinic.report.sections.load.text import result_lines
 from pgclinic.report.sections.tuned.text import tuning_output, tuning_text
+from pgclinic.report.sections.upgrade.text import upgrade_output, upgrade_text
+from pgclinic.report.words.upgrade import upgrade_title
 from pgclinic.store.checkup_folder import read_snapshot_of
 from pgclinic.store.run_folder import StoredRun, read_run
 from pgclinic.store.run_list import FoundRun
@@ -66,6 +69,8 @@ def rendered_run(found: FoundRun) -> RenderedRun:
             return _bench(read_run(found.path), found.answer)
         case Assay() | Search() | Bisect():
             return _tuning(found, found.answer)
+        case Upgrade():
+            return _upgrade(found, found.answer)
     if found.info.kind is RunKind.COMPARE:
         return _comparison(read_run(found.path))
     if found.info.kind is RunKind.STUDY:
@@ -159,4 +164,15 @@ def _tuning(found: FoundRun, answer: Assay | Search | Bisect) -> RenderedRun:
         html=lambda: render_tuning(stored.info, plan, answer, folder),
         markdown=lambda: text_markdown(stored.info.name, tuning_text(answer, plan, places, resume=folder)),
         json=lambda: tuning_output(answer, folder, page),
+    )
+
+
+def _upgrade(found: FoundRun, answer: Upgrade) -> RenderedRun:
+    stored = read_run(found.path)
+    folder, page = str(stored.path), _page_of(stored.path)
+    places = [("report", page)] if page is not None else []
+    return RenderedRun(
+        html=lambda: render_upgrade(stored.info, answer, folder),
+        markdown=lambda: text_markdown(upgrade_title(answer), upgrade_text(answer, places)),
+        json=lambda: upgrade_output(answer, folder, page),
     )

@@ -14,9 +14,10 @@ from pgclinic.model.snapshot import Snapshot
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.tuning import Assay, Bisect, Search
+from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.html import report_page
-from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning
+from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning, ReportedUpgrade
 from pgclinic.report.section import Section
 from pgclinic.report.sections.answer.view import claim_views, study_answer
 from pgclinic.report.sections.arms.view import arms_view
@@ -48,6 +49,7 @@ from pgclinic.report.sections.statements.view import StatementsView, arm_stateme
 from pgclinic.report.sections.throughput.view import throughput_view
 from pgclinic.report.sections.tuned.view import tuned_view
 from pgclinic.report.sections.twin.text import twin_view
+from pgclinic.report.sections.upgrade.view import upgrade_view
 from pgclinic.report.sections.waits.view import why_tables
 from pgclinic.report.sections.waterfall.view import waterfall_view
 from pgclinic.report.sections.what_was_run.view import started, what_was_run
@@ -121,6 +123,12 @@ TUNING: tuple[Section[ReportedTuning], ...] = (
     Section("repeat", tuning_commands),
 )
 
+UPGRADE: tuple[Section[ReportedUpgrade], ...] = (
+    Section("upgrade", upgrade_view),
+    Section("twin", lambda one: twin_view(one.found.comparison.fidelity) if one.found.comparison else None),
+    Section("repeat", tuning_commands),
+)
+
 CHECKUP: tuple[Section[ReportedCheckup], ...] = (
     Section("cure", cure_view),
     Section("changes", changes_view),
@@ -184,6 +192,20 @@ def render_tuning(run: RunInfo, plan: ExperimentPlan, found: Assay | Search | Bi
         one,
         title=tuned_view(one).title,
         kind=type(found).__name__.lower(),
+        when=started(run),
+        source="the run folder",
+        pgclinic=run.tool.pgclinic,
+    )
+
+
+def render_upgrade(run: RunInfo, found: Upgrade, folder: str) -> str:
+    """The page of an upgrade."""
+    one = ReportedUpgrade(run, found, folder)
+    return report_page(
+        UPGRADE,
+        one,
+        title=upgrade_view(one).title,
+        kind="upgrade report",
         when=started(run),
         source="the run folder",
         pgclinic=run.tool.pgclinic,

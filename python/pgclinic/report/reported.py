@@ -15,6 +15,7 @@ from pgclinic.model.snapshot import Snapshot
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.tuning import Assay, Bisect, Search
+from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
 
 
@@ -48,6 +49,13 @@ class ReportedTuning:
     run: RunInfo
     plan: ExperimentPlan
     found: Assay | Search | Bisect
+    folder: str
+
+
+@dataclass(frozen=True)
+class ReportedUpgrade:
+    run: RunInfo
+    found: Upgrade
     folder: str
 
 

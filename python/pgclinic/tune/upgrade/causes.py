@@ -1,0 +1,141 @@
+"""What a slower statement owes its time to: what restores the old figure when it is switched back on the new version.
+
+Only what a session may set can be tried: defaults that changed, planner switches that the old version does not have, JIT,
+and kinds of plan nodes that are new in the plan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pgclinic.model.upgrade import CauseKind, SettingChange, SettingChangeKind, UpgradeCause
+from pgclinic.settings.catalog import SettingsCatalog
+from pgclinic.settings.values import parse_bool
+from pgclinic.sql.quoting import literal
+from pgclinic.stats.summary import mean
+from pgclinic.tune.upgrade.executions import Seen, Side, Statement, executed_in_turns
+
+#: What a session may set for itself, and acts on one statement.
+_OF_SESSIONS = frozenset(("user", "superuser"))
+_OF_STATEMENTS = (
+    "Query Tuning",
+    "Resource Usage / Memory",
+    "Resource Usage / Asynchronous Behavior",
+    "Resource Usage / I/O",
+)
+_METHODS = "Query Tuning / Planner Method Configuration"
+#: The switch of a kind of plan node.
+_SWITCHES = {
+    "Seq Scan": "enable_seqscan",
+    "Index Scan": "enable_indexscan",
+    "Index Only Scan": "enable_indexonlyscan",
+    "Bitmap Heap Scan": "enable_bitmapscan",
+    "Hash Join": "enable_hashjoin",
+    "Merge Join": "enable_mergejoin",
+    "Nested Loop": "enable_nestloop",
+    "Memoize": "enable_memoize",
+    "Materialize": "enable_material",
+    "Sort": "enable_sort",
+    "Incremental Sort": "enable_incremental_sort",
+    "Gather": "max_parallel_workers_per_gather",
+    "Gather Merge": "enable_gathermerge",
+    "Tid Scan": "enable_tidscan",
+}
+#: So much of the logarithm of the slowdown has to come back.
+RESTORED_MIN = 0.5
+_TURNS = 6
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One thing that can be switched back on the new version."""
+
+    kind: CauseKind
+    settings: dict[str, str]
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        return tuple(f"set local {name} = {literal(value)}" for name, value in self.settings.items())
+
+
+def switches(
+    before: SettingsCatalog, after: SettingsCatalog, changes: Sequence[SettingChange], old: Seen, new: Seen
+) -> tuple[Switch, ...]:
+    """What to try for one statement, the likeliest cause first. Pure."""
+    tried = (*_defaults(after, changes), *_features(before, after), *_jit(after, new), *_nodes(after, old, new))
+    seen: dict[str, Switch] = {}
+    for switch in tried:
+        seen.setdefault(str(sorted(switch.settings.items())), switch)
+    return tuple(seen.values())
+
+
+def _defaults(after: SettingsCatalog, changes: Sequence[SettingChange]) -> Iterator[Switch]:
+    for change in changes:
+        setting = after.find(change.setting)
+        if change.kind is not SettingChangeKind.DEFAULT or setting is None or change.before is None:
+            continue
+        if setting.context in _OF_SESSIONS and setting.category.startswith(_OF_STATEMENTS):
+            kind = CauseKind.JIT if setting.name == "jit" else CauseKind.DEFAULT
+            yield Switch(kind, {setting.name: change.before})
+
+
+def _features(before: SettingsCatalog, after: SettingsCatalog) -> Iterator[Switch]:
+    for setting in after.settings:
+        if setting.category == _METHODS and before.find(setting.name) is None and _is_on(setting.boot_val):
+            yield Switch(CauseKind.FEATURE, {setting.name: "off"})
+
+
+def _is_on(value: str | None) -> bool:
+    try:
+        return value is not None and parse_bool(value)
+    except ValueError:
+        return False
+
+
+def _jit(after: SettingsCatalog, new: Seen) -> Iterator[Switch]:
+    if new.uses_jit and after.find("jit") is not None:
+        yield Switch(CauseKind.JIT, {"jit": "off"})
+
+
+def _nodes(after: SettingsCatalog, old: Seen, new: Seen) -> Iterator[Switch]:
+    for node in sorted(new.nodes - old.nodes):
+        name = _SWITCHES.get(node)
+        if name is not None and after.find(name) is not None:
+            yield Switch(CauseKind.PLAN, {name: "0" if name.startswith("max_") else "off"})
+
+
+def find_cause(
+    side: Side, statement: Statement, ratio: float, tried: Sequence[Switch], should_stop: Callable[[], bool]
+) -> UpgradeCause | None:
+    """The switch that takes back most of ``ratio``, new to old; None where none takes back half. Raises QueryError.
+
+    Of equally good ones it is the first.
+    """
+    best: UpgradeCause | None = None
+    for switch in tried:
+        if should_stop():
+            break
+        found = _tried(side, statement, ratio, switch)
+        if (
+            found is not None
+            and found.restored >= RESTORED_MIN
+            and (best is None or found.restored > best.restored + 0.1)
+        ):
+            best = found
+    return best
+
+
+def _tried(side: Side, statement: Statement, ratio: float, switch: Switch) -> UpgradeCause | None:
+    with_it, without = executed_in_turns((side, side), statement, turns_max=_TURNS, before=(switch.statements, ()))
+    if not with_it.times_ms or not with_it.runs or not without.times_ms:
+        return None
+    seen = mean(with_it.times_ms) / mean(without.times_ms)
+    return UpgradeCause(
+        kind=switch.kind,
+        settings=dict(switch.settings),
+        ms=mean(with_it.times_ms),
+        ratio=seen,
+        restored=-math.log(seen) / math.log(ratio),
+    )
