@@ -1,6 +1,5 @@
 """``pgclinic upgrade``: what another major version does to a workload."""
 
-from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option

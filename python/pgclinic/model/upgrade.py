@@ -86,7 +86,7 @@ class UpgradeWord(str, Enum):
     NOT_RUN = "not_run"
 
 
-class CauseKind(str, Enum):
+class UpgradeCauseKind(str, Enum):
     """``default``: a default that changed. ``feature``: a planner switch that the old version does not have.
     ``jit``: just-in-time compilation. ``plan``: a kind of plan node that both versions have."""
 
@@ -103,7 +103,7 @@ class UpgradeCause(Record):
     former. ``restored`` is the share of the logarithm of the slowdown that it takes back.
     """
 
-    kind: CauseKind
+    kind: UpgradeCauseKind
     settings: dict[str, str]
     ms: float
     ratio: float
@@ -183,8 +183,8 @@ class Upgrade(Record):
 
     ``statements`` are those that were tried, slower ones first. ``of_statements`` is how many the workload has, and
     ``tried_time_share`` which part of the original's statement time was tried. ``same_spread`` is the ratio within
-    which 95 % of the statements lie when the old version runs against itself. ``comparison`` is that of the blocks, None
-    where there was no time for them. ``bisected`` are the releases between that were tried for ``--bisect``.
+    which 95 % of the statements lie when the old version runs against itself. ``comparison`` is that of the blocks,
+    None where there was no time for them. ``bisected`` are the releases between that were tried for ``--bisect``.
     """
 
     database: str

@@ -9,8 +9,9 @@ values/<digest>.json        rows that scripts deal, which the plan and the trial
 events.jsonl                stages, seconds, ends of trials, verdicts, appended live
 calibration.json            what the A/A calibration, block 0, says of the machine
 levels.json                 the values that a search may try
-verdict.json, report.html   (and comparison.json, assay.json, search.json, bisect.json, upgrade.json) made from the above, and made
+verdict.json, report.html   (and comparison.json, assay.json, search.json, bisect.json) made from the above, and made
                             again by ``study judge``
+upgrade.json                what single statements do on another major version, with the answer
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from pgclinic.model.upgrade import (
     BeforeAnalyze,
-    CauseKind,
     ExtensionChange,
     MissingStatistics,
     Preflight,
@@ -16,6 +15,7 @@ from pgclinic.model.upgrade import (
     StatementUpgraded,
     Upgrade,
     UpgradeCause,
+    UpgradeCauseKind,
     UpgradeWord,
 )
 from pgclinic.model.verdict_word import CompareWord
@@ -30,7 +30,10 @@ _TEXT_MAX = 100
 
 
 def upgrade_sentence(found: Upgrade) -> str:
-    """On 18.6 the server needs 0.93x the time of 14.24, 95 % CI 0.90 to 0.96, 8 blocks; 2 of 41 statements are slower."""
+    """On 18.6 the server needs 0.93x the time of 14.24, 95 % CI 0.90 to 0.96, 8 blocks; 2 of 41 statements are slower.
+
+    What a twin says of its original is server time; without that it is the twin's throughput.
+    """
     return f"{_whole(found)}; {statements_words(found)}"
 
 
@@ -44,7 +47,8 @@ def _whole(found: Upgrade) -> str:
     moved = seen.transport
     if moved is None:
         bounds = _bounds(seen.interval.low, seen.interval.high, seen.interval.blocks)
-        return f"{so_far}On {found.after} the twin commits {times(seen.interval.ratio)} as often as on {found.before}, {bounds}"
+        commits = f"the twin commits {times(seen.interval.ratio)} as often as on {found.before}"
+        return f"On {found.after} {so_far}{commits}, {bounds}"
     bounds = _bounds(moved.low, moved.high, moved.blocks)
     needs = f"the server needs {times(moved.ratio)} the time of {found.before}"
     return f"On {found.after} {so_far}{needs}, {bounds}"
@@ -171,10 +175,10 @@ def cause_words(cause: UpgradeCause, before: str) -> str:
     major = parse_version(before).branch
     name = next(iter(cause.settings))
     why = {
-        CauseKind.DEFAULT: f"the changed default of {name}",
-        CauseKind.FEATURE: f"{name}, which PostgreSQL {major} does not have",
-        CauseKind.JIT: "just-in-time compilation",
-        CauseKind.PLAN: f"the plan node that {name} switches",
+        UpgradeCauseKind.DEFAULT: f"the changed default of {name}",
+        UpgradeCauseKind.FEATURE: f"{name}, which PostgreSQL {major} does not have",
+        UpgradeCauseKind.JIT: "just-in-time compilation",
+        UpgradeCauseKind.PLAN: f"the plan node that {name} switches",
     }[cause.kind]
     return f"{why}: with {names} it takes {times(cause.ratio)} the time ({time_words(cause.ms)})"
 
@@ -185,7 +189,7 @@ def mend_words(cause: UpgradeCause) -> str:
 
 
 def no_cause_words(one: StatementUpgraded) -> str:
-    return f"none of {count(one.tried_causes, 'switch').replace('switchs', 'switches')} restores the old time"
+    return f"none of the {one.tried_causes} settings that were switched back restores the old time"
 
 
 # Before ANALYZE
@@ -208,7 +212,8 @@ def before_analyze_words(seen: BeforeAnalyze, found: Upgrade) -> str:
     if not seen.statements:
         return f"{head}: none of {count(seen.planned, 'statement')} gets another plan"
     verb = "gets" if len(seen.statements) == 1 else "get"
-    words = f"{head}: {len(seen.statements)} of {count(seen.planned, 'statement')} {verb} another plan, {len(slower)} of them"
+    others = f"{len(seen.statements)} of {count(seen.planned, 'statement')} {verb} another plan"
+    words = f"{head}: {others}, {len(slower)} of them"
     took = f"; ANALYZE of the twin took {number(seen.analyze_s)} s" if seen.analyze_s is not None else ""
     return f"{words} {'takes' if len(slower) == 1 else 'take'} more than {SLOWER_BEFORE_ANALYZE}x the time{took}"
 
@@ -235,7 +240,8 @@ def before_analyze_row(one: StatementBeforeAnalyze) -> str:
 
 def trust_words(found: Upgrade) -> str:
     """On what it is based."""
-    tried = f"{len(found.statements)} of {count(found.of_statements, 'statement')} with {percent(found.tried_time_share)} of the time"
+    of_all = f"{len(found.statements)} of {count(found.of_statements, 'statement')}"
+    tried = f"{of_all} with {percent(found.tried_time_share)} of the time"
     words = f"{tried}; {found.before} against itself: 95 % of the statements within {times(found.same_spread)}"
     others = [
         (UpgradeWord.OPEN, "undecided"),

@@ -12,8 +12,8 @@ from pgclinic.model.upgrade import BeforeAnalyze, MissingStatistics, StatementBe
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
 from pgclinic.stats.summary import mean
-from pgclinic.tune.upgrade.executions import LIMIT_MS, Seen, Side, executed_in_turns, sides
-from pgclinic.tune.upgrade.statements import Trial
+from pgclinic.tune.upgrade.executions import LIMIT_MS, ExecutionsSeen, Side, executed_in_turns, sides
+from pgclinic.tune.upgrade.statements import UpgradeTrial
 from pgclinic.twin.plans import plan_shape
 
 #: pg_upgrade carries the statistics of columns and tables over from this release on.
@@ -44,7 +44,7 @@ def before_analyze(
     dataset: TwinDataset,
     missing: MissingStatistics,
     old_and_new: tuple[Side, Side],
-    trials: Sequence[Trial],
+    trials: Sequence[UpgradeTrial],
     until_s: float,
 ) -> BeforeAnalyze:
     """Plan every statement without the statistics, and execute those that get another plan than with them.
@@ -67,14 +67,14 @@ def before_analyze(
     return BeforeAnalyze(missing=missing, planned=planned, statements=tuple(_worst_first(found)), analyze_s=analyze_s)
 
 
-def _plans(side: Side, trial: Trial) -> tuple[str, ...]:
+def _plans(side: Side, trial: UpgradeTrial) -> tuple[str, ...]:
     return tuple(
         plan_shape(plan) if (plan := side.plan(text)) is not None else ""
         for text in trial.statement.texts[: max(1, len(trial.first[2].plans))]
     )
 
 
-def _executed(without: Side, old_and_new: tuple[Side, Side], trial: Trial) -> StatementBeforeAnalyze:
+def _executed(without: Side, old_and_new: tuple[Side, Side], trial: UpgradeTrial) -> StatementBeforeAnalyze:
     one = trial.statement
     seen, old, new = executed_in_turns((without, *old_and_new), one, turns_max=_TURNS)
     return StatementBeforeAnalyze(
@@ -89,7 +89,7 @@ def _executed(without: Side, old_and_new: tuple[Side, Side], trial: Trial) -> St
     )
 
 
-def _ms(seen: Seen) -> float | None:
+def _ms(seen: ExecutionsSeen) -> float | None:
     return mean(seen.times_ms) if seen.times_ms else None
 
 

@@ -1,7 +1,7 @@
 """What a slower statement owes its time to: what restores the old figure when it is switched back on the new version.
 
-Only what a session may set can be tried: defaults that changed, planner switches that the old version does not have, JIT,
-and kinds of plan nodes that are new in the plan.
+Only what a session may set can be tried: defaults that changed, planner switches that the old version does not have,
+JIT, and kinds of plan nodes that are new in the plan.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pgclinic.model.upgrade import CauseKind, SettingChange, SettingChangeKind, UpgradeCause
+from pgclinic.model.upgrade import SettingChange, SettingChangeKind, UpgradeCause, UpgradeCauseKind
 from pgclinic.settings.catalog import SettingsCatalog
 from pgclinic.settings.values import parse_bool
 from pgclinic.sql.quoting import literal
 from pgclinic.stats.summary import mean
-from pgclinic.tune.upgrade.executions import Seen, Side, Statement, executed_in_turns
+from pgclinic.tune.upgrade.executions import ExecutionsSeen, Side, ValuedStatement, executed_in_turns
 
 #: What a session may set for itself, and acts on one statement.
 _OF_SESSIONS = frozenset(("user", "superuser"))
@@ -52,7 +52,7 @@ _TURNS = 6
 class Switch:
     """One thing that can be switched back on the new version."""
 
-    kind: CauseKind
+    kind: UpgradeCauseKind
     settings: dict[str, str]
 
     @property
@@ -61,7 +61,11 @@ class Switch:
 
 
 def switches(
-    before: SettingsCatalog, after: SettingsCatalog, changes: Sequence[SettingChange], old: Seen, new: Seen
+    before: SettingsCatalog,
+    after: SettingsCatalog,
+    changes: Sequence[SettingChange],
+    old: ExecutionsSeen,
+    new: ExecutionsSeen,
 ) -> tuple[Switch, ...]:
     """What to try for one statement, the likeliest cause first. Pure."""
     tried = (*_defaults(after, changes), *_features(before, after), *_jit(after, new), *_nodes(after, old, new))
@@ -77,14 +81,14 @@ def _defaults(after: SettingsCatalog, changes: Sequence[SettingChange]) -> Itera
         if change.kind is not SettingChangeKind.DEFAULT or setting is None or change.before is None:
             continue
         if setting.context in _OF_SESSIONS and setting.category.startswith(_OF_STATEMENTS):
-            kind = CauseKind.JIT if setting.name == "jit" else CauseKind.DEFAULT
+            kind = UpgradeCauseKind.JIT if setting.name == "jit" else UpgradeCauseKind.DEFAULT
             yield Switch(kind, {setting.name: change.before})
 
 
 def _features(before: SettingsCatalog, after: SettingsCatalog) -> Iterator[Switch]:
     for setting in after.settings:
         if setting.category == _METHODS and before.find(setting.name) is None and _is_on(setting.boot_val):
-            yield Switch(CauseKind.FEATURE, {setting.name: "off"})
+            yield Switch(UpgradeCauseKind.FEATURE, {setting.name: "off"})
 
 
 def _is_on(value: str | None) -> bool:
@@ -94,20 +98,20 @@ def _is_on(value: str | None) -> bool:
         return False
 
 
-def _jit(after: SettingsCatalog, new: Seen) -> Iterator[Switch]:
+def _jit(after: SettingsCatalog, new: ExecutionsSeen) -> Iterator[Switch]:
     if new.uses_jit and after.find("jit") is not None:
-        yield Switch(CauseKind.JIT, {"jit": "off"})
+        yield Switch(UpgradeCauseKind.JIT, {"jit": "off"})
 
 
-def _nodes(after: SettingsCatalog, old: Seen, new: Seen) -> Iterator[Switch]:
+def _nodes(after: SettingsCatalog, old: ExecutionsSeen, new: ExecutionsSeen) -> Iterator[Switch]:
     for node in sorted(new.nodes - old.nodes):
         name = _SWITCHES.get(node)
         if name is not None and after.find(name) is not None:
-            yield Switch(CauseKind.PLAN, {name: "0" if name.startswith("max_") else "off"})
+            yield Switch(UpgradeCauseKind.PLAN, {name: "0" if name.startswith("max_") else "off"})
 
 
 def find_cause(
-    side: Side, statement: Statement, ratio: float, tried: Sequence[Switch], should_stop: Callable[[], bool]
+    side: Side, statement: ValuedStatement, ratio: float, tried: Sequence[Switch], should_stop: Callable[[], bool]
 ) -> UpgradeCause | None:
     """The switch that takes back most of ``ratio``, new to old; None where none takes back half. Raises QueryError.
 
@@ -127,7 +131,7 @@ def find_cause(
     return best
 
 
-def _tried(side: Side, statement: Statement, ratio: float, switch: Switch) -> UpgradeCause | None:
+def _tried(side: Side, statement: ValuedStatement, ratio: float, switch: Switch) -> UpgradeCause | None:
     with_it, without = executed_in_turns((side, side), statement, turns_max=_TURNS, before=(switch.statements, ()))
     if not with_it.times_ms or not with_it.runs or not without.times_ms:
         return None

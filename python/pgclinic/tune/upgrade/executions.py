@@ -34,21 +34,25 @@ _TURNS_MIN, _TURNS_MAX = 4, 18
 #: What takes no longer is executed twice in a turn.
 _REPEATED_MS = 20.0
 #: No more turns once a statement has had so much time on all servers together.
-_LONG_S = 3.0
+LONG_S = 3.0
 
 
 @dataclass(frozen=True)
-class Statement:
-    """One statement with literals in its places, a text for each set of values. ``time_share`` is 0 to 1."""
+class ValuedStatement:
+    """One statement with literals in its places, a text for each set of values. ``time_share`` is 0 to 1.
+
+    What ``writes`` is executed after all that reads: rows that are rolled back stay on their pages.
+    """
 
     query_id: int
     text: str
     time_share: float
     texts: tuple[str, ...]
+    writes: bool = False
 
 
 @dataclass
-class Seen:
+class ExecutionsSeen:
     """One statement on one server. ``plans`` are the shapes, one for each text; buffers and rows are per call.
 
     ``times_ms`` and ``planning_ms`` have the mean over the texts of each turn. ``is_stopped`` is set where an execution
@@ -77,6 +81,10 @@ class Side:
         self.access = access
         self.session = session
 
+    def vacuum(self) -> None:
+        """Remove what was rolled back. No page is given back: an empty end is part of a table. Raises QueryError."""
+        self.session.execute("vacuum (truncate off)")
+
     def analyze(self) -> float:
         """Take another sample of every table, and return how long that took in s. Raises QueryError."""
         began_s = time.monotonic()
@@ -92,9 +100,9 @@ class Side:
                 raise
             return None
 
-    def first(self, statement: Statement) -> Seen:
+    def first(self, statement: ValuedStatement) -> ExecutionsSeen:
         """Plans, buffers and rows, one execution with each set of values."""
-        seen = Seen()
+        seen = ExecutionsSeen()
         tops: list[Mapping[str, Any]] = []
         for text in statement.texts:
             try:
@@ -117,7 +125,7 @@ class Side:
         seen.rows = _mean([float(top.get("Actual Rows", 0)) * float(top.get("Actual Loops", 1)) for top in tops])
         return seen
 
-    def again(self, statement: Statement, seen: Seen, before: Sequence[str] = ()) -> None:
+    def again(self, statement: ValuedStatement, seen: ExecutionsSeen, before: Sequence[str] = ()) -> None:
         """One turn: the times of one execution with each set of values, after the settings ``before``."""
         times, planning = [], []
         for text in statement.texts:
@@ -188,13 +196,15 @@ def sides(
 
 def executed_in_turns(
     servers: Sequence[Side],
-    statement: Statement,
+    statement: ValuedStatement,
     *,
     turns_max: int = _TURNS_MAX,
+    limit_s: float = LONG_S,
     should_stop: Callable[[], bool] = lambda: False,
     before: Sequence[Sequence[str]] = (),
-) -> list[Seen]:
-    """The statement on every server, as often as ``turns_max`` or its time allow. ``before`` are settings by server.
+) -> list[ExecutionsSeen]:
+    """The statement on every server, as often as ``turns_max`` or ``limit_s`` for all allow. ``before`` are settings
+    by server.
 
     Without times where one of them stops or refuses it, or where ``should_stop`` comes first. Raises QueryError.
     """
@@ -205,7 +215,7 @@ def executed_in_turns(
     order = list(range(number))
     for turn in range(turns_max):
         spent_s = time.monotonic() - began_s
-        if should_stop() or (turn >= _TURNS_MIN and spent_s > _LONG_S):
+        if should_stop() or (turn >= _TURNS_MIN and spent_s > limit_s):
             break
         # Every server is first, second and last equally often, in both directions.
         rotated = order[turn % number :] + order[: turn % number]

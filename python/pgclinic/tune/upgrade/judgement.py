@@ -1,9 +1,10 @@
 """The word for one statement on two versions, from executions in turns. Pure.
 
 The old version runs on two servers, a and a', the new one on one, b. The effect is the mean over the turns of
-log(b / sqrt(a a')), with a t interval whose level holds for all statements together (Bonferroni). Servers of one version
-differ too, by where their memory lies, and no number of turns shows that: the largest of this statement's own a' / a, of
-the spread of a' / a over all statements and of a fixed share is the margin that the whole interval has to exceed.
+log(b / sqrt(a a')), with a t interval whose level holds for all statements together (Bonferroni). Servers of one
+version differ too, by where their memory lies, and no number of turns shows that: the largest of this statement's own
+a' / a, of the spread of a' / a over all statements and of a fixed share is the margin that the whole interval has to
+exceed.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Turns:
 
 
 @dataclass(frozen=True)
-class Effect:
+class TurnsEffect:
     """Ratios of new to old with the simultaneous interval; ``margin`` is the ratio that it has to exceed."""
 
     word: UpgradeWord
@@ -69,7 +70,7 @@ def same_spread(of_statements: Sequence[Turns]) -> float:
     return math.exp(distances[min(len(distances) - 1, math.ceil(_SPREAD_PART * len(distances)) - 1)])
 
 
-def effect(turns: Turns, *, spread: float, statements: int) -> Effect:
+def effect(turns: Turns, *, spread: float, statements: int) -> TurnsEffect:
     """``spread`` is ``same_spread`` of all ``statements``; needs two turns or more."""
     effects = turns.effects
     ratio = math.exp(mean(effects))
@@ -84,7 +85,7 @@ def effect(turns: Turns, *, spread: float, statements: int) -> Effect:
         word = UpgradeWord.SLOWER
     elif high < 1 / margin:
         word = UpgradeWord.FASTER
-    return Effect(word, ratio, low, high, math.exp(turns.same_effect), margin)
+    return TurnsEffect(word, ratio, low, high, math.exp(turns.same_effect), margin)
 
 
 def same_rows(before: float, after: float) -> bool:

@@ -12,10 +12,11 @@ from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.cluster import settings_catalog
 from pgclinic.model.twin import Twin
 from pgclinic.model.upgrade import SettingChange, StatementUpgraded, UpgradeWord
+from pgclinic.sql.statement_kind import StatementKind
 from pgclinic.stats.summary import mean
 from pgclinic.tune.upgrade.causes import find_cause, switches
-from pgclinic.tune.upgrade.executions import LIMIT_MS, Seen, Side, Statement, executed_in_turns
-from pgclinic.tune.upgrade.judgement import Effect, Turns, effect, same_rows, same_spread
+from pgclinic.tune.upgrade.executions import LIMIT_MS, LONG_S, ExecutionsSeen, Side, ValuedStatement, executed_in_turns
+from pgclinic.tune.upgrade.judgement import Turns, TurnsEffect, effect, same_rows, same_spread
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.execution import rendered
 from pgclinic.twin.mix import calibrated_in_order
@@ -25,19 +26,21 @@ from pgclinic.whatif.explained import DRAWS
 
 #: A change of speed or plan has to be there again with so many other samples of ANALYZE.
 CONFIRMED = 2
-_LIMIT_TURNS = 12
+_TURNS = 12
+#: However little time is left for a statement, it has so much.
+_SHORT_S = 0.3
 _WORDS = list(UpgradeWord)
 
 
 @dataclass
-class Trial:
+class UpgradeTrial:
     """One statement on the old version's two servers and on the new one: ``seen`` has the three, for each pass."""
 
-    statement: Statement
-    passes: list[tuple[Seen, Seen, Seen]] = field(default_factory=list)
+    statement: ValuedStatement
+    passes: list[tuple[ExecutionsSeen, ExecutionsSeen, ExecutionsSeen]] = field(default_factory=list)
 
     @property
-    def first(self) -> tuple[Seen, Seen, Seen]:
+    def first(self) -> tuple[ExecutionsSeen, ExecutionsSeen, ExecutionsSeen]:
         return self.passes[0]
 
     def turns(self, number: int = 0) -> Turns | None:
@@ -70,8 +73,9 @@ def statements_of(
     twin: Twin,
     known: Iterable[CalibratedStatement],
     should_stop: Callable[[], bool],
-) -> tuple[Statement, ...]:
-    """The statements with values from the rows of this server, those with the most time first. Raises QueryError."""
+) -> tuple[ValuedStatement, ...]:
+    """The statements with values from the rows of this server: what reads, then what writes, each with the most time
+    first. Raises QueryError."""
     session = session_side.session
     source = ValueSource(session, twin)
     found = calibrated_in_order(
@@ -87,8 +91,9 @@ def statements_of(
         texts = _texts(source, one)
         if texts:
             counted = one.statement.counted
-            made.append(Statement(key, counted.text, counted.total_ms / whole_ms, texts))
-    return tuple(sorted(made, key=lambda one: (-one.time_share, one.query_id)))
+            writes = StatementKind(counted.kind) is not StatementKind.SELECT
+            made.append(ValuedStatement(key, counted.text, counted.total_ms / whole_ms, texts, writes))
+    return tuple(sorted(made, key=lambda one: (one.writes, -one.time_share, one.query_id)))
 
 
 def _texts(source: ValueSource, one: CalibratedStatement) -> tuple[str, ...]:
@@ -103,47 +108,54 @@ def _texts(source: ValueSource, one: CalibratedStatement) -> tuple[str, ...]:
 
 
 def measured(
-    servers: tuple[Side, Side, Side], statements: Sequence[Statement], until_s: float, on_done: Callable[[int], None]
-) -> list[Trial]:
+    servers: tuple[Side, Side, Side],
+    statements: Sequence[ValuedStatement],
+    until_s: float,
+    on_done: Callable[[int], None],
+) -> list[UpgradeTrial]:
     """Every statement in turns, until ``until_s`` of the monotonic clock. ``on_done`` hears how many have been."""
     trials = []
     for at, statement in enumerate(statements):
         if time.monotonic() > until_s:
             break
-        trials.append(Trial(statement, [_three(executed_in_turns(servers, statement))]))
+        left = len(statements) - at
+        limit_s = min(LONG_S, max(_SHORT_S, 2 * (until_s - time.monotonic()) / left))
+        trials.append(UpgradeTrial(statement, [_three(executed_in_turns(servers, statement, limit_s=limit_s))]))
         on_done(at + 1)
     return trials
 
 
-def confirm(servers: tuple[Side, Side, Side], trials: Sequence[Trial], spread: float, until_s: float) -> None:
-    """Try what seems to have changed again, each time with other samples of ANALYZE on one old server and the new one."""
+def confirm(servers: tuple[Side, Side, Side], trials: Sequence[UpgradeTrial], spread: float, until_s: float) -> None:
+    """Try again what seems to have changed, with other samples of ANALYZE on one old server and on the new one."""
     count = len(trials)
     for _ in range(CONFIRMED):
         doubtful = [one for one in trials if one.may_have_changed or _word(one, spread, count) in _MOVED]
         if not doubtful or time.monotonic() > until_s:
             return
+        for side in servers:
+            side.vacuum()
         servers[1].analyze()
         servers[2].analyze()
         for one in doubtful:
             if time.monotonic() > until_s:
                 return
-            one.passes.append(_three(executed_in_turns(servers, one.statement, turns_max=_LIMIT_TURNS)))
+            one.passes.append(_three(executed_in_turns(servers, one.statement, turns_max=_TURNS)))
 
 
 _MOVED = (UpgradeWord.SLOWER, UpgradeWord.FASTER)
 
 
-def _three(seen: Sequence[Seen]) -> tuple[Seen, Seen, Seen]:
+def _three(seen: Sequence[ExecutionsSeen]) -> tuple[ExecutionsSeen, ExecutionsSeen, ExecutionsSeen]:
     old, same, new = seen
     return old, same, new
 
 
-def spread_of(trials: Iterable[Trial]) -> float:
+def spread_of(trials: Iterable[UpgradeTrial]) -> float:
     """The ratio within which 95 % of the statements lie, on two servers of the old version."""
     return same_spread([turns for one in trials if (turns := one.turns()) is not None])
 
 
-def _word(trial: Trial, spread: float, statements: int) -> UpgradeWord:
+def _word(trial: UpgradeTrial, spread: float, statements: int) -> UpgradeWord:
     """The word on which all passes agree."""
     old, same, new = trial.first
     if old.runs and same.runs and new.is_stopped:
@@ -159,11 +171,11 @@ def _word(trial: Trial, spread: float, statements: int) -> UpgradeWord:
     return words.pop() if len(words) == 1 else UpgradeWord.OPEN
 
 
-def judged(trial: Trial, spread: float, statements: int) -> StatementUpgraded:
+def judged(trial: UpgradeTrial, spread: float, statements: int) -> StatementUpgraded:
     """One statement with its word and its figures, those of the first pass. Pure."""
     old, same, new = trial.first
     turns, one = trial.turns(), trial.statement
-    seen: Effect | None = effect(turns, spread=spread, statements=statements) if turns is not None else None
+    seen: TurnsEffect | None = effect(turns, spread=spread, statements=statements) if turns is not None else None
     before_ms = mean([*old.times_ms, *same.times_ms]) if old.times_ms else None
     after_ms = mean(new.times_ms) if new.times_ms else None
     stopped = old.runs and new.is_stopped
@@ -196,7 +208,7 @@ def explained(
     side: Side,
     versions: tuple[Binaries, Binaries],
     changes: Sequence[SettingChange],
-    trials: Mapping[int, Trial],
+    trials: Mapping[int, UpgradeTrial],
     found: Sequence[StatementUpgraded],
     until_s: float,
 ) -> list[StatementUpgraded]:

@@ -20,9 +20,9 @@ from pgclinic.sql.statement_kind import StatementKind
 from pgclinic.trial.server import template_of
 from pgclinic.tune.upgrade.before_analyze import before_analyze, missing_statistics
 from pgclinic.tune.upgrade.executions import Side, sides
-from pgclinic.tune.upgrade.releases import with_releases
+from pgclinic.tune.upgrade.releases import Between, with_releases
 from pgclinic.tune.upgrade.statements import (
-    Trial,
+    UpgradeTrial,
     confirm,
     explained,
     in_order,
@@ -110,7 +110,7 @@ def _upgraded(asked: UpgradeAsked) -> Upgrade:
 def _explained(
     asked: UpgradeAsked,
     servers: tuple[Side, Side, Side],
-    trials: Sequence[Trial],
+    trials: Sequence[UpgradeTrial],
     found: Sequence[StatementUpgraded],
     result: Upgrade,
 ) -> Upgrade:
@@ -127,16 +127,14 @@ def _explained(
         seen = before_analyze(new, asked.dataset, missing, (first, target), trials, until_s)
         result = replace(result, before_analyze=seen)
     if asked.bisect:
-        found, tried = with_releases(
-            asked.between(),
-            asked.settings,
-            asked.dataset,
-            first,
-            by_id,
-            found,
-            asked.after.version,
-            asked.until_s,
-            asked.on_stage,
+        between = Between(
+            releases=asked.between(),
+            after=asked.after.version,
+            settings=asked.settings,
+            dataset=asked.dataset,
+            until_s=asked.until_s,
+            on_stage=asked.on_stage,
         )
+        found, tried = with_releases(between, first, by_id, found)
         result = replace(result, bisected=tried)
     return replace(result, statements=in_order(found))
