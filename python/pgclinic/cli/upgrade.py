@@ -4,6 +4,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from pgclinic.cli.options.answer import FailIf, Strict
 from pgclinic.cli.options.export import AsJson, Force, Markdown, Plain
 from pgclinic.cli.options.record import options
 from pgclinic.cli.options.run import RunOptions
@@ -21,8 +22,8 @@ class UpgradeExports:
 class UpgradeRequest:
     """Measure a workload on another major version: what has to be done before, what changes, and why.
 
-    The server is only read: a twin of it runs in the lab on both versions. Exit code 3: --fail-if crossed. 4: the
-    throughput is invalid, or undecided with --strict.
+    The server is only read: a twin of it runs in the lab on both versions. In --fail-if a is the old version and b the
+    new one. Exit code 3: --fail-if crossed. 4: the blocks are invalid, or undecided with --strict.
     """
 
     original: Annotated[
@@ -51,15 +52,8 @@ class UpgradeRequest:
     blocks: Annotated[
         bool, Option("--blocks/--no-blocks", help="Measure the throughput of the whole workload in blocks.")
     ] = True
-    fail_if: Annotated[
-        tuple[str, ...],
-        Option(
-            "--fail-if",
-            help='Exit with 3 if the whole CI satisfies it; a is the old version: "b<0.95a".',
-            metavar="THRESHOLD",
-        ),
-    ] = ()
-    strict: Annotated[bool, Option("--strict", help="Exit with 4 if the answer is undecided.")] = False
+    fail_if: FailIf = ()
+    strict: Strict = False
     run: RunOptions
     exports: UpgradeExports = UpgradeExports()
     plain: Plain = False

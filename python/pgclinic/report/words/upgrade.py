@@ -62,7 +62,9 @@ def _bounds(low: float | None, high: float | None, blocks: int) -> str:
 def statements_words(found: Upgrade) -> str:
     """2 of 41 statements are slower, 5 faster, 3 not run."""
     slower, faster = len(found.slower), len(found.faster)
-    words = f"{slower} of {count(len(found.statements), 'statement')} {'is' if slower == 1 else 'are'} slower"
+    words = f"{slower} of {len(found.statements):,} statements {'is' if slower == 1 else 'are'} slower"
+    if not slower:
+        words = f"none of {count(len(found.statements), 'statement')} is slower"
     if faster:
         words += f", {faster} faster"
     refused = len(found.preflight.statements)
@@ -83,7 +85,7 @@ def setting_words(change: SettingChange, after: str) -> str:
         case SettingChangeKind.REFUSED:
             return f"{name} = {change.before}: {target} refuses this value: {change.detail}"
         case SettingChangeKind.READ_OTHERWISE:
-            return f"{name} was read as {change.before} and is read as {change.after}; write its unit"
+            return f"{name} was read as {change.before} and is read as {change.after}: write a value that fits it"
         case SettingChangeKind.DEFAULT:
             was = "it was" if change.is_known else "it was, if the server has the default,"
             return f"{name}: the default is {_value(change.after)}, {was} {_value(change.before)}"
@@ -256,7 +258,7 @@ def trust_words(found: Upgrade) -> str:
 def since_words(one: StatementUpgraded, bisected: Sequence[str]) -> str | None:
     if one.since is None:
         return None
-    return f"slower since {one.since}" + (f" (tried: {', '.join(bisected)})" if bisected else "")
+    return one.since + (f" (tried: {', '.join(bisected)})" if bisected else "")
 
 
 def upgrade_title(found: Upgrade) -> str:

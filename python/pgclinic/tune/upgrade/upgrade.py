@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from pgclinic.errors import RunFailedError
 from pgclinic.experiment.twin_check import CheckedTwin
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.cluster import settings_catalog
@@ -89,6 +90,11 @@ def _upgraded(asked: UpgradeAsked) -> Upgrade:
             asked.until(_MEASURED),
             lambda done: asked.on_stage(f"statements on both versions: {done} of {len(statements)}"),
         )
+        if not trials:
+            raise RunFailedError(
+                f"none of {len(statements)} statements was measured before the budget was spent",
+                hint="give it more time: --budget 10m",
+            )
         spread = spread_of(trials)
         asked.on_stage("what has changed, with other samples of ANALYZE")
         confirm(servers, trials, spread, asked.until(_CONFIRMED))
