@@ -185,7 +185,7 @@ def cause_words(cause: UpgradeCause, before: str) -> str:
     return f"{why}: with {names} it takes {times(cause.ratio)} the time ({time_words(cause.ms)})"
 
 
-def mend_words(cause: UpgradeCause) -> str:
+def fix_words(cause: UpgradeCause) -> str:
     """What to run."""
     return "; ".join(f"ALTER ROLE name SET {name} = {literal(value)}" for name, value in cause.settings.items())
 

@@ -18,7 +18,7 @@ from pgclinic.report.words.upgrade import (
     cause_words,
     change_words,
     default_rows,
-    mend_words,
+    fix_words,
     no_cause_words,
     plan_words,
     preflight_rows,
@@ -84,7 +84,7 @@ def _slower(one: StatementUpgraded, found: Upgrade, width: int) -> Iterator[str]
     yield f"    {'':<{_LABEL_WIDTH}}{short(one.text)[: width - 16]}"
     if one.cause is not None:
         yield from _row("cause", cause_words(one.cause, found.before), width, indent=6)
-        yield from _row("mends it", mend_words(one.cause), width, indent=6)
+        yield from _row("fix", fix_words(one.cause), width, indent=6)
     elif one.tried_causes:
         yield from _row("cause", f"not found: {no_cause_words(one)}", width, indent=6)
     rows = (("plan", plan_words(one)), ("since", since_words(one, found.bisected)))

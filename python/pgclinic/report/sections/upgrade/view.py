@@ -21,7 +21,7 @@ from pgclinic.report.words.upgrade import (
     before_analyze_words,
     cause_words,
     default_rows,
-    mend_words,
+    fix_words,
     no_cause_words,
     plan_words,
     preflight_rows,
@@ -162,7 +162,7 @@ def _picture(moved: list[StatementUpgraded], found: Upgrade) -> Bars | None:
 def _shown(one: StatementUpgraded, found: Upgrade) -> StatementShown:
     rows: list[tuple[str, str]] = []
     if one.cause is not None:
-        rows += [("Cause", cause_words(one.cause, found.before)), ("Mends it", mend_words(one.cause))]
+        rows += [("Cause", cause_words(one.cause, found.before)), ("Fix", fix_words(one.cause))]
     elif one.tried_causes:
         rows.append(("Cause", f"not found: {no_cause_words(one)}"))
     since = since_words(one, found.bisected)
