@@ -10,10 +10,10 @@ from fixtures.snapshots import Snapshots, page_sections
 from pgclinic.checkup.changes import compare_checkups
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Finding, Health, Severity
-from pgclinic.report.exports.checkup_markdown import checkup_markdown
 from pgclinic.report.exports.prometheus import prometheus
 from pgclinic.report.exports.treatment import treatment_conf, treatment_sql
-from pgclinic.report.kinds import render_checkup
+from pgclinic.report.kinds import checkup_markdown, render_checkup
+from pgclinic.report.reported import ReportedCheckup
 from pgclinic.report.sections.causes.text import graph_dot, graph_text
 from pgclinic.report.sections.changes.text import changes_text
 from pgclinic.report.sections.findings.text import CheckupPlaces, checkup_text
@@ -72,8 +72,10 @@ def test_prometheus(snapshots: Snapshots) -> None:
 
 
 def test_markdown(snapshots: Snapshots) -> None:
-    snapshots.check("markdown", checkup_markdown(SICK, compare_checkups(HEALTHY, SICK), report=PLACES.report))
-    snapshots.check("markdown-healthy", checkup_markdown(HEALTHY))
+    snapshots.check(
+        "markdown", checkup_markdown(ReportedCheckup(SICK, SNAPSHOT, compare_checkups(HEALTHY, SICK), PLACES.folder))
+    )
+    snapshots.check("markdown-healthy", checkup_markdown(ReportedCheckup(HEALTHY, SNAPSHOT, None, None)))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_statements_that_are_written_anew(name: str, finding: Finding, snapshots
     """Terminal, Markdown, file of the treatment and page of one finding; no statement that was not checked."""
     checkup = replace(SICK, health=Health.SICK, findings=(finding,), gaps=(), unchecked=())
     parts = [without_areas(checkup_text(checkup, full=full)) for full in (False, True)]
-    parts.append(checkup_markdown(checkup))
+    parts.append(checkup_markdown(ReportedCheckup(checkup, SNAPSHOT, None, None)))
     parts += [treatment_sql(checkup, finding, treatment) for treatment in finding.treatments]
     page = render_checkup(checkup, SNAPSHOT)
     rewrite = finding.treatments[0].rewrite if finding.treatments else None

@@ -13,11 +13,12 @@ from pgclinic.model.compare import Comparison
 from pgclinic.model.transport import Transport
 from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict_word import CompareWord
-from pgclinic.report.kinds import render_upgrade
-from pgclinic.report.markdown import text_markdown
+from pgclinic.report.kinds import UPGRADE as SECTIONS
+from pgclinic.report.kinds import upgrade_page
+from pgclinic.report.markdown import report_markdown
+from pgclinic.report.reported import ReportedUpgrade
 from pgclinic.report.sections.upgrade.text import preflight_text, upgrade_text
 from pgclinic.report.words.answers import answer_sentence, answer_word
-from pgclinic.report.words.upgrade import upgrade_title
 
 PLACES = (("report", "runs/u/report.html"),)
 
@@ -47,10 +48,14 @@ def on_twin(word: CompareWord, ratio: float, low: float | None, high: float | No
 WHOLE = replace(UPGRADE, comparison=on_twin(CompareWord.SLOWER, 9.76, 6.73, 14.1))
 
 
+def shown(found: Upgrade) -> ReportedUpgrade:
+    return ReportedUpgrade(run_info(), found, "runs/u")
+
+
 def test_an_upgrade(snapshots: Snapshots) -> None:
     snapshots.check("upgrade", upgrade_text(WHOLE, PLACES))
-    snapshots.check_page("upgrade_page", page_sections(render_upgrade(run_info(), WHOLE, "runs/u")))
-    snapshots.check("upgrade_markdown", text_markdown(upgrade_title(WHOLE), upgrade_text(WHOLE)))
+    snapshots.check_page("upgrade_page", page_sections(upgrade_page(shown(WHOLE))))
+    snapshots.check("upgrade_markdown", report_markdown(SECTIONS, shown(WHOLE)))
 
 
 def test_what_is_known_before_anything_runs(snapshots: Snapshots) -> None:
@@ -60,7 +65,7 @@ def test_what_is_known_before_anything_runs(snapshots: Snapshots) -> None:
 def test_an_upgrade_that_changes_nothing(snapshots: Snapshots) -> None:
     found = replace(NOTHING, comparison=on_twin(CompareWord.NO_DIFFERENCE, 1.0, 0.97, 1.03))
     snapshots.check("upgrade_nothing", upgrade_text(found))
-    snapshots.check_page("upgrade_nothing_page", page_sections(render_upgrade(run_info(), NOTHING, "runs/u")))
+    snapshots.check_page("upgrade_nothing_page", page_sections(upgrade_page(shown(NOTHING))))
 
 
 @pytest.mark.parametrize(

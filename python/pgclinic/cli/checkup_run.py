@@ -23,12 +23,13 @@ from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.finding import Severity
 from pgclinic.model.output import CheckupOutput
 from pgclinic.model.run import RunInfo, RunKind
+from pgclinic.model.snapshot import Snapshot
 from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.pg.reach import reach_dsn
-from pgclinic.report.exports.checkup_markdown import checkup_markdown
 from pgclinic.report.exports.prometheus import prometheus
 from pgclinic.report.exports.statements_sent import statements_text
-from pgclinic.report.kinds import render_checkup
+from pgclinic.report.kinds import checkup_markdown, render_checkup
+from pgclinic.report.reported import ReportedCheckup
 from pgclinic.report.sections.causes.text import graph_dot, graph_text
 from pgclinic.report.sections.changes.text import changes_text
 from pgclinic.report.sections.findings.text import CheckupPlaces, checkup_text
@@ -72,7 +73,7 @@ def run_checkup(request: CheckupRequest) -> int:
     examined = read.examined
     case = Case(examined.snapshot, host=examined.host, log=examined.log)
     kept = _kept(checked, read, case, examine(case, server=read.place), began_s)
-    _show(request, kept)
+    _show(request, kept, examined.snapshot)
     if kept.problem is not None:
         raise kept.problem
     return exit_code(kept.checkup, checked.fail_on)
@@ -154,14 +155,14 @@ def _run_info(checked: CheckedRequest, checkup: Checkup) -> RunInfo:
     )
 
 
-def _show(request: CheckupRequest, kept: _KeptCheckup) -> None:
+def _show(request: CheckupRequest, kept: _KeptCheckup, snapshot: Snapshot) -> None:
     """Print what stdout gets: an export, JSON, the graph, or the text."""
     checkup, changes = kept.checkup, kept.changes
     folder = str(kept.folder) if kept.folder is not None else None
     report = str(kept.report) if kept.report is not None else None
     texts = {
         "--prometheus": lambda: prometheus(checkup),
-        "--markdown": lambda: checkup_markdown(checkup, changes, report=report),
+        "--markdown": lambda: checkup_markdown(ReportedCheckup(checkup, snapshot, changes, folder)),
     }
     to_stdout = write_exports(request.exports.places, texts)
     if to_stdout is not None:

@@ -22,7 +22,7 @@ from pgclinic.report.markdown import text_markdown
 from pgclinic.report.runs.history import run_history
 from pgclinic.report.runs.history_page import history_page
 from pgclinic.report.runs.history_text import history_text
-from pgclinic.report.runs.list import machine_words
+from pgclinic.report.words.machine import machine_words
 from pgclinic.store.document import refuse_existing, write_new
 from pgclinic.store.run_folder import decoded
 from pgclinic.store.run_list import FoundRun

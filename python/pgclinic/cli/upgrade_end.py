@@ -8,26 +8,26 @@ from pgclinic.cli.output import print_json, text_columns
 from pgclinic.cli.upgrade import UpgradeRequest
 from pgclinic.errors import RunFailedError
 from pgclinic.model.upgrade import Upgrade
-from pgclinic.report.kinds import render_upgrade
-from pgclinic.report.markdown import text_markdown
+from pgclinic.report.kinds import UPGRADE, upgrade_page
+from pgclinic.report.markdown import report_markdown
+from pgclinic.report.reported import ReportedUpgrade
 from pgclinic.report.sections.upgrade.text import upgrade_output, upgrade_text
-from pgclinic.report.words.upgrade import upgrade_title
 from pgclinic.store.run_folder import RunFolder, read_run
 
 
 def finish_upgrade(folder: RunFolder, found: Upgrade, request: UpgradeRequest) -> int:
     """Keep the answer, write its page and exports, print it, and return the exit code."""
-    stored = read_run(folder.path)
+    one = ReportedUpgrade(read_run(folder.path).info, found, str(folder.path))
     report: str | None = None
     problem: RunFailedError | None = None
     try:
         folder.write_upgrade(found)
-        report = str(folder.write_report(render_upgrade(stored.info, found, str(folder.path))))
+        report = str(folder.write_report(upgrade_page(one)))
     except RunFailedError as error:
         problem = error
     place = request.exports.markdown
     places = {"--markdown": place} if place is not None else {}
-    texts = {"--markdown": lambda: text_markdown(upgrade_title(found), upgrade_text(found))}
+    texts = {"--markdown": lambda: report_markdown(UPGRADE, one)}
     to_stdout = write_exports(places, texts, kept_in=folder.path)
     if to_stdout is not None:
         print(to_stdout, end="")

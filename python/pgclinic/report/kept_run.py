@@ -23,19 +23,26 @@ from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.exports.checkup_markdown import checkup_markdown
-from pgclinic.report.kinds import render_bench, render_checkup, render_report, render_tuning, render_upgrade
-from pgclinic.report.markdown import markdown, text_markdown
-from pgclinic.report.sections.answer.text import RunPaths, verdict_text
+from pgclinic.report.kinds import (
+    BENCH,
+    STUDY,
+    TUNING,
+    UPGRADE,
+    bench_page,
+    checkup_markdown,
+    checkup_page,
+    study_page,
+    tuning_page,
+    upgrade_page,
+)
+from pgclinic.report.markdown import markdown, report_markdown, text_markdown
+from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning, ReportedUpgrade
 from pgclinic.report.sections.load.text import result_lines
-from pgclinic.report.sections.tuned.text import tuning_output, tuning_text
-from pgclinic.report.sections.upgrade.text import upgrade_output, upgrade_text
-from pgclinic.report.words.upgrade import upgrade_title
+from pgclinic.report.sections.tuned.text import tuning_output
+from pgclinic.report.sections.upgrade.text import upgrade_output
 from pgclinic.store.checkup_folder import read_snapshot_of
 from pgclinic.store.run_folder import StoredRun, read_run
 from pgclinic.store.run_list import FoundRun
-
-_COLUMNS = 100
 
 
 @dataclass(frozen=True)
@@ -89,9 +96,10 @@ def _checkup(found: FoundRun, checkup: Checkup) -> RenderedRun:
     snapshot, page = read_snapshot_of(found.path), _page_of(found.path)
     if snapshot is None:
         raise UsageError(f"{found.path} has no snapshot", hint="restore snapshot.json from a copy")
+    one = ReportedCheckup(checkup, snapshot, None, str(found.path))
     return RenderedRun(
-        html=lambda: render_checkup(checkup, snapshot, None, str(found.path)),
-        markdown=lambda: checkup_markdown(checkup, report=page),
+        html=lambda: checkup_page(one),
+        markdown=lambda: checkup_markdown(one),
         json=lambda: CheckupOutput(run=str(found.path), report=page, checkup=checkup),
     )
 
@@ -101,18 +109,13 @@ def _study(stored: StoredRun) -> RenderedRun:
     if not plan.study.questions:
         raise UsageError(f"{stored.path}: no claim can be judged with the server and machine of that run")
     verdict, folder = judge_stored(stored, plan), str(stored.path)
-    page = _page_of(stored.path)
+    one = ReportedStudy(
+        stored.info, plan.study, stored.trials, stored.seconds, verdict, folder, calibration=stored.calibration
+    )
     return RenderedRun(
-        html=lambda: render_report(
-            stored.info, plan.study, stored.trials, stored.seconds, verdict, folder, calibration=stored.calibration
-        ),
-        markdown=lambda: text_markdown(
-            plan.study.title,
-            verdict_text(
-                plan.study, stored.trials, verdict, RunPaths(report=page, folder=folder), colour=False, width=_COLUMNS
-            ),
-        ),
-        json=lambda: StudyOutput(run=folder, report=page, verdict=verdict),
+        html=lambda: study_page(one),
+        markdown=lambda: report_markdown(STUDY, one),
+        json=lambda: StudyOutput(run=folder, report=_page_of(stored.path), verdict=verdict),
     )
 
 
@@ -126,10 +129,11 @@ def _compared(stored: StoredRun) -> tuple[Verdict, Comparison]:
 def _comparison(stored: StoredRun) -> RenderedRun:
     verdict, comparison = _compared(stored)
     study, folder, page = plan_of(stored).study, str(stored.path), _page_of(stored.path)
+    one = ReportedStudy(
+        stored.info, study, stored.trials, stored.seconds, verdict, folder, comparison, stored.calibration
+    )
     return RenderedRun(
-        html=lambda: render_report(
-            stored.info, study, stored.trials, stored.seconds, verdict, folder, comparison, stored.calibration
-        ),
+        html=lambda: study_page(one),
         markdown=lambda: markdown(comparison, report=page or folder),
         json=lambda: CompareOutput(run=folder, report=page, comparison=comparison),
     )
@@ -143,36 +147,38 @@ def bench_text(result: BenchResult) -> str:
 
 
 def _bench(stored: StoredRun, result: BenchResult) -> RenderedRun:
-    def html() -> str:
-        if not stored.trials:
-            raise UsageError(
-                f"{stored.path} is a bench that was not observed: it has no page",
-                hint="run it with --observe or --report; -o FILE.md and -o FILE.json write its figures",
-            )
-        return render_bench(stored.info, result, stored.trials[0], stored.seconds, str(stored.path))
+    if not stored.trials:
+        return RenderedRun(
+            html=lambda: _refuse_page(stored.path),
+            markdown=lambda: text_markdown(stored.info.name, bench_text(result)),
+            json=lambda: result,
+        )
+    one = ReportedBench(stored.info, result, stored.trials[0], stored.seconds, str(stored.path))
+    return RenderedRun(html=lambda: bench_page(one), markdown=lambda: report_markdown(BENCH, one), json=lambda: result)
 
-    return RenderedRun(
-        html=html, markdown=lambda: text_markdown(stored.info.name, bench_text(result)), json=lambda: result
+
+def _refuse_page(path: Path) -> str:
+    raise UsageError(
+        f"{path} is a bench that was not observed: it has no page",
+        hint="run it with --observe or --report; -o FILE.md and -o FILE.json write its figures",
     )
 
 
 def _tuning(found: FoundRun, answer: Assay | Search | Bisect) -> RenderedRun:
     stored = read_run(found.path)
-    plan, folder, page = plan_of(stored), str(stored.path), _page_of(stored.path)
-    places = [("report", page)] if page is not None else []
+    one = ReportedTuning(stored.info, plan_of(stored), answer, str(stored.path))
     return RenderedRun(
-        html=lambda: render_tuning(stored.info, plan, answer, folder),
-        markdown=lambda: text_markdown(stored.info.name, tuning_text(answer, plan, places, resume=folder)),
-        json=lambda: tuning_output(answer, folder, page),
+        html=lambda: tuning_page(one),
+        markdown=lambda: report_markdown(TUNING, one),
+        json=lambda: tuning_output(answer, one.folder, _page_of(stored.path)),
     )
 
 
 def _upgrade(found: FoundRun, answer: Upgrade) -> RenderedRun:
     stored = read_run(found.path)
-    folder, page = str(stored.path), _page_of(stored.path)
-    places = [("report", page)] if page is not None else []
+    one = ReportedUpgrade(stored.info, answer, str(stored.path))
     return RenderedRun(
-        html=lambda: render_upgrade(stored.info, answer, folder),
-        markdown=lambda: text_markdown(upgrade_title(answer), upgrade_text(answer, places)),
-        json=lambda: upgrade_output(answer, folder, page),
+        html=lambda: upgrade_page(one),
+        markdown=lambda: report_markdown(UPGRADE, one),
+        json=lambda: upgrade_output(answer, one.folder, _page_of(stored.path)),
     )

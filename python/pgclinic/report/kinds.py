@@ -14,9 +14,9 @@ from pgclinic.model.snapshot import Snapshot
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.tuning import Assay, Bisect, Search
-from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.html import report_page
+from pgclinic.report.markdown import report_markdown
 from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning, ReportedUpgrade
 from pgclinic.report.section import Section
 from pgclinic.report.sections.answer.view import claim_views, study_answer
@@ -155,15 +155,18 @@ def render_report(
     calibration: Calibration | None = None,
 ) -> str:
     """The page of a study, or of a ``comparison``. ``folder`` is how the user would name the run folder."""
-    one = ReportedStudy(run, study, trials, seconds, verdict, folder, comparison, calibration)
+    return study_page(ReportedStudy(run, study, trials, seconds, verdict, folder, comparison, calibration))
+
+
+def study_page(one: ReportedStudy) -> str:
     return report_page(
         STUDY,
         one,
-        title=f"{claim_views(one)[0].word}: {study.title}",
-        kind="comparison report" if comparison is not None else "study report",
-        when=started(run),
+        title=f"{claim_views(one)[0].word}: {one.study.title}",
+        kind="comparison report" if one.comparison is not None else "study report",
+        when=started(one.run),
         source="the run folder",
-        pgclinic=run.tool.pgclinic,
+        pgclinic=one.run.tool.pgclinic,
     )
 
 
@@ -171,44 +174,48 @@ def render_bench(
     run: RunInfo, result: BenchResult, trial: TrialRecord, seconds: Sequence[Second], folder: str | None = None
 ) -> str:
     """The page of a bench that was observed. ``folder`` is None where the run was not kept."""
-    one = ReportedBench(run, result, trial, seconds, folder)
-    first = first_screen(run, result, activity_of(one))
+    return bench_page(ReportedBench(run, result, trial, seconds, folder))
+
+
+def bench_page(one: ReportedBench) -> str:
+    first = first_screen(one.run, one.result, activity_of(one))
     return report_page(
         BENCH,
         one,
         title=f"{first.headline}: {first.scripts}",
         kind="bench report",
-        when=started(run),
+        when=started(one.run),
         source="the records of the run",
-        pgclinic=run.tool.pgclinic,
+        pgclinic=one.run.tool.pgclinic,
     )
 
 
 def render_tuning(run: RunInfo, plan: ExperimentPlan, found: Assay | Search | Bisect, folder: str) -> str:
     """The page of an assay, a search or a bisection."""
-    one = ReportedTuning(run, plan, found, folder)
+    return tuning_page(ReportedTuning(run, plan, found, folder))
+
+
+def tuning_page(one: ReportedTuning) -> str:
     return report_page(
         TUNING,
         one,
         title=tuned_view(one).title,
-        kind=type(found).__name__.lower(),
-        when=started(run),
+        kind=type(one.found).__name__.lower(),
+        when=started(one.run),
         source="the run folder",
-        pgclinic=run.tool.pgclinic,
+        pgclinic=one.run.tool.pgclinic,
     )
 
 
-def render_upgrade(run: RunInfo, found: Upgrade, folder: str) -> str:
-    """The page of an upgrade."""
-    one = ReportedUpgrade(run, found, folder)
+def upgrade_page(one: ReportedUpgrade) -> str:
     return report_page(
         UPGRADE,
         one,
         title=upgrade_view(one).title,
-        kind="upgrade report",
-        when=started(run),
+        kind="upgrade",
+        when=started(one.run),
         source="the run folder",
-        pgclinic=run.tool.pgclinic,
+        pgclinic=one.run.tool.pgclinic,
     )
 
 
@@ -216,12 +223,22 @@ def render_checkup(
     checkup: Checkup, snapshot: Snapshot, changes: Changes | None = None, folder: str | None = None
 ) -> str:
     """The page of a checkup. ``folder`` is None where nothing is kept."""
+    return checkup_page(ReportedCheckup(checkup, snapshot, changes, folder))
+
+
+def checkup_page(one: ReportedCheckup) -> str:
+    checkup = one.checkup
     return report_page(
         CHECKUP,
-        ReportedCheckup(checkup, snapshot, changes, folder),
+        one,
         title=f"{HEALTH_WORDS[checkup.health]}: checkup of {checkup.database}",
         kind="checkup report",
         when=utc_words(checkup.taken_epoch_s),
         source="the snapshot",
         pgclinic=checkup.pgclinic,
     )
+
+
+def checkup_markdown(one: ReportedCheckup) -> str:
+    """A checkup for a ticket."""
+    return report_markdown(CHECKUP, one)

@@ -1,16 +1,26 @@
-"""A comparison as Markdown, for a comment on a pull request."""
+"""Runs as Markdown: the sections of a report, and a comparison for a comment on a pull request."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import TypeVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from pgclinic.model.compare import Comparison
 from pgclinic.model.threshold import ThresholdState
 from pgclinic.model.verdict_word import CompareWord
+from pgclinic.report.section import Section
 from pgclinic.report.sections.side_by_side.text import resolution, sentence, table_heads, table_rows, threshold_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.reasons import sentences
 from pgclinic.report.words.verdicts import capitalised
+
+R = TypeVar("R")
 
 _MARKS = {
     CompareWord.FASTER: "▲",
@@ -54,6 +64,42 @@ def markdown(comparison: Comparison, *, report: str) -> str:
         "</details>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def report_markdown(sections: Sequence[Section[R]], run: R) -> str:
+    """The report of ``run`` as Markdown: those of its sections that have a page of it, in their order."""
+    parts = []
+    for section in sections:
+        view = section.view(run) if _has_markdown(section.name) else None
+        if view is not None:
+            parts.append(_environment().get_template(f"sections/{section.name}/page.md.j2").render(view=view))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip() + "\n"
+
+
+@cache
+def _has_markdown(section: str) -> bool:
+    return (resources.files("pgclinic.report") / "sections" / section / "page.md.j2").is_file()
+
+
+@cache
+def _environment() -> Environment:
+    """Templates in which every text is shown as it is, whatever it has of Markdown's own marks."""
+    made = Environment(
+        loader=PackageLoader("pgclinic.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if isinstance(value, Markup) else Markup(plain_markdown(str(value))),
+    )
+    made.filters["indented"] = _indented
+    made.filters["capitalised"] = capitalised
+    return made
+
+
+def _indented(text: str) -> Markup:
+    """An indented block needs no fence that a text could contain."""
+    return Markup("\n".join(f"    {line}" for line in text.strip("\n").splitlines()))
 
 
 def text_markdown(title: str, text: str) -> str:

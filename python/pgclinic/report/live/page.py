@@ -13,9 +13,10 @@ from pgclinic.model.run import RunKind
 from pgclinic.report.html import environment, html_page, script_json
 from pgclinic.report.live.run import POINTS_SHOWN, LiveRun
 from pgclinic.report.runs.filter import RunFilter
-from pgclinic.report.runs.list import machine_words, shown_rows
+from pgclinic.report.runs.list import shown_rows
 from pgclinic.report.words.facts import time_words
 from pgclinic.report.words.figures import count, percent, size
+from pgclinic.report.words.machine import machine_words
 
 _STYLES = ("live/serve.css",)
 #: The parts of a live page that are filled anew as its run goes on.

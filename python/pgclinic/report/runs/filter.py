@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pgclinic.errors import UnknownNameError
 from pgclinic.model.output import RunOutput, RunState
 from pgclinic.model.run import RunKind
-from pgclinic.report.runs.list import machine_words
 from pgclinic.report.words.answers import ANSWER_WORDS
+from pgclinic.report.words.machine import machine_words
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.traffic import ScriptTraffic
 from pgclinic.model.verdict import Verdict
 from pgclinic.model.version import parse_version
-from pgclinic.report.runs.list import machine_words, run_output
+from pgclinic.report.runs.list import run_output
 from pgclinic.report.runs.two_runs import fact_pairs, findings_between
 from pgclinic.report.words.figures import count, number, percent, times
 from pgclinic.report.words.findings import headline
+from pgclinic.report.words.machine import machine_words
 from pgclinic.store.run_list import FoundRun
 
 #: Stands for a fact, or words of a command, that one of two runs has not.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from pgclinic.model.machine import Machine
 from pgclinic.model.output import RunOutput, RunState
 from pgclinic.model.run import RunKind
 from pgclinic.report.words.answers import answer_sentence, answer_word
 from pgclinic.report.words.facts import time_words
 from pgclinic.report.words.figures import count, size
+from pgclinic.report.words.machine import machine_words
 from pgclinic.store.run_list import FoundRun
 
 #: The commands that take up a run which was interrupted.
@@ -126,11 +126,6 @@ def _cells(run: RunOutput, now_epoch_us: int) -> tuple[str, str, str, str]:
         time_words((now_epoch_us - started) / 1e6) if started is not None else "-",
         size(run.size_bytes),
     )
-
-
-def machine_words(machine: Machine) -> str:
-    """AMD EPYC 7B13, 2 cores, 8.6 GB"""
-    return f"{machine.cpu_model}, {count(machine.cores, 'core')}, {size(machine.memory_bytes)}"
 
 
 def _cut(text: str, width: int) -> str:

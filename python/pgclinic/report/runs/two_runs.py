@@ -17,10 +17,11 @@ from pgclinic.model.output import FactPair, FigurePair, FindingChanged, RunOutpu
 from pgclinic.model.tuning import Assay, Effect, Search, SettingEffect
 from pgclinic.model.verdict import Interval, Verdict
 from pgclinic.report.html import html_page
-from pgclinic.report.runs.list import answer_text, machine_words, run_output
+from pgclinic.report.runs.list import answer_text, run_output
 from pgclinic.report.sections.changes.text import change_groups
 from pgclinic.report.sections.load.figures import milliseconds
 from pgclinic.report.words.figures import number, span, times
+from pgclinic.report.words.machine import machine_words
 from pgclinic.report.words.verdicts import interval_text, word_in_full
 from pgclinic.store.run_list import FoundRun, StoredAnswer
 

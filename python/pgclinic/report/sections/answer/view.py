@@ -18,7 +18,7 @@ from pgclinic.report.sections.blocks.picture import IntervalPicture, interval_pi
 from pgclinic.report.sections.measure.picture import MeasurePicture, measure_picture
 from pgclinic.report.sections.measure.sweep import Sweep, sweep_of
 from pgclinic.report.sections.side_by_side.text import resolution, sentence, why_invalid
-from pgclinic.report.sections.waits.two_arms import why_words
+from pgclinic.report.sections.waits.two_arms import cause_lines
 from pgclinic.report.sections.what_was_run.view import arm_rows, workload_rows
 from pgclinic.report.words.cost import server_words
 from pgclinic.report.words.figures import count, counter_words, number, percent, ratio, span, times
@@ -99,7 +99,7 @@ class ClaimView:
 class StudyAnswer:
     """The first screen. ``arms`` are rows of name, description and what is different; ``names`` are all of them.
 
-    ``why`` is the cause of a comparison's answer in a line, None where none is known.
+    ``why`` are the causes of a comparison's answer, empty where none is known.
     """
 
     name: str
@@ -109,7 +109,7 @@ class StudyAnswer:
     claim: ClaimView
     arms: tuple[tuple[str, str, str], ...]
     names: tuple[str, ...]
-    why: str | None
+    why: tuple[str, ...]
     has_doubts: bool
     trust: str
     server: str
@@ -127,7 +127,7 @@ def study_answer(one: ReportedStudy) -> StudyAnswer:
         claim=headline,
         arms=arm_rows(study, trials),
         names=tuple(study.arms),
-        why=why_words(comparison.causes) if comparison is not None else None,
+        why=cause_lines(comparison.causes) if comparison is not None else (),
         has_doubts=bool(verdict.doubts),
         trust=trust_line(trials, verdict),
         server=workload_rows(one.run, study, verdict, trials)[0][1],

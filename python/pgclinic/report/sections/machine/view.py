@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pgclinic.model.run import RunInfo
 from pgclinic.model.trial import TrialRecord
+from pgclinic.report.sections.memory.groups import size
 from pgclinic.report.words.cost import observers_words
 from pgclinic.report.words.figures import count, percent
 from pgclinic.samples.machine_cost import CoresUsed, cost_of
@@ -31,7 +32,7 @@ def machine_rows(run: RunInfo) -> Rows:
         extras.append(f"autogroup {'on' if machine.autogroup else 'off'}")
     return (
         ("CPU", f"{machine.cpu_model}, {count(machine.cores, 'core')}, {machine.architecture}"),
-        ("Memory", f"{machine.memory_bytes / 1024**3:.1f} GiB"),
+        ("Memory", size(machine.memory_bytes)),
         ("System", ", ".join([machine.kernel, *extras])),
         ("pgclinic", f"{run.tool.pgclinic}, load engine {run.tool.engine} ({run.tool.engine_profile} build)"),
         ("Python", run.tool.python),

@@ -15,7 +15,8 @@ from pgclinic.report.sections.load_run.view import Rows
 from pgclinic.report.sections.staircase.text import error_words
 from pgclinic.report.sections.waterfall.text import assay_trust
 from pgclinic.report.words.answers import answer_sentence, answer_word
-from pgclinic.report.words.figures import count, number, ratio, times
+from pgclinic.report.words.figures import count, number, times
+from pgclinic.report.words.machine import machine_words
 from pgclinic.report.words.verdicts import MARKS, capitalised
 
 
@@ -89,10 +90,7 @@ def _facts(info: RunInfo, plan: ExperimentPlan) -> tuple[tuple[str, str], ...]:
     return (
         ("Server", info.server),
         ("Workload", workload_words(arm)),
-        (
-            "Machine",
-            f"{machine.cores} cores ({machine.cpu_model}), {ratio(machine.memory_bytes / 2**30)} GiB",
-        ),
+        ("Machine", machine_words(machine)),
         ("Seed", str(info.seed)),
     )
 

@@ -122,6 +122,7 @@ def _before_analyze(found: Upgrade, width: int) -> Iterator[str]:
 def _rows(found: Upgrade) -> Iterator[tuple[str, str]]:
     seen = found.comparison
     if seen is not None:
+        yield "blocks", f"a is {found.before}, b is {found.after}"
         for threshold in seen.thresholds:
             yield "fail-if", threshold_words(threshold)
         if seen.transport is not None:

@@ -11,6 +11,7 @@ from pgclinic.report.parts.bars import BarRow, Bars, bars_of
 from pgclinic.report.parts.table import PageTable
 from pgclinic.report.reported import ReportedUpgrade
 from pgclinic.report.sections.load_run.view import Rows
+from pgclinic.report.sections.side_by_side.text import threshold_words
 from pgclinic.report.words.answers import answer_word
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import percent, span, times
@@ -211,7 +212,8 @@ def _throughput(found: Upgrade) -> Rows:
     seen = found.comparison
     if seen is None:
         return (("Blocks", "none ran"),)
-    rows: list[tuple[str, str]] = []
+    rows = [("Arms", f"a is {found.before}, b is {found.after}")]
+    rows += [("Fail-if", threshold_words(threshold)) for threshold in seen.thresholds]
     if seen.transport is not None:
         told = (closed_loop_words(seen.transport, seen.interval), outside_words(seen.transport))
         rows += [("Twin", words) for words in told if words is not None]

@@ -51,7 +51,12 @@ class ActivityRows:
 
 def why_words(causes: Sequence[Cause], names: tuple[str, str] = ("a", "b")) -> str | None:
     """The causes that matter most in one line; None without any. ``names`` are those of both arms."""
-    return "; ".join(_cause(cause, names) for cause in causes[:CAUSES_SHOWN]) or None
+    return "; ".join(cause_lines(causes, names)) or None
+
+
+def cause_lines(causes: Sequence[Cause], names: tuple[str, str] = ("a", "b")) -> tuple[str, ...]:
+    """The same, one beside the other."""
+    return tuple(_cause(cause, names) for cause in causes[:CAUSES_SHOWN])
 
 
 def _cause(cause: Cause, names: tuple[str, str]) -> str:

@@ -34,7 +34,8 @@ def assay_lines(found: Assay) -> Iterator[str]:
         yield f"  suspected  {suspected_words(suspect)}"
     if len(found.suspected) > NAMED:
         yield f"  suspected  {count(len(found.suspected) - NAMED, 'other')}"
-    yield f"  bystanders {names_words(found.bystanders)}"
+    label = "undecided " if found.word is AssayWord.INCONCLUSIVE else "bystanders"
+    yield f"  {label} {names_words(found.bystanders)}"
     if found.untried:
         yield f"  untried    {names_words(found.untried)}: the budget was over"
     yield f"  trust      {assay_trust(found)}"

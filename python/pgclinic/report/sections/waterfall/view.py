@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgclinic.model.tuning import Assay
+from pgclinic.model.tuning import Assay, AssayWord
 from pgclinic.report.parts.bars import BarRow, Bars, bars_of
 from pgclinic.report.parts.pictured import NamedTable, Pictured
 from pgclinic.report.reported import ReportedTuning
@@ -28,7 +28,7 @@ def waterfall_view(one: ReportedTuning) -> Pictured | None:
         )
     notes += [f"Suspected, and not named as a carrier: {suspected_words(suspect)}." for suspect in found.suspected]
     if found.bystanders:
-        notes.append(f"Without an effect that these trials could find: {', '.join(found.bystanders)}.")
+        notes.append(f"{_bystanders(found)}: {', '.join(found.bystanders)}.")
     if found.untried:
         notes.append(f"Not tried, because the budget was over: {', '.join(found.untried)}.")
     return Pictured(
@@ -40,6 +40,13 @@ def waterfall_view(one: ReportedTuning) -> Pictured | None:
         tables=tuple(tables),
         notes=tuple(notes),
     )
+
+
+def _bystanders(found: Assay) -> str:
+    """What is said of settings that are no carriers: where nothing is decided, they are neither this nor that."""
+    if found.word is AssayWord.INCONCLUSIVE:
+        return "Neither with nor without an effect, as far as these trials tell"
+    return "Without an effect that these trials could find"
 
 
 def assay_picture(found: Assay) -> Bars | None:
