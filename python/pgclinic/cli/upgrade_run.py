@@ -51,6 +51,8 @@ from pgclinic.twin.wanted import TwinWanted
 
 #: The check of the twin runs its workload for this part of the budget, and for no longer than that.
 _CHECK_SHARE, _CHECK_S_MAX = 0.05, 10.0
+#: Values of statements are searched for in this part of the time that is left.
+_VALUES_SHARE = 0.25
 #: What is left then is for statements up to this part; blocks have the rest.
 _STATEMENTS_SHARE = 0.5
 
@@ -128,7 +130,10 @@ def _statements(
     scale = request.scale if request.scale is not None else scale_within(twin, budget_s)
     dataset = dataset_of(TwinWanted(original.path, scale))
     check = CheckRequest(seconds=min(_CHECK_S_MAX, _CHECK_SHARE * budget_s), clients=request.clients, scale=scale)
-    checked = kept_check(original.path, before, check, live.stage)
+    values_until_s = time.monotonic() + _VALUES_SHARE * max(0.0, until_s - time.monotonic())
+    checked = kept_check(
+        original.path, before, check, live.stage, should_stop=lambda: time.monotonic() > values_until_s
+    )
     live.clear()
     print(twin_summary_text(checked.fidelity), file=sys.stderr, flush=True)
     now_s = time.monotonic()
