@@ -17,6 +17,7 @@ from pgclinic.pg.session import Access
 from pgclinic.sql.statement_kind import StatementKind
 from pgclinic.twin.file import write_twin
 from pgclinic.twin.kept_capture import find_capture, keep_capture
+from pgclinic.twin.kept_file import keep_twin, kept_file
 from pgclinic.twin.mask import mask_twin
 
 _TIMEOUT_MS = 5_000
@@ -50,9 +51,7 @@ def captured_file(
         path = Path(folder) / f"{captured.database.replace('/', '_')}.twin"
         write_twin(path, twin, masked_text=masked_text(twin))
         keep_capture(access.server, path)
-    kept = find_capture(access.server, captured)
-    assert kept is not None
-    return kept.path
+        return kept_file(keep_twin(path).sha256)
 
 
 def _workload(access: Access, observe_s: float, since_reset: TwinWorkload) -> TwinWorkload:
