@@ -14,7 +14,6 @@ from pgclinic.pg.session import Access, Session
 from pgclinic.stats.summary import mean
 from pgclinic.tune.upgrade.executions import LIMIT_MS, ExecutionsSeen, Side, executed_in_turns, sides
 from pgclinic.tune.upgrade.statements import UpgradeTrial
-from pgclinic.twin.plans import plan_shape
 
 #: pg_upgrade carries the statistics of columns and tables over from this release on.
 CARRIED_SINCE = 18
@@ -60,18 +59,11 @@ def before_analyze(
             if not with_them.plans:
                 continue
             planned += 1
-            if _plans(without, trial) == with_them.plans[: len(trial.statement.texts)]:
+            if without.shapes(trial.statement) == with_them.plans:
                 continue
             found.append(_executed(without, old_and_new, trial))
         analyze_s = without.analyze() if found else None
     return BeforeAnalyze(missing=missing, planned=planned, statements=tuple(_worst_first(found)), analyze_s=analyze_s)
-
-
-def _plans(side: Side, trial: UpgradeTrial) -> tuple[str, ...]:
-    return tuple(
-        plan_shape(plan) if (plan := side.plan(text)) is not None else ""
-        for text in trial.statement.texts[: max(1, len(trial.first[2].plans))]
-    )
 
 
 def _executed(without: Side, old_and_new: tuple[Side, Side], trial: UpgradeTrial) -> StatementBeforeAnalyze:

@@ -45,6 +45,8 @@ _SWITCHES = {
 }
 #: So much of the logarithm of the slowdown has to come back.
 RESTORED_MIN = 0.5
+#: So much more has to come back by a switch that is tried later.
+_BETTER = 0.1
 _TURNS = 6
 
 
@@ -110,10 +112,23 @@ def _nodes(after: SettingsCatalog, old: ExecutionsSeen, new: ExecutionsSeen) -> 
             yield Switch(UpgradeCauseKind.PLAN, {name: "0" if name.startswith("max_") else "off"})
 
 
+@dataclass(frozen=True)
+class Slowdown:
+    """What one statement takes in ms per call before and after. ``is_stopped``: after so long it was stopped."""
+
+    before_ms: float
+    after_ms: float
+    is_stopped: bool = False
+
+
 def find_cause(
-    side: Side, statement: ValuedStatement, ratio: float, tried: Sequence[Switch], should_stop: Callable[[], bool]
+    side: Side,
+    statement: ValuedStatement,
+    slowdown: Slowdown,
+    tried: Sequence[Switch],
+    should_stop: Callable[[], bool],
 ) -> UpgradeCause | None:
-    """The switch that takes back most of ``ratio``, new to old; None where none takes back half. Raises QueryError.
+    """The switch that takes back most of the slowdown; None where none takes back half. Raises QueryError.
 
     Of equally good ones it is the first.
     """
@@ -121,25 +136,35 @@ def find_cause(
     for switch in tried:
         if should_stop():
             break
-        found = _tried(side, statement, ratio, switch)
-        if (
-            found is not None
-            and found.restored >= RESTORED_MIN
-            and (best is None or found.restored > best.restored + 0.1)
-        ):
+        found = _tried(side, statement, slowdown, switch)
+        if found is None or found.restored < RESTORED_MIN:
+            continue
+        if best is None or found.restored > best.restored + _BETTER:
             best = found
     return best
 
 
-def _tried(side: Side, statement: ValuedStatement, ratio: float, switch: Switch) -> UpgradeCause | None:
-    with_it, without = executed_in_turns((side, side), statement, turns_max=_TURNS, before=(switch.statements, ()))
-    if not with_it.times_ms or not with_it.runs or not without.times_ms:
+def _tried(side: Side, statement: ValuedStatement, slowdown: Slowdown, switch: Switch) -> UpgradeCause | None:
+    """What is stopped without the switch is not executed without it again."""
+    if slowdown.is_stopped:
+        (with_it,) = executed_in_turns((side,), statement, turns_max=_TURNS, before=(switch.statements,))
+        after_ms = slowdown.after_ms
+    else:
+        with_it, without = executed_in_turns((side, side), statement, turns_max=_TURNS, before=(switch.statements, ()))
+        after_ms = mean(without.times_ms) if without.times_ms else 0.0
+    if not with_it.runs or not with_it.times_ms or not after_ms:
         return None
-    seen = mean(with_it.times_ms) / mean(without.times_ms)
+    ms = mean(with_it.times_ms)
     return UpgradeCause(
         kind=switch.kind,
         settings=dict(switch.settings),
-        ms=mean(with_it.times_ms),
-        ratio=seen,
-        restored=-math.log(seen) / math.log(ratio),
+        ms=ms,
+        ratio=ms / after_ms,
+        restored=restored(slowdown, ms / after_ms),
     )
+
+
+def restored(slowdown: Slowdown, ratio: float) -> float:
+    """The share of the logarithm of the slowdown that a switch takes back which makes the time ``ratio`` as long."""
+    whole = math.log(slowdown.after_ms / slowdown.before_ms)
+    return -math.log(ratio) / whole if whole > 0 else 0.0

@@ -25,6 +25,8 @@ from pgclinic.whatif.explained import buffers_visited
 
 #: A statement that takes longer is stopped.
 LIMIT_MS = 10_000
+#: VACUUM or ANALYZE of the whole twin.
+MAINTENANCE_LIMIT_MS = 60_000
 _CANCELED = "57014"
 #: Nothing works in the background, and WAL has no images of whole pages: both belong to no statement.
 _QUIET = {"autovacuum": "off", "full_page_writes": "off"}
@@ -55,6 +57,7 @@ class ValuedStatement:
 class ExecutionsSeen:
     """One statement on one server. ``plans`` are the shapes, one for each text; buffers and rows are per call.
 
+    ``first_ms`` is the mean of the first executions, whose buffers may be cold; None where one did not end.
     ``times_ms`` and ``planning_ms`` have the mean over the texts of each turn. ``is_stopped`` is set where an execution
     reached the time limit: there are no times then. ``problem`` is what the server said of a statement it refused.
     """
@@ -64,6 +67,7 @@ class ExecutionsSeen:
     uses_jit: bool = False
     buffers: float = 0.0
     rows: float = 0.0
+    first_ms: float | None = None
     times_ms: list[float] = field(default_factory=list)
     planning_ms: list[float] = field(default_factory=list)
     is_stopped: bool = False
@@ -83,13 +87,23 @@ class Side:
 
     def vacuum(self) -> None:
         """Remove what was rolled back. No page is given back: an empty end is part of a table. Raises QueryError."""
-        self.session.execute("vacuum (truncate off)")
+        self._maintain("vacuum (truncate off)")
 
     def analyze(self) -> float:
         """Take another sample of every table, and return how long that took in s. Raises QueryError."""
         began_s = time.monotonic()
-        self.session.execute("analyze")
+        self._maintain("analyze")
         return time.monotonic() - began_s
+
+    def _maintain(self, statement: str) -> None:
+        """Within a limit of its own; each table commits, so what was reached by then is kept. Raises QueryError."""
+        self.session.execute(f"set statement_timeout = {MAINTENANCE_LIMIT_MS}")
+        try:
+            self.session.execute(statement)
+        except QueryError as error:
+            if error.sqlstate != _CANCELED:
+                raise
+        self.session.execute("reset statement_timeout")
 
     def plan(self, text: str) -> Mapping[str, Any] | None:
         """The plan of a statement that is not executed; None where the server refuses it."""
@@ -100,13 +114,19 @@ class Side:
                 raise
             return None
 
-    def first(self, statement: ValuedStatement) -> ExecutionsSeen:
-        """Plans, buffers and rows, one execution with each set of values."""
+    def shapes(self, statement: ValuedStatement) -> tuple[str, ...]:
+        """The shape of the plan for each set of values, without executing; empty where the server refuses it."""
+        plans = [self.plan(text) for text in statement.texts]
+        return tuple("" if plan is None else plan_shape(plan) for plan in plans)
+
+    def first(self, statement: ValuedStatement, before: Sequence[str] = ()) -> ExecutionsSeen:
+        """Plans, buffers and rows, one execution with each set of values, after the settings ``before``."""
         seen = ExecutionsSeen()
         tops: list[Mapping[str, Any]] = []
+        times: list[float] = []
         for text in statement.texts:
             try:
-                answer = self._explained(_FIRST, text)
+                answer = self._explained(_FIRST, text, before)
             except QueryError as error:
                 if error.sqlstate is None:
                     raise
@@ -114,13 +134,14 @@ class Side:
                     seen.problem = str(error).splitlines()[0]
                     return seen
                 seen.is_stopped = True
-                plan = self.plan(text)
-                seen.plans = (plan_shape(plan),) if plan is not None else ()
+                seen.plans = self.shapes(statement)
                 return seen
             tops.append(answer["Plan"])
+            times.append(float(answer["Execution Time"]))
             seen.uses_jit = seen.uses_jit or "JIT" in answer
         seen.plans = tuple(plan_shape(top) for top in tops)
         seen.nodes = frozenset(node for top in tops for node in _nodes(top))
+        seen.first_ms = _mean(times)
         seen.buffers = _mean([buffers_visited(top) for top in tops])
         seen.rows = _mean([float(top.get("Actual Rows", 0)) * float(top.get("Actual Loops", 1)) for top in tops])
         return seen
@@ -208,7 +229,8 @@ def executed_in_turns(
 
     Without times where one of them stops or refuses it, or where ``should_stop`` comes first. Raises QueryError.
     """
-    seen = [side.first(statement) for side in servers]
+    settings = before or [()] * len(servers)
+    seen = [side.first(statement, own) for side, own in zip(servers, settings, strict=True)]
     if not all(one.runs for one in seen):
         return seen
     began_s, number = time.monotonic(), len(servers)
@@ -220,7 +242,7 @@ def executed_in_turns(
         # Every server is first, second and last equally often, in both directions.
         rotated = order[turn % number :] + order[: turn % number]
         for at in rotated if turn // number % 2 == 0 else reversed(rotated):
-            servers[at].again(statement, seen[at], before[at] if before else ())
+            servers[at].again(statement, seen[at], settings[at])
         if not all(one.runs for one in seen):
             break
     return seen

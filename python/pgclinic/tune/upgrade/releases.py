@@ -45,7 +45,7 @@ def with_releases(
 
     ``trials`` are by query id. Raises RunFailedError, QueryError.
     """
-    slower = [one for one in found if one.word is UpgradeWord.SLOWER and one.ratio is not None]
+    slower = [one for one in found if one.word is UpgradeWord.SLOWER and one.before_ms and one.after_ms]
     since: dict[int, str] = {}
     tried: list[str] = []
     for binaries in between.releases if slower else ():
@@ -57,7 +57,8 @@ def with_releases(
             for one in slower:
                 if one.query_id in since:
                     continue
-                if has_slowdown(one.ratio or 1.0, _ratio(old, side, trials[one.query_id])):
+                whole = (one.after_ms or 1.0) / (one.before_ms or 1.0)
+                if has_slowdown(whole, _ratio(old, side, trials[one.query_id])):
                     since[one.query_id] = binaries.version
         tried.append(binaries.version)
     ids = {one.query_id for one in slower}

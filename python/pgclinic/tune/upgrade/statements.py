@@ -14,7 +14,7 @@ from pgclinic.model.twin import Twin
 from pgclinic.model.upgrade import SettingChange, StatementUpgraded, UpgradeWord
 from pgclinic.sql.statement_kind import StatementKind
 from pgclinic.stats.summary import mean
-from pgclinic.tune.upgrade.causes import find_cause, switches
+from pgclinic.tune.upgrade.causes import Slowdown, find_cause, switches
 from pgclinic.tune.upgrade.executions import LIMIT_MS, LONG_S, ExecutionsSeen, Side, ValuedStatement, executed_in_turns
 from pgclinic.tune.upgrade.judgement import Turns, TurnsEffect, effect, same_rows, same_spread
 from pgclinic.twin.calibrate import CalibratedStatement
@@ -176,8 +176,8 @@ def judged(trial: UpgradeTrial, spread: float, statements: int) -> StatementUpgr
     old, same, new = trial.first
     turns, one = trial.turns(), trial.statement
     seen: TurnsEffect | None = effect(turns, spread=spread, statements=statements) if turns is not None else None
-    before_ms = mean([*old.times_ms, *same.times_ms]) if old.times_ms else None
-    after_ms = mean(new.times_ms) if new.times_ms else None
+    before_ms = mean([*old.times_ms, *same.times_ms]) if old.times_ms else old.first_ms
+    after_ms = mean(new.times_ms) if new.times_ms else new.first_ms
     stopped = old.runs and new.is_stopped
     return StatementUpgraded(
         query_id=one.query_id,
@@ -216,12 +216,14 @@ def explained(
     before, after = (settings_catalog(binaries) for binaries in versions)
     explained_ones = []
     for one in found:
-        if one.word is not UpgradeWord.SLOWER or one.ratio is None or time.monotonic() > until_s:
+        is_known = one.before_ms is not None and one.after_ms is not None
+        if one.word is not UpgradeWord.SLOWER or not is_known or time.monotonic() > until_s:
             explained_ones.append(one)
             continue
         trial = trials[one.query_id]
         tried = switches(before, after, changes, trial.first[0], trial.first[2])
-        cause = find_cause(side, trial.statement, one.ratio, tried, lambda: time.monotonic() > until_s)
+        slowdown = Slowdown(one.before_ms or 0.0, one.after_ms or 0.0, one.at_least)
+        cause = find_cause(side, trial.statement, slowdown, tried, lambda: time.monotonic() > until_s)
         explained_ones.append(replace(one, cause=cause, tried_causes=len(tried)))
     return explained_ones
 

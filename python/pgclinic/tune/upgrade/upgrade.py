@@ -71,8 +71,11 @@ def upgraded(asked: UpgradeAsked) -> Upgrade:
     """Everything but the blocks. Raises RunFailedError, QueryError, MachineBusyError."""
     for binaries in (asked.before, asked.after):
         template_of(binaries, asked.dataset, on_stage=asked.on_stage)
-    waiting = lambda: asked.on_stage("waiting for another measurement on this machine")  # noqa: E731
-    with exclusive_measurement(waiting, lambda: None, asked.until_s):
+
+    def on_wait() -> None:
+        asked.on_stage("waiting for another measurement on this machine")
+
+    with exclusive_measurement(on_wait, lambda: None, asked.until_s):
         return _upgraded(asked)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgclinic.model.upgrade import SettingChange, SettingChangeKind, UpgradeCauseKind
 from pgclinic.settings.catalog import Setting, SettingsCatalog
-from pgclinic.tune.upgrade.causes import switches
+from pgclinic.tune.upgrade.causes import Slowdown, restored, switches
 from pgclinic.tune.upgrade.executions import ExecutionsSeen
 
 METHODS = "Query Tuning / Planner Method Configuration"
@@ -54,3 +54,10 @@ def test_nodes_of_the_new_plan_and_jit_come_last() -> None:
 def test_a_switch_is_set_in_the_transaction_of_the_statement() -> None:
     first = switches(OLD, NEW, CHANGES, PLAIN, PLAIN)[0]
     assert first.statements == ("set local hash_mem_multiplier = '1'",)
+
+
+def test_what_a_switch_takes_back_is_a_share_of_the_logarithm() -> None:
+    assert restored(Slowdown(1.0, 16.0), 1 / 4) == 0.5
+    assert restored(Slowdown(1.0, 16.0), 1 / 16) == 1.0
+    assert restored(Slowdown(1.0, 16.0), 2.0) < 0.0
+    assert restored(Slowdown(1.0, 1.0), 0.5) == 0.0

@@ -60,8 +60,10 @@ def replace_rows(one: ExecutionsSeen, rows: float) -> ExecutionsSeen:
 
 
 def test_what_is_stopped_on_the_new_version_alone_is_slower() -> None:
-    one = found((seen(1.0), seen(1.0), ExecutionsSeen(plans=HASHED, is_stopped=True)))
-    assert (one.word, one.at_least, one.after_ms, one.ratio) == (UpgradeWord.SLOWER, True, float(LIMIT_MS), None)
+    first = ExecutionsSeen(plans=NESTED, first_ms=7.0)
+    one = found((first, first, ExecutionsSeen(plans=HASHED, is_stopped=True)))
+    assert (one.word, one.at_least, one.ratio) == (UpgradeWord.SLOWER, True, None)
+    assert (one.before_ms, one.after_ms) == (7.0, float(LIMIT_MS))
     both = ExecutionsSeen(plans=HASHED, is_stopped=True)
     assert found((both, both, both)).word is UpgradeWord.NOT_RUN
 
