@@ -207,6 +207,13 @@ class Upgrade(Record):
         return tuple(statement for statement in self.statements if statement.word is word)
 
     @property
+    def executions_ratio(self) -> float | None:
+        """New to old time of single executions, each statement weighted by its time on the original; None without."""
+        weighted = [(one.time_share, one.ratio) for one in self.statements if one.ratio is not None]
+        whole = sum(share for share, _ in weighted)
+        return sum(share * ratio for share, ratio in weighted) / whole if whole else None
+
+    @property
     def slower(self) -> tuple[StatementUpgraded, ...]:
         return self.of(UpgradeWord.SLOWER)
 

@@ -40,7 +40,11 @@ def upgrade_sentence(found: Upgrade) -> str:
 def _whole(found: Upgrade) -> str:
     seen = found.comparison
     if seen is None:
-        return f"On {found.after} the workload as a whole was not measured in blocks"
+        ratio = found.executions_ratio
+        if ratio is None:
+            return f"On {found.after} no statement was measured"
+        alone = f"single executions take {times(ratio)} the time of {found.before}"
+        return f"On {found.after} {alone}, weighted by the original's time (no blocks ran)"
     if seen.word is CompareWord.INVALID or seen.interval is None:
         return f"{found.before} to {found.after}: {no_answer(seen.invalid_because)}".removesuffix(".")
     so_far = "so far " if seen.word is CompareWord.INCONCLUSIVE else ""

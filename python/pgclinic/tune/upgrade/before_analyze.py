@@ -82,7 +82,7 @@ def _executed(without: Side, old_and_new: tuple[Side, Side], trial: UpgradeTrial
 
 
 def _ms(seen: ExecutionsSeen) -> float | None:
-    return mean(seen.times_ms) if seen.times_ms else None
+    return mean(seen.times_ms) if seen.times_ms else seen.first_ms
 
 
 def _worst_first(found: Sequence[StatementBeforeAnalyze]) -> list[StatementBeforeAnalyze]:
