@@ -93,7 +93,7 @@ $(VENV)/.dev: $(VENV)/.built requirements/dev.txt
 # Pin anew what requirements/*.in and pyproject.toml ask for.
 lock: $(VENV)/.tools
 	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 requirements/build.in -o requirements/build.txt
-	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements/core.txt
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 -c requirements/held.in pyproject.toml -o requirements/core.txt
 	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 requirements/dev.in -o requirements/dev.txt
 
 clean:

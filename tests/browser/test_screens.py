@@ -33,15 +33,11 @@ one => {
   return all.filter(each => each.tagName === "rect").map(each => each.getAttribute("class"))[0];
 }
 """
-# Canvases of one colour and pictures without a shape.
+# Pictures without a shape.
 EMPTY = """
 () => {
   const empty = [];
-  for (const canvas of document.querySelectorAll("canvas")) {
-    const pixels = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
-    if (pixels.every(one => one === pixels[0])) empty.push(canvas.parentElement.outerHTML.slice(0, 200));
-  }
-  for (const svg of document.querySelectorAll("svg[role=img]")) {
+  for (const svg of document.querySelectorAll("svg[role=img], .plot svg")) {
     const drawn = (one) => one.getBBox().width + one.getBBox().height > 0;
     const shapes = [...svg.querySelectorAll("circle, rect, path, line:not(.axis, .grid, .floor)")];
     if (svg.checkVisibility() && !shapes.some(drawn)) empty.push(svg.outerHTML.slice(0, 200));

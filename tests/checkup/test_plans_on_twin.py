@@ -52,4 +52,9 @@ def test_an_index_that_a_view_hides_is_found_by_plans_on_the_twin_and_proven(tmp
     assert "part of the table's rows that is wanted, on the twin" in facts
     assert found.proofs[0].plans is not None
     assert found.proofs[0].plans.word is PlanWord.CURED
-    assert len(found.proofs[0].plans.statements) == 1
+    (treated,) = found.proofs[0].plans.statements
+    # Both plans are kept, with what their nodes visited, without the constants of the statement.
+    assert any("Seq Scan" in node.kind for node in treated.nodes)
+    assert any(node.index is not None and node.relation in (None, "orders") for node in treated.nodes_after)
+    assert treated.nodes[0].buffers is not None and treated.nodes_after[0].buffers is not None
+    assert treated.nodes[0].buffers > treated.nodes_after[0].buffers

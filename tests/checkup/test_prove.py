@@ -22,7 +22,7 @@ from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.examine import examine
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
-from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest, Trials
+from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest
 from pgclinic.checkup.prove.prove import prove
 from pgclinic.checkup.role_settings import role_setting_of
 from pgclinic.load.engine import Stopper, run_load
@@ -36,6 +36,7 @@ from pgclinic.pg.load_target import target_of
 from pgclinic.report.kinds import render_checkup
 from pgclinic.report.words.findings import doubts_of
 from pgclinic.store.run_folder import read_run
+from pgclinic.whatif.trials_in_time import Trials
 
 ORDERS = (
     "create table orders (id bigint primary key, customer bigint not null, note text, v int not null default 0)",

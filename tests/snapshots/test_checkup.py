@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.checkups import DEAD_ROWS, DROPPED, FULL_PAGES, HEALTHY, HELD, PAGED, SICK, SNAPSHOT, UNUSED
+from fixtures.page_text import without_spans
 from fixtures.snapshots import Snapshots, page_sections
 from pgclinic.checkup.changes import compare_checkups
 from pgclinic.model.checkup import Checkup
@@ -92,7 +93,7 @@ def test_statements_that_are_written_anew(name: str, finding: Finding, snapshots
     parts = [without_areas(checkup_text(checkup, full=full)) for full in (False, True)]
     parts.append(checkup_markdown(ReportedCheckup(checkup, SNAPSHOT, None, None)))
     parts += [treatment_sql(checkup, finding, treatment) for treatment in finding.treatments]
-    page = render_checkup(checkup, SNAPSHOT)
+    page = without_spans(render_checkup(checkup, SNAPSHOT))
     rewrite = finding.treatments[0].rewrite if finding.treatments else None
     assert ("(credit, id) &lt; ($2, $3)" in page) is (rewrite is not None and rewrite.statement is not None)
     snapshots.check(f"rewrite-{name}", "\n\n".join(parts))

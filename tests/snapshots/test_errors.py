@@ -83,6 +83,13 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["bisect", "builtin:select-only", "--versions", "17"],
         ["bisect", "builtin:select-only", "--resume", "nowhere"],
     ],
+    "advise": [
+        ["advise"],
+        ["advise", "nowhere.twin"],
+        ["advise", "nowhere.twin", "--observe", "10s"],
+        ["advise", "nowhere.twin", "--max-indexes", "0"],
+        ["advise", "nowhere.twin", "-o", "indexes.txt"],
+    ],
     "bench": [
         ["bench", "-c", "none"],
         ["bench", "-c", "0"],

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fixtures.bench import bench_result, bench_run_info, bench_seconds, bench_trial, with_histograms
 from fixtures.comparison import asked, measured
 from fixtures.doubts import starved
 from fixtures.ladder import NOTHING, REFUSED, arms_seen, ladder_info, ladder_study, ladder_trials, ladder_verdict
@@ -20,12 +21,14 @@ from fixtures.statements import SELECT, UPDATE, Counted, events_of, plan, script
 from pgclinic.judge.calibration import calibration_of
 from pgclinic.judge.comparison import compare
 from pgclinic.model.doubt import Doubt
+from pgclinic.model.log import ErrorLogged, LogOrigin
 from pgclinic.model.memory import MemorySnapshot, MemorySource, ProcessMemory
 from pgclinic.model.pages import MapFacts, Missing
 from pgclinic.model.run import RunKind
 from pgclinic.model.trial import TrialRecord
+from pgclinic.model.trial_events import TrialEvent, TrialEvents
 from pgclinic.observe.log_tail import LogDestination, messages
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import render_bench, render_report
 from pgclinic.report.sections.memory.view import render_memory
 from pgclinic.samples.memory_dump import last_dump
 from pgclinic.study.compare import PROFILE
@@ -41,6 +44,10 @@ COUNTED = (
     Counted(11, "UPDATE accounts SET balance = balance + $1 WHERE id = $2", calls=1000, total_ms=80.0),
     Counted(12, "SELECT balance FROM accounts WHERE id = $1", calls=1000, total_ms=20.0),
 )
+INDEX_SCAN = (
+    "Index Scan using accounts_pkey on accounts  (cost=0.28..8.29 rows=1 width=10)\n        Index Cond: (id = 1)"
+)
+SEQUENTIAL_SCAN = "Seq Scan on accounts  (cost=0.00..20.50 rows=1 width=10)\n        Filter: (id = 1)"
 
 
 def _study_run() -> str:
@@ -56,7 +63,9 @@ def _study_run() -> str:
 
 def _with_statements() -> str:
     def with_statements(one: TrialRecord) -> TrialRecord:
-        logged = plan("UPDATE accounts SET balance = balance + 1", "Index Scan on accounts", query_id=11, ms=2.0)
+        lowest = INDEX_SCAN if one.spec.arm == "held" else SEQUENTIAL_SCAN
+        text = f"Update on accounts  (cost=0.28..8.30 rows=0 width=0)\n  ->  {lowest}"
+        logged = plan("UPDATE accounts SET balance = balance + 1", text, query_id=11, ms=2.0)
         assert one.load is not None
         return replace(
             one,
@@ -73,6 +82,16 @@ def _with_statements() -> str:
 def _invalid_run() -> str:
     trials = blocks_of(STUDY, (2.43,) * 5, doubts=(STARVED,))
     return render_report(run_info(), STUDY, trials, (), judge(STUDY, trials), "runs/one")
+
+
+def _bench_run() -> str:
+    """With the histogram of each second, and with an error that the server logged."""
+    record = with_histograms(bench_trial())
+    failed = ErrorLogged(
+        origin=LogOrigin(at_us=0), severity="ERROR", sqlstate="23505", message="duplicate key", statement=None
+    )
+    record = replace(record, events=TrialEvents(kept=(TrialEvent(at_s=4.5, event=failed),)))
+    return render_bench(bench_run_info(), bench_result(record), record, bench_seconds(record), "runs/one")
 
 
 def _nothing_ran() -> str:
@@ -115,6 +134,7 @@ def _memory() -> str:
 
 PAGES_SHOWN: dict[str, Callable[[], str]] = {
     "study": _study_run,
+    "bench": _bench_run,
     "study-statements": _with_statements,
     "study-invalid": _invalid_run,
     "study-nothing-ran": _nothing_ran,

@@ -47,7 +47,8 @@ def load_spec(request: BenchRequest, tables: Tables, connection: ServerConnectio
         # pgbench's report per command lists those that only compute, too.
         time_meta_commands=request.report_per_command,
         verbose_errors=request.verbose_errors,
-        second_histograms=request.outputs.hdr is not None,
+        # A page draws them as a heat map.
+        second_histograms=request.outputs.hdr is not None or request.observe,
         log=request.log,
         spin=request.spin,
         tpcc=_tpcc_spec(request.tpcc),

@@ -18,6 +18,7 @@ from typing import Annotated, NoReturn, cast
 import typer
 
 from pgclinic import __version__
+from pgclinic.cli.advise import AdviseRequest
 from pgclinic.cli.assay import AssayRequest
 from pgclinic.cli.bench import RawCommand, bench
 from pgclinic.cli.bisect import BisectRequest
@@ -57,6 +58,7 @@ app.add_typer(twin_app, name="twin")
 app.add_typer(runs_app, name="runs")
 app.command("checkup", cls=CheckupCommand)(command_of(CheckupRequest))
 app.command("treat")(treat)
+app.command("advise")(command_of(AdviseRequest))
 app.command("report")(report)
 app.command("serve")(serve)
 app.command("compare")(command_of(CompareRequest))
@@ -91,6 +93,10 @@ def _run_request(request: object) -> int:
             from pgclinic.cli.checkup_run import run_checkup
 
             code = run_checkup(request)
+        case AdviseRequest():
+            from pgclinic.cli.advise_run import run_advise
+
+            code = run_advise(request)
         case CompareRequest():
             from pgclinic.cli.compare_run import run_comparison
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from pgclinic.errors import RunFailedError, UnknownNameError
+from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.checkup import Checkup
 from pgclinic.report.kept_run import RenderedRun, judged_run, rendered_run
 from pgclinic.report.markdown import text_markdown
@@ -31,7 +32,7 @@ def write_report(named: Path, parent: Path, output: Path | None, *, force: bool)
     rendered = rendered_run(found)
     if output is None:
         return _into_folder(found, rendered.html())
-    _write(rendered, output, force=force, private=isinstance(found.answer, Checkup))
+    _write(rendered, output, force=force, private=isinstance(found.answer, Checkup | IndexAdvice))
     return output
 
 
@@ -51,7 +52,9 @@ def side_by_side_of(named: tuple[Path, Path], parent: Path, output: Path | None,
         markdown=lambda: text_markdown("Two runs side by side", side_by_side_text(seen)),
         json=lambda: seen,
     )
-    _write(rendered, output, force=force, private=any(isinstance(found.answer, Checkup) for found in (a, b)))
+    _write(
+        rendered, output, force=force, private=any(isinstance(found.answer, Checkup | IndexAdvice) for found in (a, b))
+    )
     return str(output)
 
 

@@ -22,3 +22,20 @@ def transactions_by_second(load: LoadResult) -> tuple[int, ...]:
         if 0 <= second.second < len(totals):
             totals[second.second] += second.transactions
     return tuple(totals)
+
+
+def elapsed_at(load: LoadResult, counted_s: float) -> float:
+    """Seconds after the start of measuring at which ``counted_s`` had been counted.
+
+    The same in a sequential trial. In an interleaved one seconds of the load stand still between its windows; what its
+    windows do not reach lies behind the last one.
+    """
+    if load.windows is None:
+        return counted_s
+    left_s = counted_s
+    for window in load.windows.each:
+        if left_s < window.counted_s:
+            return window.at_s + left_s
+        left_s -= window.counted_s
+    last = load.windows.each[-1] if load.windows.each else None
+    return (last.at_s + last.counted_s if last is not None else 0.0) + left_s

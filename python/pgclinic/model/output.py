@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.machine import Machine
@@ -40,6 +41,13 @@ class CheckupOutput(Record):
     report: str | None
     checkup: Checkup
     changes: Changes | None = None
+
+
+class AdviceOutput(Record):
+    """``advise --json``; ``run`` is the path of its folder."""
+
+    run: str
+    advice: IndexAdvice
 
 
 class RunState(str, Enum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pgclinic.model.query_plan import PlanNode
 from pgclinic.model.record import Record
 
 #: From this ratio of buffers, to either side, a statement takes another time that a few executions show.
@@ -27,7 +28,8 @@ class StatementByPlan(Record):
     takes too long.
 
     ``time_share`` is its share of the original's statement time, 0 to 1. ``nodes_gone`` and ``nodes_new`` are the plan
-    nodes in which the two plans differ.
+    nodes in which the two plans differ. ``nodes`` and ``nodes_after`` are both plans with what the last values
+    visited; empty where they do not differ, have more than 60 nodes, or are of an earlier version.
     """
 
     query_id: int
@@ -45,6 +47,8 @@ class StatementByPlan(Record):
     time_ms_after: float | None = None
     nodes_gone: tuple[str, ...] = ()
     nodes_new: tuple[str, ...] = ()
+    nodes: tuple[PlanNode, ...] = ()
+    nodes_after: tuple[PlanNode, ...] = ()
 
     @property
     def has_other_plan(self) -> bool:

@@ -24,7 +24,8 @@ class PlanNode(Record):
     ``condition`` are the filter, the join filter or the condition of a join, ``lookup`` that of an index; constants in
     them are question marks. ``disk_bytes`` is what a sort or a hash wrote to temporary files. ``buffers`` are those
     that the node and what is below it visited in all loops, those of temporary files among them; None where nobody
-    counted.
+    counted. ``cost`` is the planner's total of the node and what is below it, in its own unit, for one loop;
+    ``time_ms`` what one loop of them took on average, None where nobody measured.
     """
 
     depth: int
@@ -40,6 +41,8 @@ class PlanNode(Record):
     rows_removed: float | None = None
     disk_bytes: int | None = None
     buffers: float | None = None
+    cost: float | None = None
+    time_ms: float | None = None
 
 
 class QueryPlan(Record):

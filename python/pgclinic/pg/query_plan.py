@@ -14,8 +14,9 @@ from pgclinic.sql.fingerprint import without_constants
 from pgclinic.sql.quoting import unquoted
 
 _NODE = re.compile(
-    r"^(?P<indent> *)(?:->  )?(?P<title>\S.*?)  \(cost=[\d.]+\.\.[\d.]+ rows=(?P<planned>\d+) width=\d+\)"
-    r"(?: \((?:actual (?:time=\S+ )?rows=(?P<rows>[\d.]+) loops=(?P<loops>\d+)|never executed)\))?\s*$"
+    r"^(?P<indent> *)(?:->  )?(?P<title>\S.*?)  \(cost=[\d.]+\.\.(?P<cost>[\d.]+) rows=(?P<planned>\d+) width=\d+\)"
+    r"(?: \((?:actual (?:time=[\d.]+\.\.(?P<time>[\d.]+) )?rows=(?P<rows>[\d.]+) loops=(?P<loops>\d+)"
+    r"|never executed)\))?\s*$"
 )
 _NAME = r'(?:"(?:[^"]|"")+"|[^\s".]+)'
 _TITLE = re.compile(
@@ -77,6 +78,8 @@ def _node(match: re.Match[str], depth: int) -> PlanNode:
         index=_unqualified(index),
         rows=float(match["rows"]) if match["rows"] is not None else None if ran else _NEVER,
         loops=float(match["loops"]) if match["loops"] is not None else None if ran else _NEVER,
+        cost=float(match["cost"]),
+        time_ms=float(match["time"]) if match["time"] is not None else None,
     )
 
 
@@ -142,6 +145,8 @@ def _json_node(plan: Mapping[str, Any], depth: int) -> PlanNode:
         loops=_number(plan.get("Actual Loops")),
         disk_bytes=int(disk_kb) * 1024 or None,
         buffers=sum(float(plan[name]) for name in _VISITED if name in plan) if _VISITED[0] in plan else None,
+        cost=_number(plan.get("Total Cost")),
+        time_ms=_number(plan.get("Actual Total Time")),
     )
     for name in (*_CONDITIONS, *_LOOKUPS, *_REMOVED):
         if name in plan:

@@ -16,11 +16,18 @@ from markupsafe import Markup
 
 from pgclinic import __version__
 from pgclinic.report.parts.links import linked
+from pgclinic.report.parts.sql import highlighted, one_line
 from pgclinic.report.section import Drawing, Section
 from pgclinic.report.words.verdicts import capitalised
 
-_CHART_STYLES = ("parts/uPlot.min.css",)
-_CHART_SCRIPTS = ("parts/uPlot.iife.min.js", "parts/chart.js")
+_PLOT_FILES = ("parts/uPlot.min.css", "parts/uPlot.iife.min.js", "parts/chart.js")
+_TIME_CHARTS = (
+    "parts/time_charts.css",
+    "parts/chart.js",
+    "parts/time_drawing.js",
+    "parts/chart_files.js",
+    "parts/time_charts.js",
+)
 _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 R = TypeVar("R")
@@ -47,7 +54,7 @@ def report_page(
         when=when,
         source=source,
         pgclinic=pgclinic,
-        files=[file for file in (*styles, *scripts) if file is not None],
+        files=[*(_TIME_CHARTS if drawn else ()), *(file for file in (*styles, *scripts) if file is not None)],
         drawn=drawn,
         title=title,
         sections=shown,
@@ -74,11 +81,12 @@ def html_page(
     """A page that needs no other file: its template, filled with ``views``, in the frame that all pages have.
 
     ``kind`` and ``when`` stand at its head, ``source`` at its foot is what it was made from. ``files`` are its
-    styles and scripts. ``drawn`` is JSON for scripts by the id of its element: a page without it loads no charts. A
-    page that is ``served`` may ask its server for what is new.
+    styles and scripts. ``drawn`` is JSON for scripts by the id of its element; a page that is
+    ``served`` may ask its server for what is new, and draws with uPlot what grows.
     """
-    css = assets((*(_CHART_STYLES if drawn else ()), "parts/page.css", *_of("css", files)))
-    script = assets((*(_CHART_SCRIPTS if drawn else ()), *_of("js", files), "parts/page.js"))
+    plot_files = _PLOT_FILES if drawn and served else ()
+    css = assets((*_of("css", plot_files), "parts/page.css", *_of("css", files)))
+    script = assets((*_of("js", (*plot_files, *files)), "parts/sort.js", "parts/page.js"))
     return (
         environment()
         .get_template(f"{template}.html.j2")
@@ -133,6 +141,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["linked"] = linked
+    made.filters["sql"] = highlighted
+    made.filters["one_line"] = one_line
     made.filters["capitalised"] = capitalised
     return made
 

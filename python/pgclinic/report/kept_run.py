@@ -15,19 +15,22 @@ from pgclinic.experiment.extend import extended
 from pgclinic.experiment.road import compared_stored, judge_stored
 from pgclinic.experiment.stored import plan_of
 from pgclinic.judge.thresholds import parse_ratio_threshold
+from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
-from pgclinic.model.output import CheckupOutput, CompareOutput, StudyOutput
-from pgclinic.model.run import RunKind
+from pgclinic.model.output import AdviceOutput, CheckupOutput, CompareOutput, StudyOutput
+from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.kinds import (
+    ADVICE,
     BENCH,
     STUDY,
     TUNING,
     UPGRADE,
+    advice_page,
     bench_page,
     checkup_markdown,
     checkup_page,
@@ -36,7 +39,14 @@ from pgclinic.report.kinds import (
     upgrade_page,
 )
 from pgclinic.report.markdown import markdown, report_markdown, text_markdown
-from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning, ReportedUpgrade
+from pgclinic.report.reported import (
+    ReportedAdvice,
+    ReportedBench,
+    ReportedCheckup,
+    ReportedStudy,
+    ReportedTuning,
+    ReportedUpgrade,
+)
 from pgclinic.report.sections.load.text import result_lines
 from pgclinic.report.sections.tuned.text import tuning_output
 from pgclinic.report.sections.upgrade.text import upgrade_output
@@ -66,7 +76,7 @@ def judged_run(found: FoundRun) -> FoundRun:
     return found
 
 
-def rendered_run(found: FoundRun) -> RenderedRun:
+def rendered_run(found: FoundRun) -> RenderedRun:  # noqa: PLR0911  one case each
     if found.info is None:
         raise RunFailedError(found.problem or f"{found.path} cannot be read")
     match found.answer:
@@ -74,6 +84,8 @@ def rendered_run(found: FoundRun) -> RenderedRun:
             return _checkup(found, found.answer)
         case BenchResult():
             return _bench(read_run(found.path), found.answer)
+        case IndexAdvice():
+            return _advice(found, found.info, found.answer)
         case Assay() | Search() | Bisect():
             return _tuning(found, found.answer)
         case Upgrade():
@@ -101,6 +113,15 @@ def _checkup(found: FoundRun, checkup: Checkup) -> RenderedRun:
         html=lambda: checkup_page(one),
         markdown=lambda: checkup_markdown(one),
         json=lambda: CheckupOutput(run=str(found.path), report=page, checkup=checkup),
+    )
+
+
+def _advice(found: FoundRun, info: RunInfo, advice: IndexAdvice) -> RenderedRun:
+    one = ReportedAdvice(info, advice, str(found.path))
+    return RenderedRun(
+        html=lambda: advice_page(one),
+        markdown=lambda: report_markdown(ADVICE, one),
+        json=lambda: AdviceOutput(run=str(found.path), advice=advice),
     )
 
 

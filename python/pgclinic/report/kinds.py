@@ -17,8 +17,17 @@ from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.html import report_page
 from pgclinic.report.markdown import report_markdown
-from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning, ReportedUpgrade
+from pgclinic.report.reported import (
+    ReportedAdvice,
+    ReportedBench,
+    ReportedCheckup,
+    ReportedStudy,
+    ReportedTuning,
+    ReportedUpgrade,
+)
 from pgclinic.report.section import Section
+from pgclinic.report.sections.advice.view import advice_answer
+from pgclinic.report.sections.advised_indexes.view import indexes_view
 from pgclinic.report.sections.answer.view import claim_views, study_answer
 from pgclinic.report.sections.arms.view import arms_view
 from pgclinic.report.sections.calibration.view import calibration_view
@@ -28,10 +37,12 @@ from pgclinic.report.sections.claims.view import claims_view
 from pgclinic.report.sections.climb.view import climb_view
 from pgclinic.report.sections.cure.view import cure_view
 from pgclinic.report.sections.doubts.view import doubts_view
+from pgclinic.report.sections.drops.view import drops_view
 from pgclinic.report.sections.evidence.view import evidence_view
 from pgclinic.report.sections.findings.view import causes_found, notices_found, symptoms_found
 from pgclinic.report.sections.ladder.steps import is_ladder
 from pgclinic.report.sections.ladder.view import ladder_view
+from pgclinic.report.sections.latency.view import bench_latency, latency_view
 from pgclinic.report.sections.load.view import activity_of, first_screen, load_view
 from pgclinic.report.sections.load_run.view import load_run
 from pgclinic.report.sections.log.view import log_view
@@ -39,14 +50,21 @@ from pgclinic.report.sections.looked_for.view import looked_for
 from pgclinic.report.sections.machine.view import machine_view
 from pgclinic.report.sections.measure.view import measure_view
 from pgclinic.report.sections.pages.view import pages_view
+from pgclinic.report.sections.plans.view import load_plans, plans_view, server_plans
 from pgclinic.report.sections.processes.view import machine_use, use_by_arm
-from pgclinic.report.sections.repeat.view import bench_commands, checkup_commands, study_commands, tuning_commands
+from pgclinic.report.sections.repeat.view import (
+    advice_commands,
+    bench_commands,
+    checkup_commands,
+    study_commands,
+    tuning_commands,
+)
 from pgclinic.report.sections.server.view import ServerView, in_colours, observed_arm, server_view
 from pgclinic.report.sections.side_by_side.view import side_by_side
 from pgclinic.report.sections.snapshot.text import snapshot_facts
 from pgclinic.report.sections.staircase.view import staircase_view
 from pgclinic.report.sections.statements.view import StatementsView, arm_statements, statements_view
-from pgclinic.report.sections.throughput.view import throughput_view
+from pgclinic.report.sections.throughput.view import bench_throughput, throughput_view
 from pgclinic.report.sections.tuned.view import tuned_view
 from pgclinic.report.sections.twin.text import twin_view
 from pgclinic.report.sections.upgrade.view import upgrade_view
@@ -70,7 +88,8 @@ _THE_LOAD, _WHOLE_LOAD = "The load", "The whole load"
 
 
 def _observed_load(one: ReportedBench) -> ServerView:
-    arms = in_colours([observed_arm(0, one.trial, one.seconds, _THE_LOAD)])
+    # What clients saw has sections of its own.
+    arms = in_colours([observed_arm(0, one.trial, None, _THE_LOAD)])
     return ServerView(arms, _WHOLE_LOAD)
 
 
@@ -87,8 +106,10 @@ STUDY: tuple[Section[ReportedStudy], ...] = (
     Section("arms", lambda one: arms_view(one.study, one.verdict) if is_ladder(one.verdict) else None),
     Section("claims", claims_view),
     Section("throughput", throughput_view),
+    Section("latency", latency_view),
     Section("server", server_view),
     Section("statements", statements_view),
+    Section("plans", plans_view),
     Section("pages", lambda one: pages_view(one.study, one.trials, one.verdict)),
     Section("processes", lambda one: machine_use(one.study, one.trials, one.verdict)),
     Section("evidence", evidence_view),
@@ -104,8 +125,11 @@ STUDY: tuple[Section[ReportedStudy], ...] = (
 BENCH: tuple[Section[ReportedBench], ...] = (
     Section("load", load_view),
     Section("waits", lambda one: why_tables(seen) if (seen := activity_of(one)) is not None else None),
+    Section("throughput", bench_throughput),
+    Section("latency", bench_latency),
     Section("server", _observed_load),
     Section("statements", _statements_of_load),
+    Section("plans", load_plans),
     Section("processes", lambda one: use_by_arm({one.trial.spec.arm: [one.trial]})),
     Section("log", lambda one: log_view(one.trial)),
     Section("doubts", lambda one: doubts_view(one.trial.doubts, _NO_DOUBTS_OF_A_LOAD)),
@@ -123,6 +147,14 @@ TUNING: tuple[Section[ReportedTuning], ...] = (
     Section("repeat", tuning_commands),
 )
 
+ADVICE: tuple[Section[ReportedAdvice], ...] = (
+    Section("advice", advice_answer),
+    Section("advised_indexes", indexes_view),
+    Section("drops", drops_view),
+    Section("machine", lambda one: machine_view(one.run, ())),
+    Section("repeat", advice_commands),
+)
+
 UPGRADE: tuple[Section[ReportedUpgrade], ...] = (
     Section("upgrade", upgrade_view),
     Section("twin", lambda one: twin_view(one.found.comparison.fidelity) if one.found.comparison else None),
@@ -137,6 +169,7 @@ CHECKUP: tuple[Section[ReportedCheckup], ...] = (
     Section("causes", causes_view),
     Section("findings", symptoms_found),
     Section("findings", notices_found),
+    Section("plans", server_plans),
     Section("twin", lambda one: twin_view(one.checkup.fidelity)),
     Section("looked_for", looked_for),
     Section("snapshot", lambda one: snapshot_facts(one.snapshot)),
@@ -242,3 +275,15 @@ def checkup_page(one: ReportedCheckup) -> str:
 def checkup_markdown(one: ReportedCheckup) -> str:
     """A checkup for a ticket."""
     return report_markdown(CHECKUP, one)
+
+
+def advice_page(one: ReportedAdvice) -> str:
+    return report_page(
+        ADVICE,
+        one,
+        title=f"{one.advice.word.value}: {one.advice.database}",
+        kind="advice on indexes",
+        when=started(one.run),
+        source="the run folder",
+        pgclinic=one.run.tool.pgclinic,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.checkup import Changes, Checkup
@@ -49,6 +50,13 @@ class ReportedTuning:
     run: RunInfo
     plan: ExperimentPlan
     found: Assay | Search | Bisect
+    folder: str
+
+
+@dataclass(frozen=True)
+class ReportedAdvice:
+    run: RunInfo
+    advice: IndexAdvice
     folder: str
 
 

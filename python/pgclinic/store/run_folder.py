@@ -188,6 +188,11 @@ def read_run(path: Path) -> StoredRun:
         raise UsageError(
             f"{path} is a checkup: it has no trials", hint=f"examine it again: pgclinic checkup --from {path}"
         )
+    if info.kind is RunKind.ADVISE:
+        raise UsageError(
+            f"{path} is an advice: its proof is a run of its own",
+            hint=f"read it: pgclinic report {path} -o FILE.md",
+        )
     with _naming(path / "trials"):
         folders, strange = _trial_folders(path), _entries(path)[1]
     rows = _dealt_rows(path)

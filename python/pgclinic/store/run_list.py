@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgclinic.errors import RunFailedError, UnknownNameError, UsageError
+from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
@@ -20,7 +21,7 @@ from pgclinic.model.verdict import Verdict
 from pgclinic.store.directory_lock import ASKED_S, directory_lock, is_in_use
 from pgclinic.store.run_folder import FORMAT, decoded
 
-StoredAnswer = Verdict | Comparison | BenchResult | Checkup | Assay | Search | Bisect | Upgrade
+StoredAnswer = Verdict | Comparison | BenchResult | Checkup | Assay | Search | Bisect | IndexAdvice | Upgrade
 
 #: The file of a run that has its answer, by the command that made it.
 _ANSWERS: dict[RunKind, tuple[str, type[StoredAnswer]]] = {
@@ -31,6 +32,7 @@ _ANSWERS: dict[RunKind, tuple[str, type[StoredAnswer]]] = {
     RunKind.ASSAY: ("assay.json", Assay),
     RunKind.SEARCH: ("search.json", Search),
     RunKind.BISECT: ("bisect.json", Bisect),
+    RunKind.ADVISE: ("advice.json", IndexAdvice),
     RunKind.UPGRADE: ("upgrade.json", Upgrade),
 }
 #: All that our commands write into a run folder.

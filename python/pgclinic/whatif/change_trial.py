@@ -25,6 +25,7 @@ from pgclinic.twin.plans import plan_shape
 from pgclinic.twin.values import ValueSource
 from pgclinic.whatif.explained import DRAWS, LONG_S, Executed, buffers_visited, executed, explained
 from pgclinic.whatif.index_reach import IndexReach
+from pgclinic.whatif.kept_plans import plans_kept
 from pgclinic.whatif.page_trial import check_page
 from pgclinic.whatif.plan_word import plan_proof
 from pgclinic.whatif.twin_change import TwinChange
@@ -70,7 +71,7 @@ class ChangeTrial:
         self._time_shares = time_shares
         self._source = source or ValueSource(session, twin)
         self._statements = {statement.statement.counted.query_id: statement for statement in statements}
-        self._texts = {key: tuple(_texts(self._source, one)) for key, one in self._statements.items()}
+        self._texts = {key: tuple(texts_of(self._source, one)) for key, one in self._statements.items()}
         self._named = {
             statement.statement.counted.query_id: statement.statement.counted.text for statement in statements
         }
@@ -142,6 +143,7 @@ class ChangeTrial:
     def _compared(self, key: int, before: _Seen, after: _Seen) -> StatementByPlan:
         have, get = Counter(before.nodes), Counter(after.nodes)
         counted = before.buffers is not None and after.buffers is not None
+        nodes, nodes_after = plans_kept(before.plan, after.plan) if before.shape != after.shape else ((), ())
         return StatementByPlan(
             query_id=key,
             text=self._named[key],
@@ -158,6 +160,8 @@ class ChangeTrial:
             time_ms_after=after.time_ms if counted else None,
             nodes_gone=tuple((have - get).elements()),
             nodes_new=tuple((get - have).elements()),
+            nodes=nodes,
+            nodes_after=nodes_after,
         )
 
     def _all(
@@ -243,7 +247,8 @@ def _nodes(plan: Mapping[str, Any]) -> Iterator[str]:
         yield from _nodes(child)
 
 
-def _texts(source: ValueSource, calibrated: CalibratedStatement) -> Iterator[str]:
+def texts_of(source: ValueSource, calibrated: CalibratedStatement) -> Iterator[str]:
+    """The statement with each of some sets of values in its places; none where there are no values."""
     try:
         drawn = source.draw(calibrated.statement, calibrated.tried.choice, DRAWS)
     except CannotRun:

@@ -13,7 +13,7 @@ from pgclinic.trial.server import template_of
 from pgclinic.twin.author import AUTHOR
 
 #: A statement that takes longer on the twin is planned and not run.
-_TIMEOUT_MS = 5_000
+TIMEOUT_MS = 5_000
 #: What is tried is rolled back; images of whole pages would hide what a statement itself writes.
 _TRIED_WITH = {"full_page_writes": "off", "autovacuum": "off"}
 
@@ -26,7 +26,7 @@ def trial_session(binaries: Binaries, dataset: TwinDataset, settings: Mapping[st
         access = Access(running.server, running.secrets, author=AUTHOR)
         with Session(
             access.of_author,
-            statement_timeout_ms=_TIMEOUT_MS,
+            statement_timeout_ms=TIMEOUT_MS,
             application_name="pgclinic-prove",
             users_search_path=True,
         ) as session:

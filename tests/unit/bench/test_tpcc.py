@@ -198,6 +198,9 @@ def test_the_engine_gets_terminals_that_go_on_after_errors() -> None:
     assert (spec.tpcc.warehouses, spec.tpcc.isolation) == (2, Isolation.REPEATABLE_READ)
     aborting = load_spec(changed(request, exit_on_abort=True), Tables(scale=2), connection)
     assert aborting.on_error is OnError.ABORT_LOAD
+    # The page of an observed load has a heat map; others need no histogram of each second.
+    watched = load_spec(changed(request, observe=True), Tables(scale=2), connection)
+    assert (spec.second_histograms, watched.second_histograms) == (False, True)
 
 
 def test_every_fate_is_counted_once() -> None:

@@ -33,6 +33,7 @@ DIFFERENT = {
     "--observe",
     "--output",
     "--port",
+    "--prove",
     "--scale",
     "--set",
     "--twin",

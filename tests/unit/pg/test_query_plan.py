@@ -25,11 +25,12 @@ Gather  (cost=1000.00..2000.00 rows=5 width=4) (actual time=0.1..3.2 rows=4 loop
 
 def test_the_nodes_of_a_text() -> None:
     gather, scan, index, bitmap, sort, aggregate = nodes_of_text(TEXT)
-    assert gather == PlanNode(depth=0, kind="Gather", rows_planned=5.0, rows=4.0, loops=1.0)
+    assert gather == PlanNode(depth=0, kind="Gather", rows_planned=5.0, rows=4.0, loops=1.0, cost=2000.0, time_ms=3.2)
     assert (scan.depth, scan.kind, scan.relation, scan.alias) == (1, "Parallel Seq Scan", "Orders", "o")
     assert (scan.rows, scan.loops, scan.rows_removed) == (1.33, 3.0, 999.0)
     assert scan.condition == "((customer_id = ?) AND (status = ?::text))"
     assert (index.index, index.relation, index.lookup, index.loops) == ("orders_pkey", "orders", "(id = ?)", 0.0)
+    assert (index.cost, index.time_ms, sort.time_ms) == (8.3, None, None)
     assert (bitmap.index, bitmap.relation, bitmap.rows) == ("orders_c", None, None)
     assert (sort.disk_bytes, aggregate.depth, aggregate.disk_bytes) == (1234 * 1024, 2, 10 * 1024)
 
@@ -39,12 +40,13 @@ def test_the_nodes_of_json() -> None:
         """[{"Query Text": "select 1", "Plan": {"Node Type": "Hash Join", "Plan Rows": 3, "Hash Cond": "(a.x = b.y)",
         "Rows Removed by Join Filter": 2, "Join Filter": "(a.z > 'secret')", "Actual Rows": 3.00, "Actual Loops": 1,
         "Plans": [{"Node Type": "Seq Scan", "Parallel Aware": true, "Relation Name": "Orders", "Alias": "a",
-        "Plan Rows": 100, "Filter": "(c = 7)"}]}}]"""
+        "Plan Rows": 100, "Total Cost": 12.5, "Actual Total Time": 0.25, "Filter": "(c = 7)"}]}}]"""
     )
     assert (join.kind, join.rows, join.loops, join.rows_removed) == ("Hash Join", 3.0, 1.0, 2.0)
     assert join.condition == "(a.z > ?) AND (a.x = b.y)"
     assert (scan.depth, scan.kind, scan.relation, scan.alias) == (1, "Parallel Seq Scan", "Orders", "a")
     assert scan.condition == "(c = ?)"
+    assert (scan.cost, scan.time_ms, join.cost, join.time_ms) == (12.5, 0.25, None, None)
 
 
 def test_the_buffers_of_nodes() -> None:

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 from fixtures.observed import ACTIVITY, HORIZON, NO_STATEMENTS, processes_of, samples_of, watched
 from fixtures.planned import judge
 from fixtures.records import StudyRun, failed_trial, global_counters, run_info
+from pgclinic.model.load import WindowResult, WindowsResult
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.kinds import render_report
-from pgclinic.report.sections.server.panels import COLOURS, Panel, drawn, quantity
+from pgclinic.report.parts.time_chart import POINTS_MAX, TimeChart
+from pgclinic.report.sections.server.panels import COLOURS, panel_of, quantity
 from pgclinic.report.sections.server.series import (
     PARTS_MAX,
     REST,
@@ -22,13 +24,12 @@ from pgclinic.report.sections.server.series import (
     Track,
     cpu_track,
     rate_track,
+    second_track,
     wait_track,
 )
 from pgclinic.report.sections.server.view import (
     ObservedArm,
     chosen_trial,
-    event_rows,
-    marks_of,
     missing_words,
     observed_arms,
 )
@@ -43,8 +44,12 @@ def arms_of(trials: tuple[TrialRecord, ...] = TRIALS) -> dict[str, ObservedArm]:
     return {arm.arm: arm for arm in observed_arms(STUDY, trials, SECONDS, judge(STUDY, trials))}
 
 
-def panel(arm: ObservedArm, name: str) -> Panel:
-    return next(one for one in arm.drawn.panels if one.name == name)
+def panel(arm: ObservedArm, name: str) -> TimeChart:
+    return next(one for one in arm.panels if one.id == f"{name}-{arm.index}")
+
+
+def names_of(arm: ObservedArm) -> list[str]:
+    return [one.id.removesuffix(f"-{arm.index}") for one in arm.panels]
 
 
 def page(trials: tuple[TrialRecord, ...] = TRIALS) -> str:
@@ -91,9 +96,9 @@ def test_a_missing_sample_is_a_gap_and_no_line_across_it() -> None:
     track = rate_track(samples_of(8, missing=(4,)), {"hits": Rate.BUFFER_HITS})
     assert [(piece.from_s, piece.to_s) for piece in track.pieces if 2 <= piece.from_s <= 6] == [(2, 3), (5, 6), (6, 7)]
     assert track.at(3.5) is None
-    x, (values,) = drawn(track.pieces, 1)
-    assert values[x.index(4.0)] is None
-    assert list(x) == sorted(set(x))
+    chart = panel_of("pages", "Pages", "/s", track, (None,))
+    assert 3.0 in chart.to_s
+    assert 3.0 not in chart.from_s
     waits = wait_track(samples_of(8, missing=(4,)), 0.0, 8.0)
     assert waits.at(4.0) is None
     assert waits.at(3.4) == (1.0, 3.0, 2.0)
@@ -143,18 +148,41 @@ def test_processors_are_those_of_each_kind() -> None:
     assert cpu_track((), 0.0, 5.0).empty
 
 
+def test_seconds_of_alternating_arms_stand_where_they_were_counted() -> None:
+    load = TRIALS[0].load
+    assert load is not None
+    window = WindowResult(
+        number=0,
+        at_s=0.0,
+        counted_s=1.0,
+        transactions=1,
+        failed=0,
+        rolled_back=0,
+        statements=1,
+        guarded=0,
+        overran=0,
+        overrun_us_max=0,
+    )
+    each = (window, replace(window, number=1, at_s=4.0))
+    windows = WindowsResult(each=each, guard_s=0.0, span_s=5.0, loaded_s=2.0, overran=0, overrun_us_sum=0, uncounted=0)
+    own = [second for second in SECONDS if second.trial == TRIALS[0].spec.number and second.second < 2]
+    track = second_track("TPS", replace(load, windows=windows), own, lambda one: one.tps)
+    assert [(piece.from_s, piece.to_s) for piece in track.pieces] == [(0.0, 4.0), (4.0, 5.0)]
+
+
 # --- panels
 
 
 def test_all_panels_stand_on_the_same_seconds() -> None:
     held = arms_of()["held"]
     names = ["tps", "p99", "waits", "wal", "images", "pages", "horizon", "cpu"]
-    assert [one.name for one in held.drawn.panels] == names
-    assert held.drawn.axis == (-1.0, 30.0)
-    for one in held.drawn.panels:
-        assert all(-1.0 <= x <= 30.0 for x in one.x)
-        assert list(one.x) == sorted(set(one.x))
-        assert all(len(line.values) == len(one.x) for line in one.lines)
+    assert names_of(held) == names
+    for one in held.panels:
+        assert one.span_s == (-1.0, 30.0)
+        assert one.trial == held.trial
+        assert all(-1.0 <= begin < end <= 30.0 for begin, end in zip(one.from_s, one.to_s, strict=True))
+        assert list(one.from_s) == sorted(set(one.from_s))
+        assert all(len(line.values) == len(one.from_s) for line in one.lines)
 
 
 def test_means_are_told_in_words() -> None:
@@ -169,16 +197,16 @@ def test_means_are_told_in_words() -> None:
 
 def test_a_horizon_is_shown_where_it_grows() -> None:
     arms = arms_of()
-    assert "horizon" not in [one.name for one in arms["free"].drawn.panels]
+    assert "horizon" not in names_of(arms["free"])
     assert panel(arms["held"], "horizon").lines[0].values[-1] == 30 * HORIZON
 
 
 def test_what_stayed_at_zero_is_named_and_not_drawn() -> None:
     still = replace(TRIALS[0].samples, taken=tuple(_without_images(one) for one in TRIALS[0].samples.taken))
     shown = arms_of((replace(TRIALS[0], samples=still), *TRIALS[1:2]))[TRIALS[0].spec.arm]
-    assert "images" not in [one.name for one in shown.drawn.panels]
+    assert "images" not in names_of(shown)
     assert "Zero throughout the trial: full-page images." in shown.missing
-    assert "tps" in [one.name for one in shown.drawn.panels]
+    assert "tps" in names_of(shown)
 
 
 def _without_images(sample: Sample) -> Sample:
@@ -192,12 +220,12 @@ def test_a_name_has_the_same_colour_in_all_arms() -> None:
 
     trials = tuple(trial if trial.spec.arm == "free" else watched((trial,), activity=activity)[0] for trial in TRIALS)
     arms = arms_of(trials)
-    colours = [{line.name: line.part for line in panel(arms[arm], "waits").lines} for arm in ("free", "held")]
-    assert colours[0] == {RUNNING: 0, "Lock: tuple": 1, "LWLock: WALWrite": 2}
-    assert colours[1] == {RUNNING: 0, "LWLock: WALWrite": 2}
+    colours = [{line.name: line.ink for line in panel(arms[arm], "waits").lines} for arm in ("free", "held")]
+    assert colours[0] == {RUNNING: "part-0", "Lock: tuple": "part-1", "LWLock: WALWrite": "part-2"}
+    assert colours[1] == {RUNNING: "part-0", "LWLock: WALWrite": "part-2"}
     assert PARTS_MAX < COLOURS
     waiting = arms_of(watched(PLAIN, activity=lambda _: ACTIVITY[1:]))["free"]
-    assert {line.name: line.part for line in panel(waiting, "waits").lines}["Lock: tuple"] != 0
+    assert {line.name: line.ink for line in panel(waiting, "waits").lines}["Lock: tuple"] != "part-0"
 
 
 def test_a_second_without_a_transaction_has_no_latency() -> None:
@@ -213,27 +241,11 @@ def test_a_cut_off_last_second_is_not_drawn() -> None:
         replace(trial, load=replace(trial.load, measured_s=19.5)) if trial.load else trial for trial in TRIALS
     )
     free = arms_of(trials)["free"]
-    assert panel(free, "tps").x[-1] == 19.0
-    assert free.drawn.axis == (-1.0, 19.5)
+    assert panel(free, "tps").to_s[-1] == 19.0
+    assert panel(free, "tps").span_s == (-1.0, 19.5)
 
 
 # --- events, and what is missing
-
-
-def test_events_are_marked_when_they_were_first_seen() -> None:
-    marks = marks_of(samples_of(20), -1.0, 20.0)
-    assert [(mark.kind, mark.at_s, mark.count) for mark in marks] == [("checkpoint", 5.0, 1), ("autovacuum", 8.0, 3)]
-    rows = event_rows(marks, (-1.0, 20.0))
-    assert [row.words for row in rows] == ["1 checkpoint", "3 autovacuums", "0 autoanalyzes"]
-    ((place, words),) = rows[0].ticks
-    assert place == pytest.approx(600 / 21, abs=0.01)
-    assert "5.0 s" in words
-
-
-def test_events_of_the_warm_up_are_told_apart() -> None:
-    marks = marks_of(samples_of(20), -1.0, 20.0)
-    early = tuple(replace(mark, at_s=-0.5) for mark in marks)
-    assert event_rows(early, (-1.0, 20.0))[0].words == "0 checkpoints (1 more before)"
 
 
 def test_what_was_not_seen_is_told_with_its_reason() -> None:
@@ -246,7 +258,7 @@ def test_what_was_not_seen_is_told_with_its_reason() -> None:
     assert missing_words(late) == ("Incomplete: wal; canceling statement due to statement timeout.",)
     away = tuple(replace(trial, processes=()) for trial in TRIALS)
     assert "processes" in arms_of(away)["free"].missing[-1]
-    assert "cpu" not in [one.name for one in arms_of(away)["free"].drawn.panels]
+    assert "cpu" not in names_of(arms_of(away)["free"])
 
 
 # --- the table
@@ -275,9 +287,10 @@ def test_a_long_trial_is_told_in_longer_steps() -> None:
     (arm,) = observed_arms(STUDY, (long,), (), judge(STUDY, (long,)))
     assert 250 < len(arm.rows) <= 300
     row = dict(zip(arm.heads, arm.rows[10], strict=True))
-    assert (row["Seconds"], row["WAL/s"], row["Backends not idle"]) == ("69 to 76", "2 MB", "6")
-    assert all(len(one.x) <= 1000 for one in arm.drawn.panels)
+    assert (row["Seconds"], row["WAL/s"], row["Backends not idle"]) == ("63 to 70", "2 MB", "6")
+    assert all(len(one.from_s) <= POINTS_MAX for one in arm.panels)
     assert set(panel(arm, "pages").lines[0].values) == {900.0}
+    assert "of a stack those with the lowest and the highest sum" in arm.thinned_words
 
 
 # --- the page
@@ -288,9 +301,11 @@ def test_the_page_has_a_pane_an_arm_and_the_first_is_open() -> None:
     assert html.count('class="pane"') == 2
     assert len(re.findall(r'name="observed"[^>]* checked', html)) == 1
     assert html.index(" checked") < html.index('id="observed-1"')
-    found = re.search(r'<script type="application/json" id="observed">(.*?)</script>', html, re.DOTALL)
+    found = re.search(r'<script type="application/json" id="charts-server">(.*?)</script>', html, re.DOTALL)
     assert found is not None
-    assert [load["arm"] for load in json.loads(found.group(1))] == [0, 1]
+    data = json.loads(found.group(1))
+    assert sorted(data["marks"]) == ["10", "9"]
+    assert {str(chart["trial"]) for chart in data["charts"]} == set(data["marks"])
 
 
 def test_names_from_a_server_cannot_become_markup() -> None:

@@ -26,7 +26,6 @@ from pgclinic.report.sections.blocks.picture import interval_picture
 from pgclinic.report.sections.calibration.view import calibration_view
 from pgclinic.report.sections.machine.view import cost_rows, machine_rows
 from pgclinic.report.sections.repeat.view import repeat_commands
-from pgclinic.report.sections.throughput.view import ChartData, chart_data
 from pgclinic.report.sections.what_was_run.view import trial_rows, workload_rows
 from pgclinic.samples.machine_cost import cost_of
 
@@ -38,56 +37,6 @@ TRIALS, SECONDS = RUN.make()
 
 def page() -> str:
     return render_report(run_info(), STUDY, TRIALS, SECONDS, judge(STUDY, TRIALS), "runs/one")
-
-
-# --- charts
-
-
-def test_charts_have_a_line_a_trial_and_a_mean_an_arm() -> None:
-    data = chart_data(STUDY, TRIALS, SECONDS)
-    tps, hits = data.charts
-    assert (tps.name, hits.name) == ("tps", "hits")
-    assert data.arms == ("free", "held")
-    assert len(data.x) == 30
-    assert [line.trial for line in tps.lines] == [*range(1, 11), None, None]
-    assert all(len(line.values) == 30 for line in tps.lines)
-    assert tps.means[0].values[20:] == (None,) * 10  # free runs for 20 s only
-
-
-def test_means_are_means_of_done_trials() -> None:
-    data = chart_data(STUDY, TRIALS, SECONDS)
-    held = [line for line in data.charts[0].lines if line.arm == 1 and line.trial is not None]
-    fifth = [line.values[5] for line in held]
-    assert data.charts[0].means[1].values[5] == pytest.approx(sum(v for v in fifth if v is not None) / 5, abs=0.01)
-    lost = failed_trial(STUDY, 1, 1, TRIALS[0].spec.arm, "lost", server_version="18.6")
-    without = chart_data(STUDY, (lost, *TRIALS[1:]), SECONDS)
-    assert len(without.charts[0].lines) == 12
-    assert without.charts[0].means != data.charts[0].means
-
-
-def test_seconds_without_counters_leave_a_gap() -> None:
-    hits = chart_data(STUDY, TRIALS, SECONDS).charts[1]
-    assert hits.means[0].values[0] is None
-    assert hits.means[0].values[1] is not None
-
-
-def test_a_cut_off_last_second_is_not_drawn() -> None:
-    load = TRIALS[0].load
-    assert load is not None
-    shorter = replace(TRIALS[0], load=replace(load, measured_s=4.5))
-    lines = chart_data(STUDY, (shorter, *TRIALS[1:]), SECONDS).charts[0].lines
-    assert lines[0].values[4:] == (None,) * 26
-
-
-def test_published_windows_are_steps() -> None:
-    (steps,) = chart_data(STUDY, TRIALS, SECONDS).charts[0].steps
-    assert (steps.arm, steps.window_s, len(steps.values)) == (1, 5.0, 6)
-
-
-def test_no_seconds_give_no_lines() -> None:
-    data = chart_data(STUDY, (), ())
-    assert data.x == ()
-    assert data.charts[0].means == ()
 
 
 # --- tables
@@ -216,11 +165,11 @@ def test_page_refers_to_nothing_outside_itself() -> None:
 
 
 def test_page_holds_its_data_as_json() -> None:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page(), re.DOTALL)
+    found = re.search(r'<script type="application/json" id="charts-throughput">(.*?)</script>', page(), re.DOTALL)
     assert found is not None
     data = json.loads(found.group(1))
-    assert data["arms"] == ["free", "held"]
     assert len(data["charts"][0]["lines"]) == 12
+    assert [line["name"] for line in data["charts"][0]["lines"][-2:]] == ["free", "held"]
 
 
 def test_nothing_from_a_run_can_become_markup() -> None:
@@ -262,9 +211,9 @@ def test_page_allows_its_own_script_by_its_hash_and_no_other() -> None:
 
 def test_data_in_the_page_cannot_end_its_element() -> None:
     names = ["</script>", "<!--", "a\u2028b", "c\u2029d", "&amp;"]
-    told = str(script_json(ChartData(x=(), arms=tuple(names), charts=())))
+    told = str(script_json({"names": names}))
     assert not set("<>&\u2028\u2029") & set(told)
-    assert json.loads(told)["arms"] == names
+    assert json.loads(told)["names"] == names
 
 
 def test_page_is_the_same_every_time() -> None:
@@ -311,11 +260,16 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+#: A proof is on paper of its word; SQL stands in it, in tables and in boxes.
+PAPERS_OF_SQL = ("faint", "card", "paper", "good-paper", "bad-paper")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_is_readable(theme: str) -> None:
     colours = themes()[theme]
     pairs = [(ink, paper) for ink in ("ink", "soft", "link") for paper in ("paper", "card")]
     pairs += [(word, f"{word}-paper") for word in ("good", "calm", "bad", "open", "void")]
+    pairs += [(f"sql-{kind}", paper) for kind in ("kw", "str", "num", "com", "var") for paper in PAPERS_OF_SQL]
     pairs += [("ink", "faint"), *((f"arm-{index}", "paper") for index in range(8)), ("published", "paper")]
     low = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in pairs}
     assert {pair: value for pair, value in low.items() if value < 4.5} == {}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology
 from pgclinic.checkup.prove.live_settings import fitting, live_settings
-from pgclinic.checkup.prove.proof_request import BLOCKS_MIN, ProofListener, ProofRequest, Trials, trials_in
+from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest, trials_in
 from pgclinic.errors import UsageError
 from pgclinic.experiment.interleaving import why_sequential
 from pgclinic.experiment.prepare import prepare
@@ -33,6 +33,7 @@ from pgclinic.study.duration import BLOCKS_MAX, NO_BUDGET_S
 from pgclinic.study.inheritance import inherited_arm
 from pgclinic.study.read import read_study
 from pgclinic.trial.server import binaries_of
+from pgclinic.whatif.trials_in_time import BLOCKS_MIN, Trials
 
 PROFILE = "quick"
 #: A counter that differs by this much has moved.

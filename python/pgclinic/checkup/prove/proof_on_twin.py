@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from msgspec.structs import replace
 
-from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest, Trials, trials_in
+from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest, trials_in
 from pgclinic.checkup.prove.proving_twin import ProvingTwin
-from pgclinic.experiment.comparison import comparison_plan
-from pgclinic.experiment.interleaving import why_sequential
-from pgclinic.experiment.on_twin import OnTwin, study_on_twin
-from pgclinic.experiment.prepare import prepare
-from pgclinic.experiment.road import Experiment, run, start
-from pgclinic.experiment.run_info import new_run_info
-from pgclinic.judge.comparison import compare
-from pgclinic.load.script_argument import parse_script
+from pgclinic.experiment.on_twin import OnTwin
 from pgclinic.model.activity import Activity, WorkKind
 from pgclinic.model.compare import Comparison
-from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.finding import Fact, Proof, Unit
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.reason import SignOpen, TwinUnlike
-from pgclinic.model.run import RunKind
-from pgclinic.model.study import Study
 from pgclinic.model.verdict import InvalidReason
 from pgclinic.model.verdict_word import CompareWord
-from pgclinic.store.machine import read_machine
-from pgclinic.store.run_folder import read_run
-from pgclinic.study.compare import A, B, Common, Length, comparison_study
-from pgclinic.study.compare_arms import ArmAsked
 from pgclinic.whatif.tried_fidelity import with_tried
+from pgclinic.whatif.twin_blocks import BlocksAsked, BlocksKept, TooLittleMemoryError, run_twin_blocks
 from pgclinic.whatif.twin_change import TwinChange
 
 #: A statement that became slower by less than this is not worth a word.
@@ -67,43 +54,30 @@ class Asked:
 
 def proof_on_twin(proving: ProvingTwin, asked: Asked, request: ProofRequest, listener: ProofListener) -> Proof:
     """Run blocks of trials and give the verdict. Raises UsageError, RunFailedError; what has finished is stored."""
-    began_s = time.monotonic()
     trials = trials_in(asked.share_s, request)
     if trials is None or proving.on is None:
         return replace(by_plans(asked.change, asked.plans, proving), reason="the budget has no time left for blocks")
-    study = _study(proving.dataset, proving.on, asked, trials, request.warm_up_s)
-    machine = read_machine()
-    plan = comparison_plan(
-        study,
-        {A: proving.server, B: proving.server},
-        seed=request.seed,
-        memory_bytes=machine.memory_bytes,
+    blocks = BlocksAsked(
+        dataset=proving.dataset,
+        on=proving.on,
+        server=proving.server,
+        change=asked.change,
+        name=f"proof-{asked.pathology}",
+        title=f"Proof of a treatment: {asked.change.title}",
+        about="The twin of a live server as it is (a) and treated (b).",
+        trials=trials,
+        share_s=asked.share_s,
+        warm_up_s=request.warm_up_s,
         fidelity=_fidelity(proving.on, asked),
+        seed=request.seed,
     )
-    if not plan.study.questions:
-        reason = "this machine has too little memory for blocks"
-        return replace(by_plans(asked.change, asked.plans, proving), reason=reason)
-    interleaved = why_sequential(plan, machine.memory_bytes) is None
-    plan = plan.with_profile(replace(plan.profile, interleaved=interleaved))
     listener.on_stage(f"proving {asked.pathology}: {asked.change.title}")
-    prepare(plan, {}, listener.on_stage)
-    # What preparing took is not there any more.
-    left_s = max(1.0, plan.profile.budget_s - (time.monotonic() - began_s))
-    plan = plan.with_profile(replace(plan.profile, budget_s=left_s))
-    info = new_run_info(
-        RunKind.COMPARE,
-        plan,
-        machine,
-        command=request.command,
-        server=proving.server.words,
-        wanted=proving.server.spec,
-    )
-    experiment = start(plan, info, request.folder, request.fleet)
-    verdict = run(experiment, listener.experiment)
-    stored = read_run(experiment.folder.path)
-    comparison = replace(compare(plan.study, stored.trials, verdict, plan.profile), fidelity=plan.fidelity)
-    experiment.folder.write_comparison(comparison)
-    return _proof(proving, asked, comparison, experiment)
+    kept = BlocksKept(request.folder, request.command, request.fleet, listener.experiment, listener.on_stage)
+    try:
+        comparison, folder = run_twin_blocks(blocks, kept)
+    except TooLittleMemoryError as error:
+        return replace(by_plans(asked.change, asked.plans, proving), reason=error.message)
+    return _proof(proving, asked, comparison, folder)
 
 
 def by_plans(change: TwinChange, plans: PlanProof | None, proving: ProvingTwin) -> Proof:
@@ -122,39 +96,7 @@ def _fidelity(on: OnTwin, asked: Asked) -> Fidelity | None:
     return with_tried(on.fidelity, asked.change, tried) if on.fidelity is not None else None
 
 
-def _study(dataset: TwinDataset, on: OnTwin, asked: Asked, trials: Trials, warm_up_s: float) -> Study:
-    change = asked.change
-    as_it_is = ArmAsked(settings=dict(change.before))
-    treated = ArmAsked(
-        settings=dict(change.settings), changes=tuple(f"{statement};" for statement in change.statements)
-    )
-    study = comparison_study(
-        as_it_is,
-        treated,
-        Common(scripts=(), default_script=parse_script("builtin:tpcb-like"), twin=dataset),
-        Length(
-            warm_up_s=warm_up_s,
-            measure_s=trials.measure_s,
-            blocks=trials.blocks,
-            # Rounding takes nothing from the fewest blocks that there is time for.
-            budget_s=asked.share_s * 1.001,
-        ),
-        "",
-    )
-    study = study_on_twin(study, on)
-    return replace(
-        study,
-        name=f"proof-{asked.pathology}",
-        title=f"Proof of a treatment: {change.title}",
-        about="The twin of a live server as it is (a) and treated (b).",
-        arms={
-            A: replace(study.arms[A], about="as it is"),
-            B: replace(study.arms[B], about=change.title),
-        },
-    )
-
-
-def _proof(proving: ProvingTwin, asked: Asked, comparison: Comparison, experiment: Experiment) -> Proof:
+def _proof(proving: ProvingTwin, asked: Asked, comparison: Comparison, folder: Path) -> Proof:
     """Blocks that decide give the word; where they do not, that of the plans stays."""
     plans, seen, invalid = asked.plans, comparison.transport, comparison.word is CompareWord.INVALID
     decided = not invalid and comparison.word is not CompareWord.INCONCLUSIVE
@@ -165,7 +107,7 @@ def _proof(proving: ProvingTwin, asked: Asked, comparison: Comparison, experimen
         treatment=asked.change.treatment,
         word=word,
         on=proving.words,
-        run=str(experiment.folder.path),
+        run=str(folder),
         reason=_why_invalid(comparison) if invalid else None,
         doubts=comparison.doubts,
         mechanism=tuple(_work_facts(comparison.activity)),

@@ -22,7 +22,7 @@ from pgclinic.checkup.measured_claims import Measured, with_claims
 from pgclinic.checkup.pathology import Pathology, ProofOn
 from pgclinic.checkup.prove.proof_by_study import proof_by_study
 from pgclinic.checkup.prove.proof_on_twin import Asked, by_plans, proof_on_twin
-from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest, TimeLeft, needed_s
+from pgclinic.checkup.prove.proof_request import ProofListener, ProofRequest
 from pgclinic.checkup.prove.proving_twin import ProvingTwin, change_trial, proving_twin
 from pgclinic.checkup.prove.rewrites import left_open, rewrites, with_check
 from pgclinic.checkup.prove.shared_level import with_shared_level
@@ -34,6 +34,7 @@ from pgclinic.model.plan_proof import PlanProof, PlanWord
 from pgclinic.model.rewrite import OpenBecause
 from pgclinic.pg.session import Access
 from pgclinic.whatif.change_trial import ChangeTrial
+from pgclinic.whatif.trials_in_time import TimeLeft, needed_s
 from pgclinic.whatif.twin_change import TwinChange, together
 
 #: A warning that stays undecided would else take all the time there is, and nine notices would get none.

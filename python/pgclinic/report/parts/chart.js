@@ -1,4 +1,4 @@
-// What all charts have: the colours of the page's theme, figures in words, axes; and that they fit their places.
+// What all charts have: the colours of the page's theme, figures in words, axes.
 const chartKit = (function () {
   "use strict";
 
@@ -22,20 +22,5 @@ const chartKit = (function () {
     return Object.assign(base, extra);
   }
 
-  // Every chart that was drawn, with its place: they keep to its size and to the colours of the theme.
-  const plots = [];
-  function fit() {
-    plots.forEach(({ plot, place }) => {
-      if (place.clientWidth && (place.clientWidth !== plot.width || place.clientHeight !== plot.height)) {
-        plot.setSize({ width: place.clientWidth, height: place.clientHeight });
-      }
-    });
-  }
-  document.addEventListener("themed", () => {
-    fit();
-    plots.forEach(({ plot }) => plot.redraw(false));
-  });
-  new ResizeObserver(fit).observe(document.body);
-
-  return { WHOLE_SECONDS, colour, armColour, figure, tick, axis, plots };
+  return { WHOLE_SECONDS, colour, armColour, figure, tick, axis };
 })();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from pgclinic.model.advise import AdviceWord, IndexAdvice
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
@@ -12,6 +13,7 @@ from pgclinic.model.tuning import Aim, Assay, AssayWord, Bisect, BisectWord, Sea
 from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import ClaimVerdict, Verdict
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
+from pgclinic.report.sections.advice.text import advice_sentence
 from pgclinic.report.sections.climb.text import search_headline
 from pgclinic.report.sections.load.figures import milliseconds
 from pgclinic.report.sections.side_by_side.text import sentence
@@ -28,7 +30,11 @@ _MEASURED, _FAILED = "measured", "failed"
 #: Every word that an answer can have.
 ANSWER_WORDS = frozenset(
     (
-        *(word.value for words in (VerdictWord, CompareWord, AssayWord, BisectWord, Health) for word in words),
+        *(
+            word.value
+            for words in (VerdictWord, CompareWord, AssayWord, BisectWord, AdviceWord, Health)
+            for word in words
+        ),
         *(_SLOWEST, _FASTEST, _NOTHING, _MEASURED, _FAILED),
     )
 )
@@ -68,6 +74,8 @@ def answer_sentence(answer: StoredAnswer) -> str:
             words = _behind(search_headline(answer))
         case Bisect():
             words = _bisect(answer)
+        case IndexAdvice():
+            words = advice_sentence(answer)
         case Upgrade():
             words = upgrade_sentence(answer)
     return words

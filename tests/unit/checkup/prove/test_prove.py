@@ -17,7 +17,7 @@ from pgclinic.checkup.catalog import catalog
 from pgclinic.checkup.prove import prove as prove_module
 from pgclinic.checkup.prove.live_settings import BUFFERS_SHARE, fitting, live_settings
 from pgclinic.checkup.prove.proof_by_study import proof_of
-from pgclinic.checkup.prove.proof_request import BLOCKS_MIN, MEASURE_S_MAX, ProofRequest, Trials, needed_s, trials_in
+from pgclinic.checkup.prove.proof_request import ProofRequest, trials_in
 from pgclinic.checkup.prove.prove import NOTICE_WEIGHT, in_order, in_turns, sharing, with_plans
 from pgclinic.checkup.prove.twin_change import TwinChange, twin_changes
 from pgclinic.checkup.statement_time import Meanwhile
@@ -35,6 +35,7 @@ from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
 from pgclinic.sql.typed_statement import typed_statement
 from pgclinic.sql.unqualified import without_aliases
 from pgclinic.study.read import read_study
+from pgclinic.whatif.trials_in_time import BLOCKS_MIN, MEASURE_S_MAX, Trials, needed_s
 
 
 def table(name: str, *columns: str) -> KnownTable:

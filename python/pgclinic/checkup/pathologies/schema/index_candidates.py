@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pgclinic.checkup.case import Case, Index, Table
-from pgclinic.checkup.pathologies.schema.index_keys import Groups, columns_of, combined
 from pgclinic.checkup.pathologies.schema.searched_tables import (
     SearchedTable,
     StatementCost,
     searched_tables,
     statement_costs,
 )
+from pgclinic.indexes.keys import Groups, columns_of, combined
+from pgclinic.indexes.naming import index_name
 from pgclinic.model.finding import Applies, Treatment
 from pgclinic.sql.quoting import identifier, qualified
 
@@ -30,7 +31,6 @@ MATCHED_SHARE_MAX = 0.1
 #: More key columns make an index larger and find hardly fewer rows.
 EQUAL_MAX = 3
 CANDIDATES_MAX = 10
-_NAME_BYTES = 63
 
 
 @dataclass(frozen=True)
@@ -206,18 +206,13 @@ def _serves(index: Index, columns: tuple[str, ...]) -> bool:
 
 def _named(case: Case, candidates: Iterable[IndexCandidate]) -> Iterator[IndexCandidate]:
     """With a name as PostgreSQL makes it, that nothing else in the schema has."""
-    taken = {(index.schema, index.name) for index in case.snapshot.indexes}
-    taken |= {(table.schema, table.name) for table in case.snapshot.tables}
+    taken: dict[str, set[str]] = {}
+    for index in case.snapshot.indexes:
+        taken.setdefault(index.schema, set()).add(index.name)
+    for table in case.snapshot.tables:
+        taken.setdefault(table.schema, set()).add(table.name)
     for candidate in candidates:
-        words = "_".join("".join(c if c.isalnum() else "_" for c in key).strip("_") for key in candidate.keys)
-        stem = _cut(f"{candidate.table.state.name}_{words}", _NAME_BYTES - 8)
-        name, number = f"{stem}_idx", 1
-        while (candidate.table.state.schema, name) in taken:
-            number += 1
-            name = f"{stem}_idx{number}"
-        taken.add((candidate.table.state.schema, name))
+        state = candidate.table.state
+        name = index_name(state.name, candidate.keys, taken.setdefault(state.schema, set()))
+        taken[state.schema].add(name)
         yield replace(candidate, name=name)
-
-
-def _cut(text: str, size: int) -> str:
-    return text.encode()[:size].decode(errors="ignore")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pgclinic.checkup.case import Case, Table
 from pgclinic.checkup.index_upkeep import create_index
 from pgclinic.checkup.pathologies.schema.index_candidates import IndexCandidate, for_all, index_candidates
-from pgclinic.checkup.pathologies.schema.index_keys import Groups, columns_of, combined
 from pgclinic.checkup.pathologies.schema.index_leads import IndexLead, index_leads
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
 from pgclinic.checkup.saved_reads import together
@@ -22,6 +21,7 @@ from pgclinic.checkup.workload import (
     time_claim,
     time_cost,
 )
+from pgclinic.indexes.keys import Groups, columns_of, combined
 from pgclinic.model.finding import Area, Confidence, Evidence, Fact, Role, Treatment, Unit
 from pgclinic.sql.quoting import identifier
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from pgclinic.checkup.case import Case, Table, words_of
 from pgclinic.errors import UsageError
+from pgclinic.indexes.searched_columns import SearchedColumns, searched_columns
 from pgclinic.model.snapshot_counters import StatementCounters
 from pgclinic.sql.quoting import qualified
 from pgclinic.sql.scope import KnownColumn, KnownSchema, KnownTable
 from pgclinic.sql.statement_kind import known_statement
-from pgclinic.sql.statement_places import PlaceUse, TypedStatement
+from pgclinic.sql.statement_places import TypedStatement
 from pgclinic.sql.typed_statement import typed_statement
-from pgclinic.sql.unqualified import without_aliases
 
 #: No type has to be right here: the statement is read and not run.
 _ANY_TYPE = "unknown"
-_EQUAL = frozenset((PlaceUse.EQUAL, PlaceUse.ONE_OF, PlaceUse.ARRAY))
-_RANGE = frozenset((PlaceUse.LOW, PlaceUse.HIGH))
-_CONTAINED = frozenset((PlaceUse.CONTAINS, PlaceUse.OVERLAPS, PlaceUse.SEARCH))
 
 
 @dataclass(frozen=True)
@@ -34,25 +31,11 @@ class StatementCost:
     rows_per_call: float
 
 
-@dataclass(frozen=True)
-class SearchedTable:
-    """One mention of a table. Columns by how they are searched; ``contained`` by @> and the like, which GIN serves.
-
-    ``joined`` are those that equal a column of another table for which the statement has a value, or which such a table
-    leads to; ``joins`` are all of these with the ``number`` of the other mention. ``is_limited``: the statement has a
-    LIMIT.
-    """
+@dataclass(frozen=True, kw_only=True)
+class SearchedTable(SearchedColumns):
+    """One mention of a table of the case."""
 
     table: Table
-    number: int = 0
-    equal: tuple[str, ...] = ()
-    ranges: tuple[str, ...] = ()
-    joined: tuple[str, ...] = ()
-    ordered: tuple[str, ...] = ()
-    contained: tuple[str, ...] = ()
-    expressions: tuple[str, ...] = ()
-    is_limited: bool = False
-    joins: tuple[tuple[str, int], ...] = ()
 
 
 def statement_costs(case: Case) -> tuple[StatementCost, ...]:
@@ -97,7 +80,7 @@ def searched_tables(
         yield (
             statement,
             tuple(
-                _searched(typed, source.number, by_name[source.table])
+                _searched(searched_columns(typed, source.number), by_name[source.table])
                 for source in sources
                 if typed is not None and source.table in by_name
             ),
@@ -143,64 +126,9 @@ class _Sums:
         return grown
 
 
-def _searched(typed: TypedStatement, source: int, table: Table) -> SearchedTable:
-    columns: dict[str, dict[str, None]] = {"equal": {}, "ranges": {}, "contained": {}, "expressions": {}}
-    for place in typed.places:
-        if place.source != source:
-            continue
-        if place.column is not None:
-            kind = _kind(place.use)
-            if kind is not None:
-                columns[kind][place.column] = None
-        elif place.use in _EQUAL and place.expression is not None:
-            plain = without_aliases(place.expression)
-            if plain is not None:
-                columns["expressions"][plain] = None
-    led_to = _led_to(typed, without=source)
-    joins = tuple(
-        (join.columns[join.sources.index(source)], other)
-        for join in typed.joins
-        if join.columns is not None and source in join.sources
-        for other in set(join.sources) - {source}
-        if other in led_to
-    )
-    return SearchedTable(
-        table=table,
-        equal=tuple(columns["equal"]),
-        ranges=tuple(name for name in columns["ranges"] if name not in columns["equal"]),
-        number=source,
-        joined=tuple(dict.fromkeys(column for column, _ in joins)),
-        joins=joins,
-        ordered=typed.sources[source].ordered,
-        contained=tuple(columns["contained"]),
-        expressions=tuple(columns["expressions"]),
-        is_limited=any(place.use is PlaceUse.LIMIT for place in typed.places),
-    )
-
-
-def _led_to(typed: TypedStatement, *, without: int) -> set[int]:
-    """Mentions for which the statement has a value, and those that they are joined to by equality of columns."""
-    found = {place.source for place in typed.places if place.source is not None and place.use in _EQUAL | _RANGE}
-    found.discard(without)
-    grown = True
-    while grown:
-        more = {
-            number
-            for join in typed.joins
-            if join.columns is not None and found & set(join.sources)
-            for number in join.sources
-        }
-        grown = bool(more - found - {without})
-        found |= more - {without}
-    return found
-
-
-def _kind(use: PlaceUse) -> str | None:
-    if use in _EQUAL:
-        return "equal"
-    if use in _RANGE:
-        return "ranges"
-    return "contained" if use in _CONTAINED else None
+def _searched(columns: SearchedColumns, table: Table) -> SearchedTable:
+    known = {one.name: getattr(columns, one.name) for one in fields(columns)}
+    return SearchedTable(table=table, **known)
 
 
 def _typed(text: str, schema: KnownSchema) -> TypedStatement | None:

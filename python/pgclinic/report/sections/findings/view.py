@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from pgclinic.checkup.treat import usual_treatment
 from pgclinic.model.checkup import Checkup
-from pgclinic.model.finding import Evidence, Finding, Proof, Severity
+from pgclinic.model.finding import Evidence, Finding, Proof, Severity, SubjectKind
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.report.reported import ReportedCheckup
 from pgclinic.report.sections.causes.text import all_explained, numbers
+from pgclinic.report.sections.plans.view import StatementPlans, treated_plans
 from pgclinic.report.words.checkup_lines import blocks_line, is_gain, is_harm, one_sentence, risk_words, side_figures
 from pgclinic.report.words.facts import evidence_name, fact_words, place_words
 from pgclinic.report.words.figures import percent
@@ -24,7 +25,10 @@ _SEVERITY_MARKS = {Severity.NOTICE: "=", Severity.WARNING: "!", Severity.CRITICA
 
 @dataclass(frozen=True)
 class EvidenceRow:
+    """``is_sql`` says that the name is the text of a statement."""
+
     name: str
+    is_sql: bool
     facts: str
     place: str
 
@@ -39,6 +43,7 @@ class ProofView:
     word: str
     tried: str
     changes: tuple[StatementChange, ...]
+    plans: tuple[StatementPlans, ...]
     blocks: str
     doubts: tuple[str, ...]
     figures: str
@@ -144,7 +149,10 @@ def _named(findings: Sequence[Finding], checkup: Checkup) -> tuple[tuple[int, st
 
 def _evidence(evidence: Evidence) -> EvidenceRow:
     facts = ", ".join(fact_words(fact) for fact in evidence.facts)
-    return EvidenceRow(evidence_name(evidence), facts, place_words(evidence) or "")
+    # A statement that nobody has the text of has its number as its name.
+    is_sql = evidence.kind is SubjectKind.STATEMENT and not evidence.name.startswith("statement ")
+    name = evidence.name if is_sql else evidence_name(evidence)
+    return EvidenceRow(name, is_sql, facts, place_words(evidence) or "")
 
 
 def _treatment(finding: Finding, number: int) -> TreatmentView:
@@ -169,6 +177,7 @@ def proof_view(finding: Finding | None, proof: Proof) -> ProofView:
         word=plans.word.value if plans is not None else "",
         tried=_tried(plans, changes) if plans is not None else "",
         changes=changes,
+        plans=treated_plans(plans),
         blocks=with_capital(blocks_line(finding, proof) or ""),
         doubts=tuple(doubts_of(proof)),
         figures="; ".join(side_figures(proof)),

@@ -7,12 +7,26 @@ from collections.abc import Sequence
 
 from pgclinic.experiment.extend import blocks_that_decide, needed_by
 from pgclinic.model.run import RunInfo
-from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning, ReportedUpgrade
+from pgclinic.report.reported import (
+    ReportedAdvice,
+    ReportedBench,
+    ReportedCheckup,
+    ReportedStudy,
+    ReportedTuning,
+    ReportedUpgrade,
+)
 from pgclinic.report.sections.answer.text import more_rows
 from pgclinic.report.sections.causes.text import numbers
 from pgclinic.report.sections.side_by_side.text import blocks_to_decide
 
 Commands = tuple[tuple[str, str], ...]
+
+
+def advice_commands(one: ReportedAdvice) -> Commands:
+    return (
+        (shlex.join(one.run.command), "measure and choose again"),
+        (shlex.join(["pgclinic", "report", one.folder]), "write this report again; needs no server"),
+    )
 
 
 def study_commands(one: ReportedStudy) -> Commands:

@@ -1,13 +1,14 @@
-"""The panels of one trial as the page's script draws them: stepped lines and stacks on the axis that all share."""
+"""The panels of one trial as charts: stepped lines and stacks, and their figures as cells of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 from msgspec.structs import replace
 
-from pgclinic.report.sections.server.series import REST, RUNNING, Piece, Track, Values
+from pgclinic.report.parts.time_chart import ChartLine, TimeChart, Values
+from pgclinic.report.sections.server.series import REST, RUNNING, Track
+from pgclinic.report.sections.throughput.lines import arm_ink
 from pgclinic.report.words.figures import number, size
 
 _NONE = "-"
@@ -28,77 +29,52 @@ _HEADS = {
     "horizon": ("Horizon age",),
     "cpu": ("CPU",),
 }
+#: What is counted where the page shows a number without a unit.
+_MEASURED_IN = {"waits": "backends", "horizon": "transactions", "cpu": "cores"}
 
 
-class PanelLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One line or area; ``mean`` is that over the measured time, in words. ``part`` is the number of its colour.
-
-    Without ``part`` it has its arm's colour, or in a stack that of the rest.
-    """
-
-    name: str
-    mean: str
-    values: Values
-    part: int | None = None
-
-
-class Panel(msgspec.Struct, frozen=True, kw_only=True):
-    """One panel. Values hold from the point before until their own; a null ends the line. ``note`` stands behind them.
-
-    The lines of a stack are its parts, the lowest first.
-    """
-
-    name: str
-    title: str
-    unit: str
-    stacked: bool
-    x: tuple[float, ...]
-    lines: tuple[PanelLine, ...]
-    note: str = ""
-
-    @property
-    def heads(self) -> tuple[str, ...]:
-        """What this panel adds to the table."""
-        return _HEADS[self.name]
-
-    def cells(self, values: Values | None) -> tuple[str, ...]:
-        """The cells under ``heads`` for these values of the lines."""
-        if values is None:
-            return (_NONE,) * len(self.heads)
-        if not self.stacked:
-            return tuple(quantity(value, self.unit).removesuffix("/s") for value in values)
-        total = sum(value or 0.0 for value in values)
-        if len(self.heads) == 1:
-            return (quantity(total, self.unit),)
-        running = sum(value or 0.0 for line, value in zip(self.lines, values, strict=True) if line.name == RUNNING)
-        return quantity(running, self.unit), quantity(total, self.unit)
-
-
-class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened ``count`` times by ``at_s``, after the sample before."""
-
-    kind: str
-    at_s: float
-    count: int
-
-
-class ObservedTrial(msgspec.Struct, frozen=True, kw_only=True):
-    """One trial as it is drawn, from the first to the last second of ``axis``; the warm-up is what is before 0."""
-
-    arm: int
-    axis: tuple[float, float]
-    panels: tuple[Panel, ...]
-    marks: tuple[Mark, ...]
-
-
-def panel_of(name: str, title: str, unit: str, track: Track, means: Values, note: str) -> Panel:
-    """The track as the script wants it."""
-    x, columns = drawn(track.pieces, len(track.names))
+def panel_of(name: str, title: str, unit: str, track: Track, means: Values, note: str = "") -> TimeChart:
+    """The track as a chart, without the trial that it is of and without colours."""
+    columns = zip(*(piece.values for piece in track.pieces), strict=True)
     lines = tuple(
-        PanelLine(name=line, mean=quantity(mean, unit), values=values)
+        ChartLine(name=line, ink="", mean=quantity(mean, unit), values=tuple(_short(value) for value in values))
         for line, mean, values in zip(track.names, means, columns, strict=True)
     )
-    return Panel(name=name, title=title, unit=unit, stacked=name in _STACKS, x=x, lines=lines, note=note)
+    return TimeChart(
+        id=name,
+        title=title,
+        unit=unit,
+        measured_in=_MEASURED_IN.get(name, unit.strip()),
+        shape="stack" if name in _STACKS else "steps",
+        span_s=(0.0, 0.0),
+        from_s=tuple(round(piece.from_s, 3) for piece in track.pieces),
+        to_s=tuple(round(piece.to_s, 3) for piece in track.pieces),
+        lines=lines,
+        note=note,
+    )
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.5g}")
+
+
+def heads_of(panel: TimeChart) -> tuple[str, ...]:
+    """What a panel adds to the table."""
+    return _HEADS[panel.id]
+
+
+def cells_of(panel: TimeChart, values: Values | None) -> tuple[str, ...]:
+    """The cells under ``heads_of`` for these values of the lines: of a stack what runs, and all of it."""
+    heads = heads_of(panel)
+    if values is None:
+        return (_NONE,) * len(heads)
+    if not panel.stacked:
+        return tuple(quantity(value, panel.unit).removesuffix("/s") for value in values)
+    total = sum(value or 0.0 for value in values)
+    if len(heads) == 1:
+        return (quantity(total, panel.unit),)
+    running = sum(value or 0.0 for line, value in zip(panel.lines, values, strict=True) if line.name == RUNNING)
+    return quantity(running, panel.unit), quantity(total, panel.unit)
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -112,47 +88,28 @@ def quantity(value: float | None, unit: str) -> str:
     return "< 0.01" if 0 < value < 0.005 else number(round(value, 2))
 
 
-def drawn(pieces: Sequence[Piece], lines: int) -> tuple[tuple[float, ...], tuple[Values, ...]]:
-    """Ends of the pieces and the values up to each; where the next piece does not begin there, a null between."""
-    x: list[float] = []
-    rows: list[Values] = []
-    for piece in pieces:
-        begin_s, end_s = round(piece.from_s, 3), round(piece.to_s, 3)
-        values = tuple(None if value is None else float(f"{value:.5g}") for value in piece.values)
-        if not x or begin_s > x[-1]:
-            if x:
-                x.append((x[-1] + begin_s) / 2)
-                rows.append((None,) * lines)
-            x.append(begin_s)
-            rows.append(values)
-        if end_s > x[-1]:
-            x.append(end_s)
-            rows.append(values)
-    return tuple(x), tuple(tuple(row[line] for row in rows) for line in range(lines))
-
-
-def coloured(trials: Sequence[ObservedTrial]) -> tuple[ObservedTrial, ...]:
-    """The same trials, every part in a colour: as far as that goes, a name has the same one in all arms."""
+def coloured(arms: Sequence[tuple[int, tuple[TimeChart, ...]]]) -> tuple[tuple[TimeChart, ...], ...]:
+    """The panels of each arm, every part in a colour: as far as that goes, a name has the same one in all arms."""
     names: dict[str, list[str]] = {}
-    for trial in trials:
-        for panel in trial.panels:
-            known = names.setdefault(panel.name, [RUNNING] if panel.name == "waits" else [])
+    for _, panels in arms:
+        for panel in panels:
+            known = names.setdefault(panel.title, [RUNNING] if panel.stacked else [])
             known += [line.name for line in panel.lines if line.name not in known and line.name != REST]
-    return tuple(
-        replace(trial, panels=tuple(_coloured(panel, names[panel.name]) for panel in trial.panels)) for trial in trials
-    )
+    return tuple(tuple(_coloured(panel, arm, names[panel.title]) for panel in panels) for arm, panels in arms)
 
 
-def _coloured(panel: Panel, names: Sequence[str]) -> Panel:
+def _coloured(panel: TimeChart, arm: int, names: Sequence[str]) -> TimeChart:
+    """A lone line has the colour of its arm."""
     if len(panel.lines) == 1 and not panel.stacked:
-        return panel
+        return replace(panel, lines=(replace(panel.lines[0], ink=arm_ink(arm)),))
     taken: set[int] = set()
     lines = []
     for line in panel.lines:
-        part = None
+        ink = "part-rest"
         if line.name != REST:
             wanted = names.index(line.name)
             part = next(one % COLOURS for one in range(wanted, wanted + COLOURS) if one % COLOURS not in taken)
             taken.add(part)
-        lines.append(replace(line, part=part))
+            ink = f"part-{part}"
+        lines.append(replace(line, ink=ink))
     return replace(panel, lines=tuple(lines))

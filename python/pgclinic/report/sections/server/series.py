@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from pgclinic.load.by_second import elapsed_at
+from pgclinic.model.load import LoadResult
 from pgclinic.model.processes import ProcessKind, ProcessSample
 from pgclinic.model.run import Second
 from pgclinic.model.sample import Samples, Series
@@ -77,16 +79,13 @@ class Track:
         """The values at a moment; None in a gap."""
         return next((piece.values for piece in self.pieces if piece.from_s <= second < piece.to_s), None)
 
-    def coarser(self, step_s: float) -> Track:
-        """Means over steps of that length, for a trial too long to show every second."""
+    def by_step(self, step_s: int) -> dict[int, Values]:
+        """Means over steps of that length, by how many of them lie between 0 and the step's begin."""
         steps: dict[int, list[Piece]] = {}
         for piece in self.pieces:
             steps.setdefault(math.floor(piece.middle_s / step_s), []).append(piece)
         lines = range(len(self.names))
-        means = (
-            Piece(own[0].from_s, own[-1].to_s, tuple(_mean(own, line) for line in lines)) for own in steps.values()
-        )
-        return Track(self.names, tuple(means))
+        return {step: tuple(_mean(own, line) for line in lines) for step, own in steps.items()}
 
     @property
     def empty(self) -> bool:
@@ -103,10 +102,15 @@ def _mean(pieces: Sequence[Piece], line: int) -> float | None:
     return total / total_s if total_s > 0 else None
 
 
-def second_track(name: str, seconds: Sequence[Second], value_of: Callable[[Second], float | None]) -> Track:
-    """Seconds as the load engine reported them."""
+def second_track(
+    name: str, load: LoadResult, seconds: Sequence[Second], value_of: Callable[[Second], float | None]
+) -> Track:
+    """Seconds as the load engine reported them, each where it was in the time of the samples."""
     ordered = sorted(seconds, key=lambda second: second.second)
-    return Track((name,), tuple(Piece(one.second, one.second + 1.0, (value_of(one),)) for one in ordered))
+    pieces = (
+        Piece(elapsed_at(load, one.second), elapsed_at(load, one.second + 1.0), (value_of(one),)) for one in ordered
+    )
+    return Track((name,), tuple(pieces))
 
 
 def rate_track(samples: Samples, rates: dict[str, Rate]) -> Track:

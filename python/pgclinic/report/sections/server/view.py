@@ -6,13 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from pgclinic.model.run import Second
 from pgclinic.model.sample import Samples
 from pgclinic.model.study import Counter, Study
 from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import Verdict
+from pgclinic.report.parts.time_chart import DrawnCharts, Mark, TimeChart, thinned_all, thinned_words
 from pgclinic.report.reported import ReportedStudy
-from pgclinic.report.sections.server.panels import Mark, ObservedTrial, Panel, coloured, panel_of
+from pgclinic.report.sections.server.marks import event_words, marks_of, marks_thinned
+from pgclinic.report.sections.server.panels import cells_of, coloured, heads_of, panel_of
 from pgclinic.report.sections.server.series import (
     Track,
     Values,
@@ -22,50 +26,44 @@ from pgclinic.report.sections.server.series import (
     second_track,
     wait_track,
 )
+from pgclinic.report.sections.throughput.lines import full_only
 from pgclinic.report.words.figures import count, counter_words
-from pgclinic.samples.deltas import Rate, happened
+from pgclinic.samples.deltas import Rate
 
 #: A horizon that is held back by fewer transactions than this is what a normal load does to it.
 HORIZON_WORTH_SHOWING = 1000.0
 
-#: A drawing has no room for more steps than this, and nobody reads a table with more rows than that.
-DRAWN_MAX, ROWS_MAX = 900, 300
+#: Nobody reads a table with more rows than this.
+ROWS_MAX = 300
 
 #: Panels that are left out, and named, where nothing happened: a line at 0 is no picture. Clients' own are not.
 _LEFT_OUT_AT_ZERO = frozenset({"wal", "images", "pages"})
-
-#: What happens now and then rather than all the time, and is marked across all panels.
-_EVENTS = (("checkpoint", Rate.CHECKPOINTS), ("autovacuum", Rate.VACUUMS), ("autoanalyze", Rate.ANALYZES))
 
 _NONE = "-"
 
 
 @dataclass(frozen=True)
-class EventRow:
-    """All events of one kind: how many in words, and for each its place on the axis in per cent and its words."""
-
-    kind: str
-    words: str
-    ticks: tuple[tuple[float, str], ...]
-
-
-@dataclass(frozen=True)
 class ObservedArm:
-    """One arm's chosen trial. ``drawn`` is for the script; ``heads`` and ``rows`` are the same as a table.
+    """One arm's chosen trial. ``panels`` are for the script; ``heads`` and ``rows`` are the same as a table.
 
-    ``title`` says which trial it is, ``events`` what happened now and then, ``missing`` what could not be seen and why.
-    ``begin`` is where measuring begins on the axis, in per cent.
+    ``title`` says which trial it is, ``events`` are kinds of what happened now and then, each with how often in words,
+    ``missing`` says what could not be seen and why.
     """
 
     arm: str
     index: int
     title: str
-    events: tuple[EventRow, ...]
-    begin: float
+    events: tuple[tuple[str, str], ...]
     missing: tuple[str, ...]
-    drawn: ObservedTrial
+    trial: int
+    panels: tuple[TimeChart, ...]
+    marks: tuple[Mark, ...]
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def thinned_words(self) -> str:
+        return thinned_words(self.panels)
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,13 @@ def observed_arms(
 
 
 def in_colours(arms: Sequence[ObservedArm]) -> tuple[ObservedArm, ...]:
-    """The same, every part in the colour that it has in all arms."""
-    drawn = coloured([arm.drawn for arm in arms])
-    return tuple(replace(one, drawn=own) for one, own in zip(arms, drawn, strict=True))
+    """The same, every part in the colour that it has in all arms, and no more points than there is room for."""
+    panels = coloured([(arm.index, arm.panels) for arm in arms])
+    thin = iter(thinned_all([panel for own in panels for panel in own]))
+    return tuple(
+        replace(arm, panels=tuple(next(thin) for _ in own), marks=marks_thinned(arm.marks))
+        for arm, own in zip(arms, panels, strict=True)
+    )
 
 
 def chosen_trial(arm: str, trials: Sequence[TrialRecord], verdict: Verdict) -> TrialRecord | None:
@@ -110,25 +112,33 @@ def _was_sampled(trial: TrialRecord) -> bool:
     return trial.outcome is TrialOutcome.DONE and measured_s > 0 and len(trial.samples.taken) > 0
 
 
-def observed_arm(index: int, trial: TrialRecord, seconds: Sequence[Second], title: str | None = None) -> ObservedArm:
-    """One trial, drawn in the colour of arm ``index``; ``title`` instead of which trial of which block it is."""
+def observed_arm(
+    index: int, trial: TrialRecord, seconds: Sequence[Second] | None, title: str | None = None
+) -> ObservedArm:
+    """One trial in the colour of arm ``index``; ``title`` instead of which trial of which block it is.
+
+    Without ``seconds`` there are no panels of what clients saw.
+    """
     warm_up_s = trial.load.warm_up_s if trial.load is not None else 0.0
     window = _Window(-warm_up_s, trial.load.span_s if trial.load is not None else 0.0)
-    axis = (window.begin_s, round(window.end_s, 3))
     panels, flat = _panels(trial, seconds, window)
-    marks = marks_of(trial.samples, window.begin_s, window.end_s)
+    marks = marks_of(trial, window.begin_s, window.end_s)
     spec = trial.spec
-    drawn = ObservedTrial(arm=index, axis=axis, panels=tuple(panel for panel, _ in panels), marks=marks)
     heads, rows = _table(panels, marks, window)
+    span_s = (window.begin_s, round(window.end_s, 3))
     return ObservedArm(
         arm=spec.arm,
         index=index,
         title=f"{title or f'Trial {spec.number}, block {spec.block}'}: {round(window.end_s, 1):g} s measured"
         + (f" after {warm_up_s:g} s of warm-up" if warm_up_s else ""),
-        events=event_rows(marks, axis),
-        begin=_per_cent(0.0, axis),
+        events=event_words(marks),
         missing=(*_flat_words(flat), *missing_words(trial.samples), *_without_processes(trial)),
-        drawn=drawn,
+        trial=spec.number,
+        panels=tuple(
+            msgspec.structs.replace(panel, id=f"{panel.id}-{index}", span_s=span_s, trial=spec.number)
+            for panel, _ in panels
+        ),
+        marks=marks,
         heads=heads,
         rows=rows,
     )
@@ -139,17 +149,22 @@ def _flat_words(titles: Sequence[str]) -> tuple[str, ...]:
 
 
 def _panels(
-    trial: TrialRecord, seconds: Sequence[Second], window: _Window
-) -> tuple[list[tuple[Panel, Track]], list[str]]:
+    trial: TrialRecord, seconds: Sequence[Second] | None, window: _Window
+) -> tuple[list[tuple[TimeChart, Track]], list[str]]:
     """The panels that have something to show, from what clients saw down to CPU; and the titles of flat ones."""
     samples, begin_s, end_s = trial.samples, window.begin_s, window.end_s
     # A second that the end of the trial shortened has fewer transactions for no other reason.
-    seconds = [second for second in seconds if second.second + 1 <= end_s + 0.01]
+    full = full_only([trial], seconds or ())
     pages = rate_track(samples, {"found in shared_buffers": Rate.BUFFER_HITS, "read": Rate.BUFFER_READS})
     horizon = horizon_track(samples)
+    clients: tuple[tuple[str, str, str, Track], ...] = ()
+    if trial.load is not None and seconds is not None:
+        clients = (
+            ("tps", "Transactions", "/s", second_track("TPS", trial.load, full, lambda one: one.tps)),
+            ("p99", "p99 latency", " ms", second_track("p99", trial.load, full, _p99_ms)),
+        )
     candidates = (
-        ("tps", "Transactions", "/s", second_track("TPS", seconds, lambda one: one.tps)),
-        ("p99", "p99 latency", " ms", second_track("p99", seconds, _p99_ms)),
+        *clients,
         ("waits", "Backends that are not idle, by wait event", "", wait_track(samples, 0.0, end_s)),
         ("wal", "Write-ahead log", "B/s", rate_track(samples, {"WAL": Rate.WAL_BYTES})),
         ("images", "Full-page images", "/s", rate_track(samples, {"images": Rate.FULL_PAGE_IMAGES})),
@@ -157,12 +172,10 @@ def _panels(
         ("horizon", "Age of the xmin horizon, in transactions", "", horizon),
         ("cpu", "CPU by process type, in cores", "", cpu_track(trial.processes, 0.0, end_s)),
     )
-    shown: list[tuple[Panel, Track]] = []
+    shown: list[tuple[TimeChart, Track]] = []
     flat: list[str] = []
     for name, title, unit, track in candidates:
         cut = track.within(begin_s, end_s)
-        if end_s - begin_s > DRAWN_MAX:
-            cut = cut.coarser(math.ceil((end_s - begin_s) / DRAWN_MAX))
         if cut.empty or (name == "horizon" and _highest(cut) < HORIZON_WORTH_SHOWING):
             continue
         if name in _LEFT_OUT_AT_ZERO and _highest(cut) == 0:
@@ -190,36 +203,6 @@ def _hit_ratio(means: Values) -> str:
     return f"hit ratio {counter_words(Counter.HIT_RATIO, hits / (hits + reads))}"
 
 
-def marks_of(samples: Samples, begin_s: float, end_s: float) -> tuple[Mark, ...]:
-    """Checkpoints and runs of autovacuum, each when it was first seen to have happened."""
-    return tuple(
-        Mark(kind=kind, at_s=round(min(at_s, end_s), 3), count=round(amount))
-        for kind, rate in _EVENTS
-        for at_s, amount in happened(samples, rate, begin_s, end_s)
-    )
-
-
-def event_rows(marks: Sequence[Mark], axis: tuple[float, float]) -> tuple[EventRow, ...]:
-    """How often each kind of event was seen while measuring and before, and when."""
-    rows = []
-    for kind, _ in _EVENTS:
-        own = [mark for mark in marks if mark.kind == kind]
-        ticks = tuple((_per_cent(mark.at_s, axis), f"{kind} x {mark.count:,} by {mark.at_s:.1f} s") for mark in own)
-        rows.append(EventRow(kind=kind, words=_event_words(kind, own), ticks=ticks))
-    return tuple(rows)
-
-
-def _event_words(kind: str, marks: Sequence[Mark]) -> str:
-    inside = sum(mark.count for mark in marks if mark.at_s > 0)
-    before = sum(mark.count for mark in marks if mark.at_s <= 0)
-    return count(inside, kind) + (f" ({before:,} more before)" if before else "")
-
-
-def _per_cent(at_s: float, axis: tuple[float, float]) -> float:
-    begin_s, end_s = axis
-    return round(100 * (at_s - begin_s) / (end_s - begin_s), 3) if end_s > begin_s else 0.0
-
-
 def missing_words(samples: Samples) -> tuple[str, ...]:
     """What was not sampled, with the server's reason, and how often a sample is missing."""
     by_reason: dict[tuple[str, str], list[str]] = {}
@@ -243,20 +226,21 @@ def _without_processes(trial: TrialRecord) -> tuple[str, ...]:
 
 
 def _table(
-    panels: Sequence[tuple[Panel, Track]], marks: Sequence[Mark], window: _Window
+    panels: Sequence[tuple[TimeChart, Track]], marks: Sequence[Mark], window: _Window
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """What the panels show second by second, or in longer steps; of stacks what runs and all of it."""
     heads = ["Seconds"]
     for panel, _ in panels:
-        heads += panel.heads
-    kinds = [kind for kind, _ in _EVENTS]
-    step = math.ceil((window.end_s - window.begin_s) / ROWS_MAX)
+        heads += heads_of(panel)
+    kinds = [kind for kind, _ in event_words(marks)]
+    step = max(1, math.ceil((window.end_s - window.begin_s) / ROWS_MAX))
+    means = [track.by_step(step) for _, track in panels] if step > 1 else []
     rows = []
-    for begin in range(math.floor(window.begin_s), math.ceil(window.end_s), step):
-        end = begin + step
+    for number in range(math.floor(window.begin_s / step), math.ceil(window.end_s / step)):
+        begin, end = number * step, (number + 1) * step
         cells = [f"{begin} to {end}"]
-        for panel, track in panels:
-            cells += panel.cells(track.at(begin + 0.5) if step == 1 else track.means(begin, end))
+        for place, (panel, track) in enumerate(panels):
+            cells += cells_of(panel, track.at(begin + 0.5) if step == 1 else means[place].get(number))
         for kind in kinds:
             inside = sum(mark.count for mark in marks if mark.kind == kind and begin < mark.at_s <= end)
             cells.append(f"{inside:,}" if inside else _NONE)
@@ -273,7 +257,8 @@ class ServerView:
 
     @property
     def drawn(self) -> Mapping[str, object]:
-        return {"observed": [arm.drawn for arm in self.arms]}
+        charts = tuple(panel for arm in self.arms for panel in arm.panels)
+        return {"charts-server": DrawnCharts(charts=charts, marks={arm.trial: arm.marks for arm in self.arms})}
 
 
 def server_view(one: ReportedStudy) -> ServerView | None:

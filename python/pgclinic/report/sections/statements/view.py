@@ -1,46 +1,69 @@
-"""Statements: what each of them cost, what it waited for and by which plans it ran, one trial of each arm."""
+"""Statements: what each of them cost and what it waited for, one trial of each arm."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgclinic.model.statement import FingerprintMethod, StatementPlan, StatementSeen, StatementsSeen
+from pgclinic.model.statement import FingerprintMethod, StatementSeen, StatementsSeen
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.verdict import Verdict
 from pgclinic.model.version import parse_version
-from pgclinic.report.parts.table import PageTable
 from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.server.view import chosen_trial, of_trials
-from pgclinic.report.words.figures import count, number, size
+from pgclinic.report.sections.statements.spark import Spark, spark_of
+from pgclinic.report.words.figures import number, size
+from pgclinic.samples.statement_course import Course, statement_courses
 from pgclinic.samples.statements import statements_seen
 
 TOP = 10
 _NONE = "-"
-_TEXT_MAX = 160
-_HEADS = (
-    "Statement",
-    "Calls",
-    "Mean in the server",
-    "Client's p50, p99",
-    "Rows a call",
-    "Pages a call, found + read",
-    "WAL a call",
-    "Waited for",
-    "Query id",
-)
-_ENGINE_HEADS = ("Statement", "Calls", "Mean", "p50, p99", "Waited for", "Query id")
 
 
 @dataclass(frozen=True)
-class PlanShown:
-    """A plan with its statement and what it took, in words."""
+class StatementHead:
+    """``is_figure`` says that its cells are set to the right."""
 
-    statement: str
     words: str
-    plan: str
+    is_figure: bool
+
+
+@dataclass(frozen=True)
+class StatementCell:
+    """``value`` is what rows are sorted by; None where the words are, or nothing is known. ``spark`` is drawn above
+    the words."""
+
+    words: str
+    value: float | None = None
+    spark: Spark | None = None
+
+
+@dataclass(frozen=True)
+class StatementRow:
+    """One statement: its whole text, and what stands beside it."""
+
+    text: str
+    cells: tuple[StatementCell, ...]
+
+
+def _heads(*figures: str) -> tuple[StatementHead, ...]:
+    """Text first; the course of the mean, waits and id last."""
+    named = tuple(StatementHead(words, is_figure=True) for words in figures)
+    last = tuple(StatementHead(words, is_figure=False) for words in ("Mean over time", "Waited for", "Query id"))
+    return (StatementHead("Statement", is_figure=False), *named, *last)
+
+
+_HEADS = _heads(
+    "Calls",
+    "Mean in the server",
+    "Client's p50, p99",
+    "Rows per call",
+    "Buffers per call, hit + read",
+    "WAL per call",
+)
+_ENGINE_HEADS = _heads("Calls", "Mean", "p50, p99")
 
 
 @dataclass(frozen=True)
@@ -50,8 +73,9 @@ class ArmStatements:
     arm: str
     index: int
     title: str
-    table: PageTable
-    plans: tuple[PlanShown, ...]
+    caption: str
+    heads: tuple[StatementHead, ...]
+    rows: tuple[StatementRow, ...]
     notes: tuple[str, ...]
 
 
@@ -82,49 +106,57 @@ def arm_statements(index: int, trial: TrialRecord, title: str | None = None) -> 
 
 def _shown(index: int, trial: TrialRecord, seen: StatementsSeen, title: str) -> ArmStatements:
     cells = _counted_cells if seen.counted_by_server else _engine_cells
+    courses = statement_courses(trial.samples)
+    rows = [
+        (*cells(one), _course(courses.get(one.query_id or 0, ())), _waits(one), _query_id(one))
+        for one in seen.statements
+    ]
+    all_heads = _HEADS if seen.counted_by_server else _ENGINE_HEADS
+    # A column of which nothing is known takes width from the texts.
+    known = [at for at in range(len(all_heads) - 1) if any(row[at].words != _NONE for row in rows)]
     return ArmStatements(
         arm=trial.spec.arm,
         index=index,
         title=title,
-        table=PageTable(
-            caption=f"The statements of {trial.spec.arm} with the highest total time",
-            heads=_HEADS if seen.counted_by_server else _ENGINE_HEADS,
-            rows=tuple(cells(statement) for statement in seen.statements),
+        caption=f"The statements of {trial.spec.arm} with the highest total time",
+        heads=(all_heads[0], *(all_heads[at + 1] for at in known)),
+        rows=tuple(
+            StatementRow(one.text, tuple(row[at] for at in known))
+            for one, row in zip(seen.statements, rows, strict=True)
         ),
-        plans=tuple(_plan(statement, plan) for statement in seen.statements for plan in statement.plans),
         notes=(*_notes(seen), *_log_words(trial.events)),
     )
 
 
-def _counted_cells(one: StatementSeen) -> tuple[str, ...]:
+def _counted_cells(one: StatementSeen) -> tuple[StatementCell, ...]:
+    pages = None if one.hits is None or one.reads is None else (one.hits + one.reads) / one.calls
+    wal = one.wal_bytes / one.calls if one.wal_bytes is not None else None
     return (
-        short(one.text),
-        number(one.calls),
-        _duration(one.mean_ms),
-        _percentiles(one),
-        _a_call(one.rows, one.calls),
-        f"{_a_call(one.hits, one.calls)} + {_a_call(one.reads, one.calls)}",
-        size(one.wal_bytes / one.calls) if one.wal_bytes is not None else _NONE,
-        _waits(one),
-        str(one.query_id),
+        *_engine_cells(one),
+        StatementCell(_a_call(one.rows, one.calls), one.rows / one.calls if one.rows is not None else None),
+        StatementCell(f"{_a_call(one.hits, one.calls)} + {_a_call(one.reads, one.calls)}", pages),
+        StatementCell(size(wal) if wal is not None else _NONE, wal),
     )
 
 
-def _engine_cells(one: StatementSeen) -> tuple[str, ...]:
+def _engine_cells(one: StatementSeen) -> tuple[StatementCell, ...]:
     return (
-        short(one.text),
-        number(one.calls),
-        _duration(one.mean_ms),
-        _percentiles(one),
-        _waits(one),
-        str(one.query_id) if one.query_id is not None else _NONE,
+        StatementCell(f"{one.calls:,.0f}", one.calls),
+        StatementCell(_duration(one.mean_ms), one.mean_ms),
+        StatementCell(_percentiles(one), one.p99_ms if one.p50_ms is not None else None),
     )
 
 
-def short(text: str) -> str:
-    """A statement on one line, cut where it gets long."""
-    line = " ".join(text.split())
-    return line if len(line) <= _TEXT_MAX else f"{line[:_TEXT_MAX]}..."
+def _course(course: Course) -> StatementCell:
+    """The server's mean execution time from sample to sample."""
+    means = [mean_ms for _, mean_ms in course]
+    words = f"{_duration(min(means))} to {_duration(max(means))}" if means else _NONE
+    spark = spark_of(course, words)
+    return StatementCell(words if spark is not None else _NONE, means[-1] if spark is not None else None, spark)
+
+
+def _query_id(one: StatementSeen) -> StatementCell:
+    return StatementCell(str(one.query_id) if one.query_id is not None else _NONE)
 
 
 def _duration(ms: float) -> str:
@@ -139,14 +171,10 @@ def _a_call(value: float | None, calls: float) -> str:
     return _NONE if value is None else number(value / calls)
 
 
-def _waits(one: StatementSeen) -> str:
+def _waits(one: StatementSeen) -> StatementCell:
     """Most often first; how many sessions did so at a time, on average."""
-    return ", ".join(f"{wait.wait} {number(wait.backends)}" for wait in one.waits) or _NONE
-
-
-def _plan(one: StatementSeen, plan: StatementPlan) -> PlanShown:
-    words = f"{count(plan.logged, 'time')} in the events kept; mean {_duration(plan.mean_ms)}, slowest"
-    return PlanShown(statement=short(one.text), words=f"{words} {_duration(plan.max_ms)}: this one", plan=plan.plan)
+    words = ", ".join(f"{wait.wait} {number(wait.backends)}" for wait in one.waits) or _NONE
+    return StatementCell(words, sum(wait.backends for wait in one.waits) if one.waits else None)
 
 
 def _notes(seen: StatementsSeen) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from pgclinic.samples.plan_nodes import only_in
 CAUSES_SHOWN = 3
 WAITS_SHOWN = 6
 STATEMENTS_SHOWN = 5
+STATEMENTS_ON_PAGE = 20
 #: Sessions on average; what waits more rarely is not worth a row.
 WAITS_FROM = 0.02
 _NODES_SHOWN = 2
@@ -113,15 +114,46 @@ def activity_rows(activity: Activity) -> ActivityRows:
     )
 
 
+@dataclass(frozen=True)
+class StatementTimes:
+    """One statement in both arms: its whole text, and the time of each arm in µs; None where an arm does not run it.
+
+    ``is_clear`` says whether they differ.
+    """
+
+    text: str
+    a_us: float | None
+    b_us: float | None
+    is_clear: bool
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Of both times."""
+        return _time_words(self.a_us), _time_words(self.b_us)
+
+    @property
+    def difference(self) -> str:
+        return "clear" if self.is_clear else "not clear"
+
+
+def _time_words(us: float | None) -> str:
+    return duration(us) if us is not None else "-"
+
+
+def statement_times(activity: Activity | None) -> tuple[StatementTimes, ...]:
+    """For the page: those with the highest total time; none without a block."""
+    found = activity.statements if activity is not None else ()
+    return tuple(StatementTimes(one.text, one.a_us, one.b_us, one.clear) for one in found[:STATEMENTS_ON_PAGE])
+
+
 def activity_tables(activity: Activity | None) -> tuple[PageTable, ...]:
-    """The same tables for the page; none without a block."""
+    """Work and waits for the page; none without a block."""
     if activity is None:
         return ()
     rows = activity_rows(activity)
     parts = (
         ("Work of the servers per transaction, means over the blocks", HEADS, rows.work),
         ("Waits of the load's sessions, mean number of sessions waiting", WAIT_HEADS, rows.waits),
-        ("The statements with the highest total time, with the nodes of their plans", STATEMENT_HEADS, rows.statements),
     )
     return tuple(PageTable(caption=caption, heads=heads, rows=own) for caption, heads, own in parts if own)
 
@@ -175,8 +207,7 @@ def _wait_row(one: WaitCompared, activity: Activity) -> Row:
 
 
 def _statement_rows(one: StatementCompared) -> list[Row]:
-    times = (duration(us) if us is not None else "-" for us in (one.a_us, one.b_us))
-    rows: list[Row] = [(one.text, *times)]
+    rows: list[Row] = [(one.text, _time_words(one.a_us), _time_words(one.b_us))]
     if one.plans_differ:
         a, b = only_in(one.a_plan, one.b_plan), only_in(one.b_plan, one.a_plan)
         rows.append((_PLAN, _nodes(a), _nodes(b)))

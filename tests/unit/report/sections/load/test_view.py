@@ -31,6 +31,8 @@ def test_every_section_is_there() -> None:
     headings = re.findall(r"<h2[^>]*>([^<]+)</h2>", html)
     assert headings == [
         "Why the figure is what it is",
+        "Throughput over time",
+        "Latency over time",
         "What the server was doing",
         "CPU and I/O by process",
         "Server log",

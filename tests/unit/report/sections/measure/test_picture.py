@@ -10,7 +10,6 @@ from pgclinic.report.kinds import render_report
 from pgclinic.report.parts.links import linked
 from pgclinic.report.sections.answer.view import claim_view
 from pgclinic.report.sections.measure.picture import MeasurePicture, measure_picture
-from pgclinic.report.sections.throughput.view import chart_data
 
 STUDY = global_counters()
 RATIOS = (0.60, 0.61, 0.59, 0.605, 0.595)
@@ -107,7 +106,6 @@ def test_a_report_draws_what_its_claim_compares() -> None:
 def test_an_empty_chart_is_not_drawn() -> None:
     trials, seconds = StudyRun(free_s=8, held_s=8).make()
     blind = tuple(replace(second, buffer_hits_per_transaction=None) for second in seconds)
-    assert chart_data(STUDY, trials, blind).charts[1].lines == ()
     html = render_report(run_info(), STUDY, trials, blind, judge(STUDY, trials), "runs/one")
     assert "Throughput over time" in html
     assert "Work behind each transaction" not in html

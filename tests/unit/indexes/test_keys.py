@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgclinic.checkup.pathologies.schema.index_keys import Groups, columns_of, combined
+from pgclinic.indexes.keys import Groups, columns_of, combined
 
 
 @pytest.mark.parametrize(

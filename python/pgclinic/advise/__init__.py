@@ -1,0 +1,1 @@
+"""Indexes for a whole workload: candidates -> measure -> choose -> prove. Each is measured on a twin."""

@@ -1,0 +1,64 @@
+"""The first screen of an advice: its word, what the indexes save, the statements that create them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pgclinic.model.advise import AdviceWord
+from pgclinic.report.reported import ReportedAdvice
+from pgclinic.report.sections.advice.text import (
+    advice_sentence,
+    basis_rows,
+)
+from pgclinic.report.words.figures import percent
+from pgclinic.report.words.verdicts import capitalised
+
+_COLOURS = {
+    AdviceWord.ADVISED: ("replicated", "✓"),
+    AdviceWord.CONTRADICTED: ("contradicted", "✗"),
+    AdviceWord.NONE: ("no-effect", "="),
+}
+
+
+@dataclass(frozen=True)
+class AdviceAnswer:
+    """``commands`` create the whole set, empty where none is advised; ``left`` is what stays of the server time, as a
+    width, empty where nothing is saved. ``colour`` and ``mark`` are those of a verdict."""
+
+    title: str
+    colour: str
+    mark: str
+    word: str
+    sentence: str
+    commands: str
+    left: str
+    left_words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+def advice_answer(one: ReportedAdvice) -> AdviceAnswer:
+    advice = one.advice
+    colour, mark = _COLOURS[advice.word]
+    proven = advice.proof.ratio if advice.proof is not None and advice.proof.measure == "server_time" else None
+    left = proven if proven is not None else 1.0 - advice.saved_share
+    is_advised = advice.word is AdviceWord.ADVISED
+    return AdviceAnswer(
+        title=f"Indexes for {advice.database}",
+        colour=colour,
+        mark=mark,
+        word=advice.word.value,
+        sentence=f"{capitalised(advice_sentence(advice))}.",
+        commands=as_script(statement for index in advice.indexes for statement in index.create) if is_advised else "",
+        left=f"{max(0.4, min(1.0, left) * 100):.1f}%" if is_advised else "",
+        left_words=percent(left),
+        facts=(
+            ("Server", f"PostgreSQL {advice.version}"),
+            *((capitalised(name), words) for name, words in basis_rows(advice)),
+        ),
+    )
+
+
+def as_script(statements: Iterable[str]) -> str:
+    """One statement on a line."""
+    return "\n".join(f"{statement};" for statement in statements)
