@@ -21,6 +21,8 @@ USERS_SQL = {
     "load/tpcc_state.py": "TPC-C's tables, where the load finds them",
     "observe/custom_metrics.py": "the metrics of a study",
     "observe/probe.py": "the probe of a study",
+    "tune/upgrade/executions.py": "the statements of a twin, on the twin",
+    "tune/upgrade/preflight.py": "the statements of a twin, which are parsed on the twin",
     "trial/script_check.py": "the user's scripts, which are parsed",
     "trial/server.py": "the statements that fill a study's database",
     "trial/timed.py": "the steps of a study",

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Option
 
+from pgclinic.cli.options.answer import FailIf, Strict
 from pgclinic.cli.options.export import AsJson, Force, Markdown, Plain
 from pgclinic.cli.options.record import options
 from pgclinic.cli.options.run import HostOptions, RunOptions
@@ -69,13 +70,8 @@ class CompareExports:
 class AnswerOptions:
     """What happens with the answer."""
 
-    fail_if: Annotated[
-        tuple[str, ...],
-        Option(
-            "--fail-if", help='Exit with 3 if the whole CI satisfies it: "b<0.95a", "b.p99>1.1a".', metavar="THRESHOLD"
-        ),
-    ] = ()
-    strict: Annotated[bool, Option("--strict", help="Exit with 4 if the answer is undecided.")] = False
+    fail_if: FailIf = ()
+    strict: Strict = False
     exports: CompareExports = CompareExports()
     as_json: AsJson = False
 

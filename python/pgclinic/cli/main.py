@@ -37,6 +37,7 @@ from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
 from pgclinic.cli.study import StudyRunRequest, study_app
 from pgclinic.cli.treat import treat
 from pgclinic.cli.twin import TwinCheckRequest, twin_app
+from pgclinic.cli.upgrade import UpgradeRequest
 from pgclinic.errors import PgclinicError
 from pgclinic.report.parts.visible import visible_output
 
@@ -64,6 +65,7 @@ app.command("compare")(command_of(CompareRequest))
 app.command("assay")(command_of(AssayRequest))
 app.command("search")(command_of(SearchRequest))
 app.command("bisect")(command_of(BisectRequest))
+app.command("upgrade")(command_of(UpgradeRequest))
 app.command("bench", cls=RawCommand, add_help_option=False)(bench)
 
 
@@ -111,6 +113,10 @@ def _run_request(request: object) -> int:
             from pgclinic.cli.bisect_run import run_bisect
 
             code = run_bisect(request)
+        case UpgradeRequest():
+            from pgclinic.cli.upgrade_run import run_upgrade
+
+            code = run_upgrade(request)
         case StudyRunRequest():
             from pgclinic.cli.study_run import run_studies
 

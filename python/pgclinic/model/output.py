@@ -11,6 +11,7 @@ from pgclinic.model.machine import Machine
 from pgclinic.model.record import Record
 from pgclinic.model.run import RunKind, Tool
 from pgclinic.model.tuning import Assay, Bisect, Search
+from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
 
 
@@ -140,3 +141,11 @@ class BisectOutput(Bisect, kw_only=True):
 
     run: str
     report: str | None
+
+
+class UpgradeOutput(Record):
+    """``upgrade --json``; ``report`` as above."""
+
+    run: str
+    report: str | None
+    upgrade: Upgrade

@@ -29,6 +29,7 @@ class RunKind(str, Enum):
     SEARCH = "search"
     BISECT = "bisect"
     ADVISE = "advise"
+    UPGRADE = "upgrade"
 
 
 class RunInfo(Record):

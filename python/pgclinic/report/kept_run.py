@@ -22,23 +22,34 @@ from pgclinic.model.compare import Comparison
 from pgclinic.model.output import AdviceOutput, CheckupOutput, CompareOutput, StudyOutput
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
+from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.kinds import (
     ADVICE,
     BENCH,
     STUDY,
     TUNING,
+    UPGRADE,
     advice_page,
     bench_page,
     checkup_markdown,
     checkup_page,
     study_page,
     tuning_page,
+    upgrade_page,
 )
 from pgclinic.report.markdown import markdown, report_markdown, text_markdown
-from pgclinic.report.reported import ReportedAdvice, ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning
+from pgclinic.report.reported import (
+    ReportedAdvice,
+    ReportedBench,
+    ReportedCheckup,
+    ReportedStudy,
+    ReportedTuning,
+    ReportedUpgrade,
+)
 from pgclinic.report.sections.load.text import result_lines
 from pgclinic.report.sections.tuned.text import tuning_output
+from pgclinic.report.sections.upgrade.text import upgrade_output
 from pgclinic.store.checkup_folder import read_snapshot_of
 from pgclinic.store.run_folder import StoredRun, read_run
 from pgclinic.store.run_list import FoundRun
@@ -65,7 +76,7 @@ def judged_run(found: FoundRun) -> FoundRun:
     return found
 
 
-def rendered_run(found: FoundRun) -> RenderedRun:
+def rendered_run(found: FoundRun) -> RenderedRun:  # noqa: PLR0911  one case each
     if found.info is None:
         raise RunFailedError(found.problem or f"{found.path} cannot be read")
     match found.answer:
@@ -77,6 +88,8 @@ def rendered_run(found: FoundRun) -> RenderedRun:
             return _advice(found, found.info, found.answer)
         case Assay() | Search() | Bisect():
             return _tuning(found, found.answer)
+        case Upgrade():
+            return _upgrade(found, found.answer)
     if found.info.kind is RunKind.COMPARE:
         return _comparison(read_run(found.path))
     if found.info.kind is RunKind.STUDY:
@@ -179,4 +192,14 @@ def _tuning(found: FoundRun, answer: Assay | Search | Bisect) -> RenderedRun:
         html=lambda: tuning_page(one),
         markdown=lambda: report_markdown(TUNING, one),
         json=lambda: tuning_output(answer, one.folder, _page_of(stored.path)),
+    )
+
+
+def _upgrade(found: FoundRun, answer: Upgrade) -> RenderedRun:
+    stored = read_run(found.path)
+    one = ReportedUpgrade(stored.info, answer, str(stored.path))
+    return RenderedRun(
+        html=lambda: upgrade_page(one),
+        markdown=lambda: report_markdown(UPGRADE, one),
+        json=lambda: upgrade_output(answer, one.folder, _page_of(stored.path)),
     )

@@ -17,7 +17,14 @@ from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.html import report_page
 from pgclinic.report.markdown import report_markdown
-from pgclinic.report.reported import ReportedAdvice, ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning
+from pgclinic.report.reported import (
+    ReportedAdvice,
+    ReportedBench,
+    ReportedCheckup,
+    ReportedStudy,
+    ReportedTuning,
+    ReportedUpgrade,
+)
 from pgclinic.report.section import Section
 from pgclinic.report.sections.advice.view import advice_answer
 from pgclinic.report.sections.advised_indexes.view import indexes_view
@@ -60,6 +67,7 @@ from pgclinic.report.sections.statements.view import StatementsView, arm_stateme
 from pgclinic.report.sections.throughput.view import bench_throughput, throughput_view
 from pgclinic.report.sections.tuned.view import tuned_view
 from pgclinic.report.sections.twin.text import twin_view
+from pgclinic.report.sections.upgrade.view import upgrade_view
 from pgclinic.report.sections.waits.view import why_tables
 from pgclinic.report.sections.waterfall.view import waterfall_view
 from pgclinic.report.sections.what_was_run.view import started, what_was_run
@@ -147,6 +155,12 @@ ADVICE: tuple[Section[ReportedAdvice], ...] = (
     Section("repeat", advice_commands),
 )
 
+UPGRADE: tuple[Section[ReportedUpgrade], ...] = (
+    Section("upgrade", upgrade_view),
+    Section("twin", lambda one: twin_view(one.found.comparison.fidelity) if one.found.comparison else None),
+    Section("repeat", tuning_commands),
+)
+
 CHECKUP: tuple[Section[ReportedCheckup], ...] = (
     Section("cure", cure_view),
     Section("changes", changes_view),
@@ -220,6 +234,18 @@ def tuning_page(one: ReportedTuning) -> str:
         one,
         title=tuned_view(one).title,
         kind=type(one.found).__name__.lower(),
+        when=started(one.run),
+        source="the run folder",
+        pgclinic=one.run.tool.pgclinic,
+    )
+
+
+def upgrade_page(one: ReportedUpgrade) -> str:
+    return report_page(
+        UPGRADE,
+        one,
+        title=upgrade_view(one).title,
+        kind="upgrade",
         when=started(one.run),
         source="the run folder",
         pgclinic=one.run.tool.pgclinic,

@@ -16,6 +16,7 @@ from pgclinic.model.snapshot import Snapshot
 from pgclinic.model.study import Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.tuning import Assay, Bisect, Search
+from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
 
 
@@ -56,6 +57,13 @@ class ReportedTuning:
 class ReportedAdvice:
     run: RunInfo
     advice: IndexAdvice
+    folder: str
+
+
+@dataclass(frozen=True)
+class ReportedUpgrade:
+    run: RunInfo
+    found: Upgrade
     folder: str
 
 

@@ -11,6 +11,7 @@ calibration.json            what the A/A calibration, block 0, says of the machi
 levels.json                 the values that a search may try
 verdict.json, report.html   (and comparison.json, assay.json, search.json, bisect.json) made from the above, and made
                             again by ``study judge``
+upgrade.json                what single statements do on another major version, with the answer
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from pgclinic.model.sample import Samples
 from pgclinic.model.trial import Observed, TrialRecord
 from pgclinic.model.trial_events import TrialEvents
 from pgclinic.model.tuning import Assay, Bisect, Levels, Search
+from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
 from pgclinic.store.dealt_rows import DealtRows, Rows
 
@@ -154,6 +156,14 @@ class RunFolder:
         """assay.json, search.json or bisect.json."""
         with disk_errors(self.path):
             write_whole(self.path / f"{type(found).__name__.lower()}.json", _json(found))
+
+    def write_upgrade(self, found: Upgrade) -> None:
+        with disk_errors(self.path):
+            write_whole(self.path / "upgrade.json", _json(found))
+
+    def read_upgrade(self) -> Upgrade:
+        """Raises RunFailedError: damaged, or not there."""
+        return decoded(self.path / "upgrade.json", Upgrade)
 
     def write_report(self, html: str) -> Path:
         with disk_errors(self.path):

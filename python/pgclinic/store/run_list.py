@@ -16,11 +16,12 @@ from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
+from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import Verdict
 from pgclinic.store.directory_lock import ASKED_S, directory_lock, is_in_use
 from pgclinic.store.run_folder import FORMAT, decoded
 
-StoredAnswer = Verdict | Comparison | BenchResult | Checkup | Assay | Search | Bisect | IndexAdvice
+StoredAnswer = Verdict | Comparison | BenchResult | Checkup | Assay | Search | Bisect | IndexAdvice | Upgrade
 
 #: The file of a run that has its answer, by the command that made it.
 _ANSWERS: dict[RunKind, tuple[str, type[StoredAnswer]]] = {
@@ -32,6 +33,7 @@ _ANSWERS: dict[RunKind, tuple[str, type[StoredAnswer]]] = {
     RunKind.SEARCH: ("search.json", Search),
     RunKind.BISECT: ("bisect.json", Bisect),
     RunKind.ADVISE: ("advice.json", IndexAdvice),
+    RunKind.UPGRADE: ("upgrade.json", Upgrade),
 }
 #: All that our commands write into a run folder.
 _OURS = frozenset(

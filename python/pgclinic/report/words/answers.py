@@ -10,6 +10,7 @@ from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.finding import Health
 from pgclinic.model.tuning import Aim, Assay, AssayWord, Bisect, BisectWord, Search
+from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import ClaimVerdict, Verdict
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
 from pgclinic.report.sections.advice.text import advice_sentence
@@ -20,6 +21,7 @@ from pgclinic.report.sections.staircase.text import bisect_headlines, change_wor
 from pgclinic.report.sections.waterfall.text import assay_headline
 from pgclinic.report.words.checkup_lines import first_line
 from pgclinic.report.words.figures import count, number, times
+from pgclinic.report.words.upgrade import upgrade_sentence
 from pgclinic.report.words.verdicts import word_in_full
 from pgclinic.store.run_list import StoredAnswer
 
@@ -49,6 +51,8 @@ def answer_word(answer: StoredAnswer) -> str:
             return _NOTHING if not answer.settings else _SLOWEST if answer.aim is Aim.WORST else _FASTEST
         case BenchResult():
             return _FAILED if answer.exit_code else _MEASURED
+        case Upgrade():
+            return answer.comparison.word.value if answer.comparison is not None else _MEASURED
     word: str = answer.word.value
     return word
 
@@ -72,6 +76,8 @@ def answer_sentence(answer: StoredAnswer) -> str:
             words = _bisect(answer)
         case IndexAdvice():
             words = advice_sentence(answer)
+        case Upgrade():
+            words = upgrade_sentence(answer)
     return words
 
 

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from pgclinic.experiment.extend import blocks_that_decide, needed_by
 from pgclinic.model.run import RunInfo
-from pgclinic.report.reported import ReportedAdvice, ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning
+from pgclinic.report.reported import (
+    ReportedAdvice,
+    ReportedBench,
+    ReportedCheckup,
+    ReportedStudy,
+    ReportedTuning,
+    ReportedUpgrade,
+)
 from pgclinic.report.sections.answer.text import more_rows
 from pgclinic.report.sections.causes.text import numbers
 from pgclinic.report.sections.side_by_side.text import blocks_to_decide
@@ -40,7 +47,7 @@ def bench_commands(one: ReportedBench) -> Commands:
     return tuple(rows)
 
 
-def tuning_commands(one: ReportedTuning) -> Commands:
+def tuning_commands(one: ReportedTuning | ReportedUpgrade) -> Commands:
     return (
         (shlex.join(one.run.command), "run it again"),
         (shlex.join(["pgclinic", "report", one.folder]), "write this report again from the trials in that folder"),
