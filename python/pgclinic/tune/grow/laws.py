@@ -1,0 +1,139 @@
+"""What was measured at several sizes -> how each statement grows, and the workload with it. Pure.
+
+The workload at a target of n times the size has n times the calls: the mix of statements stays the same for each unit
+of business. So the server's time grows by n and by what a call takes more. Weights are the original's times, growth is
+the twin's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pgclinic.model.grow import GrownStatement, Interval, Law, PlanChange, StatementAtSize
+from pgclinic.model.twin import TwinStatement
+from pgclinic.stats.power_law import CONFIDENCE, SizePoint, power_law
+from pgclinic.stats.student_t import quantile
+
+#: Below this a count or a time is not taken as it is: half a buffer, and what the clock of EXPLAIN shows.
+_BUFFERS_MIN, _TIME_MS_MIN = 0.5, 0.001
+#: The relative error of one measurement: buffers are counted, times vary with what else the machine does.
+_BUFFERS_NOISE, _TIME_NOISE = 0.01, 0.05
+_NORMAL = 1e9
+
+
+@dataclass(frozen=True)
+class MeasuredStatement:
+    """A statement of the original with what was measured of it, in ascending order of size."""
+
+    counted: TwinStatement
+    measured: tuple[StatementAtSize, ...]
+
+
+def grown_statements(measured: Sequence[MeasuredStatement], to: float, whole_ms: float) -> tuple[GrownStatement, ...]:
+    """Every statement that has two sizes or more, those with the most time at ``to`` first.
+
+    ``whole_ms`` is the original's time in all statements.
+    """
+    known = [(one, *_laws(one.measured, to)) for one in measured if len(one.measured) > 1]
+    then_ms = sum(one.counted.total_ms * time.at_to.value for one, _, time in known) or 1.0
+    found = [
+        GrownStatement(
+            query_id=one.counted.query_id,
+            text=one.counted.text,
+            calls=one.counted.calls,
+            total_ms=one.counted.total_ms,
+            time_share=one.counted.total_ms / (whole_ms or 1.0),
+            share_at_to=one.counted.total_ms * time.at_to.value / then_ms,
+            measured=one.measured,
+            buffers=buffers,
+            time=time,
+            server_time=times(time.at_to, to),
+            plan_changes=plan_changes(one.measured),
+        )
+        for one, buffers, time in known
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.share_at_to, one.query_id)))
+
+
+def workload_growth(statements: Sequence[GrownStatement]) -> Interval | None:
+    """The time of all statements together in place of 1 now, with the calls of now.
+
+    The errors of the statements are taken as independent, so their variances add up, for either side of the interval.
+    """
+    now_ms = sum(one.total_ms for one in statements)
+    if not now_ms:
+        return None
+    shares = [(one.total_ms / now_ms, one.time.at_to) for one in statements]
+    value = sum(share * law.value for share, law in shares)
+    below = math.sqrt(sum((share * (law.value - law.low)) ** 2 for share, law in shares))
+    above = math.sqrt(sum((share * (law.high - law.value)) ** 2 for share, law in shares))
+    return Interval(value=value, low=max(0.0, value - below), high=value + above)
+
+
+def plan_changes(measured: Sequence[StatementAtSize]) -> tuple[PlanChange, ...]:
+    """The sizes at which most values have another plan than at the size before."""
+    return tuple(
+        PlanChange(before_size=before.size, size=after.size, before=before.plan, after=after.plan)
+        for before, after in pairwise(measured)
+        if before.plan != after.plan
+    )
+
+
+def _laws(measured: Sequence[StatementAtSize], to: float) -> tuple[Law, Law]:
+    return (
+        law(measured, to, lambda one: [max(run.buffers, _BUFFERS_MIN) for run in one.executions], _BUFFERS_NOISE),
+        law(measured, to, lambda one: [max(run.time_ms, _TIME_MS_MIN) for run in one.executions], _TIME_NOISE),
+    )
+
+
+def law(
+    measured: Sequence[StatementAtSize],
+    to: float,
+    values: Callable[[StatementAtSize], Iterable[float]],
+    noise: float,
+) -> Law:
+    """The law of one quantity: of the sizes that have the last plan, or of all where only the largest has it.
+
+    Where the plan changed, what was measured at size 1 is the base, and the law goes on from the first size behind the
+    change.
+    """
+    points = [SizePoint(one.size, tuple(values(one)), noise) for one in measured]
+    changes = plan_changes(measured)
+    since = changes[-1].size if changes else points[0].size
+    after = [point for point in points if point.size >= since]
+    is_bent = len(after) < 2
+    fitted = power_law(points if is_bent else after)
+    base = next((point for point in points if point.size >= 1.0), points[-1])
+    first = after[0]
+    if not changes or first.size <= base.size:
+        growth = fitted.growth(to)
+        at_to = Interval(value=growth.value, low=growth.low, high=growth.high)
+    else:
+        growth = fitted.growth(to, since=first.size)
+        at_to = _from_base(base, first, Interval(value=growth.value, low=growth.low, high=growth.high))
+    exponent = fitted.exponent
+    return Law(
+        exponent=Interval(value=exponent.value, low=exponent.low, high=exponent.high),
+        at_to=at_to,
+        sizes=fitted.sizes,
+        is_extrapolated=to > points[-1].size,
+        is_bent=is_bent,
+    )
+
+
+def _from_base(base: SizePoint, first: SizePoint, growth: Interval) -> Interval:
+    """What was measured at two sizes, and the law from the second one on; the variances of logarithms add up."""
+    step = first.mean / base.mean
+    own = quantile(0.5 + CONFIDENCE / 2, _NORMAL) * math.sqrt(base.log_variance + first.log_variance)
+    below = math.hypot(own, math.log(growth.value / growth.low))
+    above = math.hypot(own, math.log(growth.high / growth.value))
+    value = step * growth.value
+    return Interval(value=value, low=value * math.exp(-below), high=value * math.exp(above))
+
+
+def times(interval: Interval, factor: float) -> Interval:
+    """``factor`` times a value, with its interval."""
+    return Interval(value=interval.value * factor, low=interval.low * factor, high=interval.high * factor)
