@@ -75,16 +75,12 @@ class Execution(Record):
 
 
 class StatementAtSize(Record):
-    """A statement on one twin. ``plan`` is the shape that most of its values had.
-
-    ``is_cut`` says that the executions beyond the statement timeout are missing, so that it takes longer than shown.
-    """
+    """A statement on one twin. ``plan`` is the shape that most values had, ``relations`` what the plans visit."""
 
     size: float
     plan: str
     executions: tuple[Execution, ...]
     relations: tuple[str, ...] = ()
-    is_cut: bool = False
 
     @property
     def buffers(self) -> float:

@@ -14,7 +14,7 @@ upwards on logarithmic axes. The interval then has the predictions of both.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pgclinic.stats.student_t import quantile
@@ -22,8 +22,10 @@ from pgclinic.stats.student_t import quantile
 CONFIDENCE = 0.95
 #: What means of two or three values say of their own variance is little: none is taken for more exact than this.
 NOISE_MIN = 0.01
-#: Of two sizes nothing shows how far sizes deviate from a line by themselves: a tenth is assumed.
-_UNSEEN_DEVIATION = 0.1
+#: How far sizes deviate where too few laws are known: a tenth, and never less than a hundredth.
+_UNSEEN_DEVIATION, _DEVIATION_MIN = 0.1, 0.01
+#: The common deviation counts for so many sizes, and is asked from so many laws on.
+_COMMON_FREEDOM, _LAWS_MIN = 2.0, 5
 _STEPS = 200
 #: A line with a fixed part fits as well if its squared deviations are at most so many times those of the power law.
 _AS_WELL = 4.0
@@ -64,7 +66,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """A fitted law. ``deviation`` is the variance of a size's own deviation, on logarithms.
+    """A fitted law. ``deviation`` is the variance of a size's own deviation, on logarithms; ``own_deviation`` the same
+    from its own sizes alone, None of two.
 
     ``sizes`` are those it was fitted to, in ascending order; ``line`` is (c, d) of the line with a fixed part where
     that fits as well, else None.
@@ -74,6 +77,7 @@ class PowerLaw:
     slope: float
     slope_error: float
     covariance: tuple[float, float, float]
+    own_deviation: float | None
     deviation: float
     freedom: float
     sizes: tuple[float, ...]
@@ -110,8 +114,19 @@ class PowerLaw:
         return Estimate(math.exp(middle), min(ratios), max(ratios))
 
 
-def power_law(points: Sequence[SizePoint]) -> PowerLaw:
-    """The law of two sizes or more. Raises ValueError for fewer, or for a value that is not above 0."""
+def common_deviation(laws: Iterable[PowerLaw]) -> float:
+    """The variance of a size's own deviation that statements of the same workload have, on logarithms: the median."""
+    known = sorted(law.own_deviation for law in laws if law.own_deviation is not None)
+    if len(known) < _LAWS_MIN:
+        return _UNSEEN_DEVIATION**2
+    return max(known[len(known) // 2], _DEVIATION_MIN**2)
+
+
+def power_law(points: Sequence[SizePoint], common: float = _UNSEEN_DEVIATION**2) -> PowerLaw:
+    """The law of two sizes or more; ``common`` is the ``common_deviation`` of laws like it.
+
+    Raises ValueError for fewer sizes, or for a value that is not above 0.
+    """
     ordered = sorted(points, key=lambda point: point.size)
     if len({point.size for point in ordered}) < 2:
         raise ValueError("a law needs two sizes")
@@ -121,21 +136,21 @@ def power_law(points: Sequence[SizePoint]) -> PowerLaw:
     y = [math.log(point.mean) for point in ordered]
     within = [point.log_variance for point in ordered]
     freedom = len(ordered) - 2
-    deviation = _UNSEEN_DEVIATION**2 if freedom == 0 else _deviation(x, y, within)
+    own = _deviation(x, y, within) if freedom else None
+    deviation = (_COMMON_FREEDOM * common + freedom * (own or 0.0)) / (_COMMON_FREEDOM + freedom)
     weights = [1.0 / (variance + deviation) for variance in within]
     intercept, slope, covariance = _fitted(x, y, weights)
     left = sum(weight * (b - intercept - slope * a) ** 2 for weight, a, b in zip(weights, x, y, strict=True))
     factor = max(1.0, left / freedom) if freedom else 1.0
-    drawn = sum(len(point.values) - 1 for point in ordered)
     scaled = (covariance[0] * factor, covariance[1] * factor, covariance[2] * factor)
     return PowerLaw(
         intercept=intercept,
         slope=slope,
         slope_error=math.sqrt(scaled[2]),
         covariance=scaled,
+        own_deviation=own,
         deviation=deviation,
-        # Where sizes deviate by themselves there are as many as sizes; else the values that were drawn count.
-        freedom=float(freedom if deviation > 0 and freedom else max(freedom + drawn, 1)),
+        freedom=_COMMON_FREEDOM + freedom,
         sizes=tuple(point.size for point in ordered),
         line=_line_that_fits(ordered, weights, left),
     )

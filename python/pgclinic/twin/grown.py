@@ -9,7 +9,7 @@ values, each as often as before; other columns keep their values and shares. Num
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.model.grow import KeptBecause, KeptTable
 from pgclinic.model.twin import ColumnStatistics, JointStatistics, Twin, TwinColumn, TwinTable
 from pgclinic.sql.quoting import name_parts
+from pgclinic.sql.statement_places import Place, PlaceUse
 from pgclinic.twin.choice import Choice
 from pgclinic.twin.ordinals import INTEGERS
 from pgclinic.twin.parameters import Domains, RunnableStatement, runnable_statements
@@ -26,7 +27,9 @@ from pgclinic.twin.synthesise import KEPT_WHOLE_ROWS, rows_of
 
 #: The largest number of each type of key.
 _LARGEST = {"int2": 2**15 - 1, "int4": 2**31 - 1, "oid": 2**32 - 1, "int8": 2**63 - 1}
-_RANGES = frozenset(("low", "high"))
+_RANGES = frozenset((PlaceUse.LOW, PlaceUse.HIGH))
+#: Uses whose values are counted to find the common ones.
+_COUNTED = frozenset((PlaceUse.EQUAL, PlaceUse.ONE_OF, PlaceUse.ARRAY))
 
 Column = tuple[str, str]
 
@@ -72,14 +75,20 @@ def grown(twin: Twin, plan: GrowthPlan, factor: float) -> Twin:
 def grown_choice(statement: RunnableStatement, choice: Choice, plan: GrowthPlan, factor: float) -> Choice:
     """How the values of a statement are drawn when the database has grown.
 
-    A range of numbers that identify rows has as many rows as before, one of anything else the same share of them.
+    A range of numbers that identify rows has as many rows as before, one of anything else the same share of them. The
+    ten customers with the most orders are the ten times ``factor`` that have as many; the ten most common cities stay.
     """
-    if choice.width is None:
-        return choice
-    places = [place for place in statement.typed.places if place.use.value in _RANGES]
-    if places and all((str(place.table), str(place.column)) in plan.keys for place in places):
-        return replace(choice, width=choice.width / factor)
-    return choice
+    uses = _RANGES if choice.ranks is None and choice.skew is None else _RANGES | _COUNTED
+    searched = [place for place in statement.typed.places if place.use in uses and place.column is not None]
+    ranges = [place for place in searched if place.use in _RANGES]
+    counted = [place for place in searched if place.use in _COUNTED]
+
+    def are_keys(places: Sequence[Place]) -> bool:
+        return bool(places) and all((str(place.table), str(place.column)) in plan.keys for place in places)
+
+    if choice.width is not None and are_keys(ranges):
+        choice = replace(choice, width=choice.width / factor)
+    return replace(choice, copies=factor) if are_keys(counted) else choice
 
 
 def table_rows(twin: Twin) -> dict[str, float]:

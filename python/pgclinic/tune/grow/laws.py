@@ -8,13 +8,13 @@ the twin's.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from pgclinic.model.grow import GrownStatement, Interval, Law, PlanChange, StatementAtSize
 from pgclinic.model.twin import TwinStatement
-from pgclinic.stats.power_law import CONFIDENCE, SizePoint, power_law
+from pgclinic.stats.power_law import CONFIDENCE, SizePoint, common_deviation, power_law
 from pgclinic.stats.student_t import quantile
 
 #: Below this a count or a time is not taken as it is: half a buffer, and what the clock of EXPLAIN shows.
@@ -37,7 +37,10 @@ def grown_statements(measured: Sequence[MeasuredStatement], to: float, whole_ms:
 
     ``whole_ms`` is the original's time in all statements.
     """
-    known = [(one, *_laws(one.measured, to)) for one in measured if len(one.measured) > 1]
+    several = [one for one in measured if len(one.measured) > 1]
+    buffers_laws = _laws([one.measured for one in several], to, _buffers, _BUFFERS_NOISE)
+    time_laws = _laws([one.measured for one in several], to, _times_ms, _TIME_NOISE)
+    known = list(zip(several, buffers_laws, time_laws, strict=True))
     then_ms = sum(one.counted.total_ms * time.at_to.value for one, _, time in known) or 1.0
     found = [
         GrownStatement(
@@ -82,46 +85,63 @@ def plan_changes(measured: Sequence[StatementAtSize]) -> tuple[PlanChange, ...]:
     )
 
 
-def _laws(measured: Sequence[StatementAtSize], to: float) -> tuple[Law, Law]:
-    return (
-        law(measured, to, lambda one: [max(run.buffers, _BUFFERS_MIN) for run in one.executions], _BUFFERS_NOISE),
-        law(measured, to, lambda one: [max(run.time_ms, _TIME_MS_MIN) for run in one.executions], _TIME_NOISE),
-    )
+def _buffers(one: StatementAtSize) -> tuple[float, ...]:
+    return tuple(max(run.buffers, _BUFFERS_MIN) for run in one.executions)
 
 
-def law(
-    measured: Sequence[StatementAtSize],
+def _times_ms(one: StatementAtSize) -> tuple[float, ...]:
+    return tuple(max(run.time_ms, _TIME_MS_MIN) for run in one.executions)
+
+
+def _laws(
+    measured: Sequence[Sequence[StatementAtSize]],
     to: float,
-    values: Callable[[StatementAtSize], Iterable[float]],
+    values: Callable[[StatementAtSize], tuple[float, ...]],
     noise: float,
-) -> Law:
-    """The law of one quantity: of the sizes that have the last plan, or of all where only the largest has it.
+) -> list[Law]:
+    """The law of one quantity for each statement; how far sizes deviate is learned from all of them."""
+    segments = [_Segment(one, values, noise) for one in measured]
+    common = common_deviation(power_law(one.fitted) for one in segments if not one.is_bent)
+    return [one.law(to, common) for one in segments]
 
-    Where the plan changed, what was measured at size 1 is the base, and the law goes on from the first size behind the
-    change.
-    """
-    points = [SizePoint(one.size, tuple(values(one)), noise) for one in measured]
-    changes = plan_changes(measured)
-    since = changes[-1].size if changes else points[0].size
-    after = [point for point in points if point.size >= since]
-    is_bent = len(after) < 2
-    fitted = power_law(points if is_bent else after)
-    base = next((point for point in points if point.size >= 1.0), points[-1])
-    first = after[0]
-    if not changes or first.size <= base.size:
-        growth = fitted.growth(to)
-        at_to = Interval(value=growth.value, low=growth.low, high=growth.high)
-    else:
-        growth = fitted.growth(to, since=first.size)
-        at_to = _from_base(base, first, Interval(value=growth.value, low=growth.low, high=growth.high))
-    exponent = fitted.exponent
-    return Law(
-        exponent=Interval(value=exponent.value, low=exponent.low, high=exponent.high),
-        at_to=at_to,
-        sizes=fitted.sizes,
-        is_extrapolated=to > points[-1].size,
-        is_bent=is_bent,
-    )
+
+class _Segment:
+    """The sizes of a statement that its law is fitted to: those with the last plan, or all where only the largest has
+    it."""
+
+    def __init__(
+        self,
+        measured: Sequence[StatementAtSize],
+        values: Callable[[StatementAtSize], tuple[float, ...]],
+        noise: float,
+    ) -> None:
+        self._points = [SizePoint(one.size, values(one), noise) for one in measured]
+        self._changes = plan_changes(measured)
+        since = self._changes[-1].size if self._changes else self._points[0].size
+        self._after = [point for point in self._points if point.size >= since]
+        self.is_bent = len(self._after) < 2
+        self.fitted = self._points if self.is_bent else self._after
+
+    def law(self, to: float, common: float) -> Law:
+        """Where the plan changed behind size 1, what was measured there is the base, and the law goes on from the first
+        size with the new plan."""
+        fitted = power_law(self.fitted, common)
+        base = next((point for point in self._points if point.size >= 1.0), self._points[-1])
+        first = self._after[0]
+        if not self._changes or first.size <= base.size:
+            growth = fitted.growth(to)
+            at_to = Interval(value=growth.value, low=growth.low, high=growth.high)
+        else:
+            growth = fitted.growth(to, since=first.size)
+            at_to = _from_base(base, first, Interval(value=growth.value, low=growth.low, high=growth.high))
+        exponent = fitted.exponent
+        return Law(
+            exponent=Interval(value=exponent.value, low=exponent.low, high=exponent.high),
+            at_to=at_to,
+            sizes=fitted.sizes,
+            is_extrapolated=to > self._points[-1].size,
+            is_bent=self.is_bent,
+        )
 
 
 def _from_base(base: SizePoint, first: SizePoint, growth: Interval) -> Interval:

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from pgclinic.lab.binaries import Binaries
@@ -28,8 +29,8 @@ from pgclinic.twin.plans import plan_shape
 from pgclinic.twin.values import ValueSource
 from pgclinic.whatif.explained import Executed, buffers_visited, executed
 
-#: So many sets of values, at least the second number of them.
-DRAWS, DRAWS_MIN = 16, 2
+#: At least so many sets of values.
+DRAWS_MIN = 2
 #: What takes no longer is executed so often with each of them; the shortest time counts.
 _REPEATED_MS, _REPEATS = 100.0, 3
 _CANCELED = "57014"
@@ -62,6 +63,14 @@ def relation_bytes(session: Session) -> dict[str, tuple[str, bool, int]]:
     return {str(name): (str(table), bool(is_index), int(size)) for name, table, is_index, size in rows}
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """Sets of values for one statement on one twin, and the fresh keys of an INSERT."""
+
+    values: tuple[Values, ...]
+    keys: tuple[FreshKey, ...]
+
+
 def keys_here(session: Session, twin: Twin, one: CalibratedStatement) -> tuple[FreshKey, ...]:
     """The fresh keys of an INSERT behind those that the rows of this twin have. Raises CannotRun, QueryError."""
     typed = one.statement.typed
@@ -72,72 +81,105 @@ def keys_here(session: Session, twin: Twin, one: CalibratedStatement) -> tuple[F
     return fresh_keys(session, typed, table_named(twin, typed.target))
 
 
-class StatementTrial:
-    """Executes statements on one twin; everything is rolled back."""
+@dataclass
+class _Seen:
+    """What one statement did on one twin so far. ``problem`` is why it is not executed any more."""
+
+    executions: list[Execution] = field(default_factory=list)
+    plans: Counter[str] = field(default_factory=Counter)
+    relations: set[str] = field(default_factory=set)
+    problem: CannotRun | None = None
+
+    def at(self, size: float) -> StatementAtSize | CannotRun:
+        # Where some values took too long those that did not are the cheap ones: the statement would seem to get faster.
+        if self.problem is not None and (not self.executions or self.problem.reason is OmissionReason.TIME):
+            return self.problem
+        if not self.executions:
+            return CannotRun(OmissionReason.VALUE)
+        return StatementAtSize(
+            size=size,
+            plan=self.plans.most_common(1)[0][0],
+            executions=tuple(self.executions),
+            relations=tuple(sorted(self.relations)),
+        )
+
+
+class SizeTrial:
+    """Executes statements on the twin of one size; everything is rolled back."""
 
     def __init__(self, session: Session, twin: Twin) -> None:
-        self._session = session
+        self.session = session
         self._twin = twin
         self._source = ValueSource(session, twin)
 
-    def at_size(
-        self, size: float, one: CalibratedStatement, choice: Choice, *, limit_s: float, should_stop: Callable[[], bool]
-    ) -> StatementAtSize:
-        """One statement with values of this twin, for about ``limit_s``. Raises CannotRun where none can be executed,
-        QueryError when the connection is lost."""
+    def drawn(self, one: CalibratedStatement, choice: Choice, count: int) -> Drawn:
+        """Values of this twin, and what an INSERT needs. Raises CannotRun, QueryError when the connection is lost."""
         try:
-            keys = keys_here(self._session, self._twin, one)
-            drawn = self._source.draw(one.statement, choice, DRAWS)
+            return Drawn(
+                tuple(self._source.draw(one.statement, choice, count)), keys_here(self.session, self._twin, one)
+            )
         except QueryError as error:
             raise _refused(error) from error
-        began_s = time.monotonic()
-        found: list[Execution] = []
-        plans: Counter[str] = Counter()
-        relations: set[str] = set()
-        refused: QueryError | None = None
-        is_cut = False
-        for number, values in enumerate(drawn):
-            if len(found) >= DRAWS_MIN and (time.monotonic() - began_s > limit_s or should_stop()):
-                break
-            try:
-                execution, top = self._with_values(one, values, keys, number + 1)
-            except QueryError as error:
-                if error.sqlstate is None:
-                    raise
-                refused = error
-                is_cut = is_cut or error.sqlstate == _CANCELED
-                if is_cut:
-                    break
-                continue
-            found.append(execution)
-            plans[plan_shape(top)] += 1
-            relations.update(_relations(top))
-        if not found:
-            raise _refused(refused) if refused is not None else CannotRun(OmissionReason.VALUE)
-        return StatementAtSize(
-            size=size,
-            plan=plans.most_common(1)[0][0],
-            executions=tuple(found),
-            relations=tuple(sorted(relations)),
-            is_cut=is_cut,
-        )
+
+    def execute(self, one: CalibratedStatement, drawn: Drawn, number: int, seen: _Seen) -> None:
+        """Execute it with one set of values, and add what it did. Raises QueryError when the connection is lost."""
+        try:
+            execution, top = self._with_values(one, drawn.values[number], drawn.keys, number + 1)
+        except QueryError as error:
+            seen.problem = _refused(error)
+            return
+        seen.executions.append(execution)
+        seen.plans[plan_shape(top)] += 1
+        seen.relations.update(_relations(top))
 
     def _with_values(
         self, one: CalibratedStatement, values: Values, keys: tuple[FreshKey, ...], number: int
     ) -> tuple[Execution, Mapping[str, Any]]:
         """Buffers of the first execution, and the shortest time: any may be interrupted by another process."""
         text = rendered(one.statement.typed, values, keys, number)
-        self._session.execute("begin")
+        self.session.execute("begin")
         try:
             for statement in self._source.room_for(one.statement, values):
-                self._session.execute(statement)
-            first = executed(self._session, text)
+                self.session.execute(statement)
+            first = executed(self.session, text)
             times = [first.time_ms]
             while len(times) < _REPEATS and first.time_ms <= _REPEATED_MS:
-                times.append(executed(self._session, text).time_ms)
+                times.append(executed(self.session, text).time_ms)
         finally:
-            self._session.execute("rollback")
+            self.session.execute("rollback")
         return Execution(buffers=buffers_visited(first.top), time_ms=min(times), rows=_rows(first)), first.top
+
+
+def at_sizes(
+    trials: Mapping[float, SizeTrial],
+    one: CalibratedStatement,
+    choices: Mapping[float, Choice],
+    draws: int,
+    *,
+    limit_s: float,
+    should_stop: Callable[[], bool],
+) -> dict[float, StatementAtSize | CannotRun]:
+    """One statement on several twins in turn, with values of each, for about ``limit_s``.
+
+    What else the machine does then meets all sizes alike. The order is turned round from one set of values to the next.
+    Raises QueryError when a connection is lost.
+    """
+    began_s = time.monotonic()
+    seen: dict[float, _Seen] = {size: _Seen() for size in trials}
+    drawn: dict[float, Drawn] = {}
+    for size, trial in trials.items():
+        try:
+            drawn[size] = trial.drawn(one, choices[size], draws)
+        except CannotRun as error:
+            seen[size].problem = error
+    order = sorted(drawn)
+    for number in range(draws):
+        if number >= DRAWS_MIN and (time.monotonic() - began_s > limit_s or should_stop()):
+            break
+        for size in order if number % 2 == 0 else reversed(order):
+            if seen[size].problem is None and number < len(drawn[size].values):
+                trials[size].execute(one, drawn[size], number, seen[size])
+    return {size: found.at(size) for size, found in seen.items()}
 
 
 def _refused(error: QueryError) -> CannotRun:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from pgclinic.model.twin import Twin
 from pgclinic.pg.session import Session
 from pgclinic.trial.server import template_of
 from pgclinic.tune.grow.laws import MeasuredStatement, grown_statements, times, workload_growth
-from pgclinic.tune.grow.measure import StatementTrial, measuring_session, relation_bytes
+from pgclinic.tune.grow.measure import SizeTrial, at_sizes, measuring_session, relation_bytes
 from pgclinic.tune.grow.relations import Sizes, grown_relations, working_set
 from pgclinic.tune.grow.sizes import COPIES, ROWS_PER_S, STARTED_S, estimated, planned_sizes
 from pgclinic.tune.grow.vacuum import grown_vacuums
@@ -40,9 +41,13 @@ from pgclinic.twin.values import ValueSource
 _VALUES_SHARE = 0.25
 #: Of the budget, how long one execution may take; more than a call should ever take, less than all of it.
 _TIMEOUT_SHARE, _TIMEOUT_S_MIN = 0.1, 2.0
-#: No statement is executed longer than this on one twin, however few there are.
-_STATEMENT_S_MAX = 6.0
-_STATEMENT_S_MIN = 0.2
+#: So many sets of values when a twin is new, in that part of the time left; and so many on all twins in turn.
+_FIRST_DRAWS, _FIRST_SHARE = 4, 0.1
+DRAWS = 24
+#: Of the budget, for the statements on all twins in turn.
+_MEASURING_SHARE = 0.2
+#: Servers are stopped and the answer is made in this time.
+_ANSWER_S = 3.0
 #: Memory of this machine that shared_buffers of a twin may have.
 BUFFERS_SHARE = 0.2
 
@@ -90,12 +95,17 @@ class GrowRun:
         self._problems: dict[int, CannotRun] = {}
         self._relations: dict[float, Sizes] = {}
         self._known: dict[int, CalibratedStatement] = {}
+        self._trials: dict[float, SizeTrial] = {}
         self._calibrated_at = 1.0
         self._rows_per_s = ROWS_PER_S
         self._is_complete = False
 
     def run(self) -> Growth:
-        """Build and measure, as far as the budget goes. Raises RunFailedError, QueryError, UsageError."""
+        """Build and measure, as far as the budget goes. Raises RunFailedError, QueryError, UsageError.
+
+        Each twin is looked at as soon as it is there, so that something is known early; in the end all of them are
+        measured in turn, statement by statement.
+        """
         free = shutil.disk_usage(folder("templates")).free
         planned = planned_sizes(
             self.twin, self.plan, to=self.request.to, budget_s=self._left_s(), free_bytes=float(free)
@@ -103,11 +113,12 @@ class GrowRun:
         self._sizes = {one.size: one for one in planned}
         self._calibrated_at = planned[0].size
         self.listener.on_planned(planned, self.plan)
-        for number, one in enumerate(planned):
-            self._sizes[one.size] = self._one_size(one, sizes_left=len(planned) - number)
-            self.listener.on_size(self._sizes[one.size])
-            if self._sizes[one.size].status is SizeStatus.MEASURED:
+        with ExitStack() as servers:
+            for one in planned:
+                self._sizes[one.size] = self._one_size(one, servers)
+                self.listener.on_size(self._sizes[one.size])
                 self.listener.on_growth(self.answer())
+            self._measure(tuple(self._trials), draws=DRAWS, share=1.0)
         self._is_complete = all(one.status is SizeStatus.MEASURED for one in self._sizes.values())
         return self.answer()
 
@@ -160,9 +171,9 @@ class GrowRun:
     def _left_s(self) -> float:
         return self.request.budget_s - (time.monotonic() - self.request.began_s)
 
-    def _one_size(self, planned: TwinSize, sizes_left: int) -> TwinSize:
+    def _one_size(self, planned: TwinSize, servers: ExitStack) -> TwinSize:
         now = estimated(self.twin, self.plan, planned.size, self._rows_per_s)
-        if self._measured and now.estimated_s > self._left_s():
+        if self._measured and now.estimated_s + self._measuring_s() > self._left_s():
             return replace(planned, status=SizeStatus.BUDGET)
         if COPIES * planned.estimated_bytes > shutil.disk_usage(folder("templates")).free:
             return replace(planned, status=SizeStatus.DISK)
@@ -173,7 +184,8 @@ class GrowRun:
             dataset = self._built(twin, planned.size)
             built_s = time.monotonic() - began_s
             self._rows_per_s = max(1.0, planned.estimated_rows / max(built_s - STARTED_S, 1.0))
-            bytes_, statements = self._measure(twin, dataset, planned.size, sizes_left)
+            self._start(twin, dataset, planned.size, servers)
+            statements = self._measure((planned.size,), draws=_FIRST_DRAWS, share=_FIRST_SHARE)
         except _OverBudgetError:
             return replace(planned, status=SizeStatus.BUDGET)
         except DiskFullError:
@@ -186,11 +198,15 @@ class GrowRun:
             planned,
             status=SizeStatus.MEASURED,
             rows=planned.estimated_rows,
-            bytes=bytes_,
+            bytes=sum(bytes_ for _, _, bytes_ in self._relations[planned.size].values()),
             build_s=built_s,
             measure_s=time.monotonic() - began_s - built_s,
             statements=statements,
         )
+
+    def _measuring_s(self) -> float:
+        """What has to be left for the statements on all twins in turn."""
+        return _MEASURING_SHARE * self.request.budget_s
 
     def _built(self, twin: Twin, size: float) -> TwinDataset:
         """The template with the rows. The file of a twin that has grown is needed no longer than that."""
@@ -210,21 +226,32 @@ class GrowRun:
             kept_file(dataset.sha256).unlink(missing_ok=True)
         return dataset
 
-    def _measure(self, twin: Twin, dataset: TwinDataset, size: float, sizes_left: int) -> tuple[int, int]:
-        """Bytes of the relations, and how many statements ran."""
+    def _start(self, twin: Twin, dataset: TwinDataset, size: float, servers: ExitStack) -> None:
+        """A server with the twin, which runs until all are measured."""
         timeout_s = max(_TIMEOUT_S_MIN, _TIMEOUT_SHARE * self.request.budget_s)
         settings = known_settings(self.binaries, twin)
-        with measuring_session(self.binaries, dataset, settings, timeout_s) as session:
-            if not self._known:
-                self._find_values(session, twin)
-            self._relations[size] = relation_bytes(session)
-            trial = StatementTrial(session, twin)
-            done = 0
-            known = sorted(self._known.values(), key=lambda one: -one.statement.counted.total_ms)
-            for number, one in enumerate(known):
-                self.listener.on_stage(f"{size:g} times the rows: statement {number + 1} of {len(known)}")
-                done += self._statement(trial, one, size, self._limit_s(len(known) - number, sizes_left))
-        return sum(bytes_ for _, _, bytes_ in self._relations[size].values()), done
+        session = servers.enter_context(measuring_session(self.binaries, dataset, settings, timeout_s))
+        if not self._known:
+            self._find_values(session, twin)
+        self._relations[size] = relation_bytes(session)
+        self._trials[size] = SizeTrial(session, twin)
+
+    def _measure(self, sizes: Sequence[float], *, draws: int, share: float) -> int:
+        """Execute all statements on the twins of these sizes in turn, those with the most time first and longest.
+
+        ``share`` is the part of the time left that may be taken. Returns how many statements ran.
+        """
+        until_s = time.monotonic() + share * max(self._left_s() - _ANSWER_S, 0.0)
+        known = sorted(self._known.values(), key=lambda one: -one.statement.counted.total_ms)
+        weights = [one.statement.counted.total_ms for one in known]
+        ran = 0
+        for number, one in enumerate(known):
+            self.listener.on_stage(f"executing statement {number + 1} of {len(known)} on {_sizes_words(sizes)}")
+            left_s = max(until_s - time.monotonic(), 0.0)
+            part = weights[number] / (sum(weights[number:]) or 1.0)
+            limit_s = left_s * max(part, 1.0 / (2 * (len(known) - number)))
+            ran += self._statement(one, sizes, draws, limit_s)
+        return ran
 
     def _find_values(self, session: Session, twin: Twin) -> None:
         self.listener.on_stage("finding values for the statements")
@@ -239,25 +266,27 @@ class GrowRun:
             if statement.counted.query_id not in self._known:
                 self._problems[statement.counted.query_id] = CannotRun(OmissionReason.VALUE)
 
-    def _statement(self, trial: StatementTrial, one: CalibratedStatement, size: float, limit_s: float) -> bool:
+    def _statement(self, one: CalibratedStatement, sizes: Sequence[float], draws: int, limit_s: float) -> bool:
+        """What was seen before of the same sizes is replaced: all sizes of a statement are of the same minutes."""
         key = one.statement.counted.query_id
-        choice = grown_choice(one.statement, one.tried.choice, self.plan, size / self._calibrated_at)
-        try:
-            seen = trial.at_size(size, one, choice, limit_s=limit_s, should_stop=lambda: self._left_s() <= 0)
-        except CannotRun as error:
-            self._problems[key] = error
-            return False
-        if seen.is_cut:
-            # The values that were not cut are the cheap ones: they would make the statement grow too slowly.
-            self._problems[key] = CannotRun(OmissionReason.TIME)
-            return False
-        self._measured.setdefault(key, {})[size] = seen
-        return True
-
-    def _limit_s(self, statements_left: int, sizes_left: int) -> float:
-        """An equal part of the time that is there for the statements of this size."""
-        share = 0.5 * max(self._left_s(), 0.0) / sizes_left / max(statements_left, 1)
-        return min(_STATEMENT_S_MAX, max(_STATEMENT_S_MIN, share))
+        choices = {
+            size: grown_choice(one.statement, one.tried.choice, self.plan, size / self._calibrated_at) for size in sizes
+        }
+        found = at_sizes(
+            {size: self._trials[size] for size in sizes},
+            one,
+            choices,
+            draws,
+            limit_s=limit_s,
+            should_stop=lambda: self._left_s() <= 0,
+        )
+        for size, seen in found.items():
+            if isinstance(seen, CannotRun):
+                self._problems[key] = seen
+                self._measured.get(key, {}).pop(size, None)
+            else:
+                self._measured.setdefault(key, {})[size] = seen
+        return any(not isinstance(seen, CannotRun) for seen in found.values())
 
     def _unmeasured(self, known: Collection[int], whole_ms: float) -> tuple[Unmeasured, ...]:
         found = []
@@ -277,3 +306,7 @@ class GrowRun:
                 )
             )
         return tuple(sorted(found, key=lambda one: (-one.time_share, one.query_id)))
+
+
+def _sizes_words(sizes: Sequence[float]) -> str:
+    return ", ".join(f"{size:g}x" for size in sorted(sizes))
