@@ -24,6 +24,7 @@ from pgclinic.cli.bisect import BisectRequest
 from pgclinic.cli.capture import capture_app
 from pgclinic.cli.checkup import CheckupCommand, CheckupRequest
 from pgclinic.cli.compare import CompareRequest
+from pgclinic.cli.grow import GrowRequest
 from pgclinic.cli.interrupts import INTERRUPTED, answer_signals, code_of_signal, ignore_signals
 from pgclinic.cli.lab import LabStartRequest, lab_app
 from pgclinic.cli.options.record import command_of
@@ -62,6 +63,7 @@ app.command("compare")(command_of(CompareRequest))
 app.command("assay")(command_of(AssayRequest))
 app.command("search")(command_of(SearchRequest))
 app.command("bisect")(command_of(BisectRequest))
+app.command("grow")(command_of(GrowRequest))
 app.command("bench", cls=RawCommand, add_help_option=False)(bench)
 
 
@@ -105,6 +107,10 @@ def _run_request(request: object) -> int:
             from pgclinic.cli.bisect_run import run_bisect
 
             code = run_bisect(request)
+        case GrowRequest():
+            from pgclinic.cli.grow_run import run_grow
+
+            code = run_grow(request)
         case StudyRunRequest():
             from pgclinic.cli.study_run import run_studies
 

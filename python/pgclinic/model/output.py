@@ -6,6 +6,7 @@ from enum import Enum
 
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
+from pgclinic.model.grow import Growth
 from pgclinic.model.machine import Machine
 from pgclinic.model.record import Record
 from pgclinic.model.run import RunKind, Tool
@@ -130,3 +131,11 @@ class BisectOutput(Bisect, kw_only=True):
 
     run: str
     report: str | None
+
+
+class GrowOutput(Record):
+    """``grow --json``: the growth with its run and its report."""
+
+    run: str
+    report: str | None
+    growth: Growth

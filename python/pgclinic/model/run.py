@@ -28,6 +28,7 @@ class RunKind(str, Enum):
     ASSAY = "assay"
     SEARCH = "search"
     BISECT = "bisect"
+    GROW = "grow"
 
 
 class RunInfo(Record):

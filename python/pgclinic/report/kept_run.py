@@ -18,14 +18,16 @@ from pgclinic.judge.thresholds import parse_ratio_threshold
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
-from pgclinic.model.output import CheckupOutput, CompareOutput, StudyOutput
-from pgclinic.model.run import RunKind
+from pgclinic.model.grow import Growth
+from pgclinic.model.output import CheckupOutput, CompareOutput, GrowOutput, StudyOutput
+from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.exports.checkup_markdown import checkup_markdown
-from pgclinic.report.kinds import render_bench, render_checkup, render_report, render_tuning
+from pgclinic.report.kinds import render_bench, render_checkup, render_grow, render_report, render_tuning
 from pgclinic.report.markdown import markdown, text_markdown
 from pgclinic.report.sections.answer.text import RunPaths, verdict_text
+from pgclinic.report.sections.growth.text import growth_text
 from pgclinic.report.sections.load.text import result_lines
 from pgclinic.report.sections.tuned.text import tuning_output, tuning_text
 from pgclinic.store.checkup_folder import read_snapshot_of
@@ -66,6 +68,8 @@ def rendered_run(found: FoundRun) -> RenderedRun:
             return _bench(read_run(found.path), found.answer)
         case Assay() | Search() | Bisect():
             return _tuning(found, found.answer)
+        case Growth():
+            return _growth(found, found.info, found.answer)
     if found.info.kind is RunKind.COMPARE:
         return _comparison(read_run(found.path))
     if found.info.kind is RunKind.STUDY:
@@ -159,4 +163,14 @@ def _tuning(found: FoundRun, answer: Assay | Search | Bisect) -> RenderedRun:
         html=lambda: render_tuning(stored.info, plan, answer, folder),
         markdown=lambda: text_markdown(stored.info.name, tuning_text(answer, plan, places, resume=folder)),
         json=lambda: tuning_output(answer, folder, page),
+    )
+
+
+def _growth(found: FoundRun, info: RunInfo, growth: Growth) -> RenderedRun:
+    folder, page = str(found.path), _page_of(found.path)
+    places = [("report", page)] if page is not None else []
+    return RenderedRun(
+        html=lambda: render_grow(info, growth, folder),
+        markdown=lambda: text_markdown(f"growth of {growth.database}", growth_text(growth, places)),
+        json=lambda: GrowOutput(run=folder, report=page, growth=growth),
     )

@@ -8,6 +8,7 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
+from pgclinic.model.grow import Growth
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.snapshot import Snapshot
@@ -16,7 +17,7 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.html import report_page
-from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning
+from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedGrowth, ReportedStudy, ReportedTuning
 from pgclinic.report.section import Section
 from pgclinic.report.sections.answer.view import claim_views, study_answer
 from pgclinic.report.sections.arms.view import arms_view
@@ -29,6 +30,7 @@ from pgclinic.report.sections.cure.view import cure_view
 from pgclinic.report.sections.doubts.view import doubts_view
 from pgclinic.report.sections.evidence.view import evidence_view
 from pgclinic.report.sections.findings.view import causes_found, notices_found, symptoms_found
+from pgclinic.report.sections.growth.view import growth_view
 from pgclinic.report.sections.ladder.steps import is_ladder
 from pgclinic.report.sections.ladder.view import ladder_view
 from pgclinic.report.sections.load.view import activity_of, first_screen, load_view
@@ -39,7 +41,13 @@ from pgclinic.report.sections.machine.view import machine_view
 from pgclinic.report.sections.measure.view import measure_view
 from pgclinic.report.sections.pages.view import pages_view
 from pgclinic.report.sections.processes.view import machine_use, use_by_arm
-from pgclinic.report.sections.repeat.view import bench_commands, checkup_commands, study_commands, tuning_commands
+from pgclinic.report.sections.repeat.view import (
+    bench_commands,
+    checkup_commands,
+    grow_commands,
+    study_commands,
+    tuning_commands,
+)
 from pgclinic.report.sections.server.view import ServerView, in_colours, observed_arm, server_view
 from pgclinic.report.sections.side_by_side.view import side_by_side
 from pgclinic.report.sections.snapshot.text import snapshot_facts
@@ -135,6 +143,12 @@ CHECKUP: tuple[Section[ReportedCheckup], ...] = (
     Section("repeat", checkup_commands),
 )
 
+GROW: tuple[Section[ReportedGrowth], ...] = (
+    Section("growth", growth_view),
+    Section("machine", lambda one: machine_view(one.run, ())),
+    Section("repeat", grow_commands),
+)
+
 
 def render_report(
     run: RunInfo,
@@ -202,4 +216,18 @@ def render_checkup(
         when=utc_words(checkup.taken_epoch_s),
         source="the snapshot",
         pgclinic=checkup.pgclinic,
+    )
+
+
+def render_grow(run: RunInfo, growth: Growth, folder: str) -> str:
+    """The page of ``pgclinic grow``. ``folder`` is how the user would name the run folder."""
+    one = ReportedGrowth(run, growth, folder)
+    return report_page(
+        GROW,
+        one,
+        title=growth_view(one).title,
+        kind="growth report",
+        when=started(run),
+        source="the run folder",
+        pgclinic=run.tool.pgclinic,
     )

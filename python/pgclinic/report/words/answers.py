@@ -8,10 +8,12 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.finding import Health
+from pgclinic.model.grow import Growth
 from pgclinic.model.tuning import Aim, Assay, AssayWord, Bisect, BisectWord, Search
 from pgclinic.model.verdict import ClaimVerdict, Verdict
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
 from pgclinic.report.sections.climb.text import search_headline
+from pgclinic.report.sections.growth.text import growth_sentence, growth_word
 from pgclinic.report.sections.load.figures import milliseconds
 from pgclinic.report.sections.side_by_side.text import sentence
 from pgclinic.report.sections.staircase.text import bisect_headlines, change_words
@@ -28,6 +30,7 @@ ANSWER_WORDS = frozenset(
     (
         *(word.value for words in (VerdictWord, CompareWord, AssayWord, BisectWord, Health) for word in words),
         *(_SLOWEST, _FASTEST, _NOTHING, _MEASURED, _FAILED),
+        *("grows", "unknown"),
     )
 )
 
@@ -41,6 +44,8 @@ def answer_word(answer: StoredAnswer) -> str:
             return answer.health.value
         case Search():
             return _NOTHING if not answer.settings else _SLOWEST if answer.aim is Aim.WORST else _FASTEST
+        case Growth():
+            return growth_word(answer)
         case BenchResult():
             return _FAILED if answer.exit_code else _MEASURED
     word: str = answer.word.value
@@ -64,6 +69,8 @@ def answer_sentence(answer: StoredAnswer) -> str:
             words = _behind(search_headline(answer))
         case Bisect():
             words = _bisect(answer)
+        case Growth():
+            words = growth_sentence(answer)
     return words
 
 

@@ -127,6 +127,7 @@ class _Segment:
         size with the new plan."""
         fitted = power_law(self.fitted, common)
         base = next((point for point in self._points if point.size >= 1.0), self._points[-1])
+        # With one size alone behind the change, the law of all goes on from that size.
         first = self._after[0]
         if not self._changes or first.size <= base.size:
             growth = fitted.growth(to)

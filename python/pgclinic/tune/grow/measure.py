@@ -16,6 +16,7 @@ from pgclinic.model.grow import Execution, StatementAtSize
 from pgclinic.model.twin import Twin
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
+from pgclinic.settings.units import buffers_bytes
 from pgclinic.trial.server import template_of
 from pgclinic.trial.warm_buffers import warm_buffers
 from pgclinic.twin.author import AUTHOR
@@ -34,6 +35,9 @@ DRAWS_MIN = 2
 #: What takes no longer is executed so often with each of them; the shortest time counts.
 _REPEATED_MS, _REPEATS = 100.0, 3
 _CANCELED = "57014"
+_BUFFERS = "shared_buffers"
+#: Of the memory of this machine, for the buffers of each twin: up to four run at once.
+BUFFERS_SHARE = 0.08
 #: Images of whole pages would hide what a statement itself writes, and a VACUUM would take the machine.
 _MEASURED_WITH = {"full_page_writes": "off", "autovacuum": "off"}
 
@@ -54,6 +58,20 @@ def measuring_session(
             users_search_path=True,
         ) as session:
             yield session
+
+
+def fitting_settings(settings: Mapping[str, str], major: int, memory_bytes: float) -> tuple[dict[str, str], str | None]:
+    """The settings for a machine of so much memory on which all twins run at once, and what became smaller.
+
+    How many buffers there are decides no plan: effective_cache_size does.
+    """
+    kept = {name: value for name, value in settings.items() if name != "huge_pages"}
+    room = int(BUFFERS_SHARE * memory_bytes)
+    have = kept.get(_BUFFERS)
+    if have is None or buffers_bytes(have, major) <= room:
+        return kept, None
+    kept[_BUFFERS] = f"{room // 2**20}MB"
+    return kept, f"{_BUFFERS} = {kept[_BUFFERS]} in place of {have}"
 
 
 def relation_bytes(session: Session) -> dict[str, tuple[str, bool, int]]:

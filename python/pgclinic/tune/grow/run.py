@@ -23,9 +23,10 @@ from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.grow import Growth, SizeStatus, StatementAtSize, TwinSize, Unmeasured
 from pgclinic.model.twin import Twin
 from pgclinic.pg.session import Session
+from pgclinic.store.machine import read_machine
 from pgclinic.trial.server import template_of
 from pgclinic.tune.grow.laws import MeasuredStatement, grown_statements, times, workload_growth
-from pgclinic.tune.grow.measure import SizeTrial, at_sizes, measuring_session, relation_bytes
+from pgclinic.tune.grow.measure import SizeTrial, at_sizes, fitting_settings, measuring_session, relation_bytes
 from pgclinic.tune.grow.relations import Sizes, grown_relations, working_set
 from pgclinic.tune.grow.sizes import COPIES, ROWS_PER_S, STARTED_S, estimated, planned_sizes
 from pgclinic.tune.grow.vacuum import grown_vacuums
@@ -48,8 +49,6 @@ DRAWS = 24
 _MEASURING_SHARE = 0.2
 #: Servers are stopped and the answer is made in this time.
 _ANSWER_S = 3.0
-#: Memory of this machine that shared_buffers of a twin may have.
-BUFFERS_SHARE = 0.2
 
 
 class _OverBudgetError(RunFailedError):
@@ -86,7 +85,6 @@ class GrowRun:
     binaries: Binaries
     request: GrowRequest
     listener: GrowListener = field(default_factory=GrowListener)
-    smaller: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.plan = growth_plan(self.twin, max(self.request.to, 8.0), self.request.fixed)
@@ -99,6 +97,7 @@ class GrowRun:
         self._calibrated_at = 1.0
         self._rows_per_s = ROWS_PER_S
         self._is_complete = False
+        self._smaller: tuple[str, ...] = ()
 
     def run(self) -> Growth:
         """Build and measure, as far as the budget goes. Raises RunFailedError, QueryError, UsageError.
@@ -163,7 +162,7 @@ class GrowRun:
             budget_s=request.budget_s,
             spent_s=time.monotonic() - request.began_s,
             is_complete=self._is_complete,
-            smaller=self.smaller,
+            smaller=self._smaller,
         )
 
     # One size
@@ -229,7 +228,10 @@ class GrowRun:
     def _start(self, twin: Twin, dataset: TwinDataset, size: float, servers: ExitStack) -> None:
         """A server with the twin, which runs until all are measured."""
         timeout_s = max(_TIMEOUT_S_MIN, _TIMEOUT_SHARE * self.request.budget_s)
-        settings = known_settings(self.binaries, twin)
+        settings, smaller = fitting_settings(
+            known_settings(self.binaries, twin), self.binaries.parsed.major, read_machine().memory_bytes
+        )
+        self._smaller = (smaller,) if smaller is not None else ()
         session = servers.enter_context(measuring_session(self.binaries, dataset, settings, timeout_s))
         if not self._known:
             self._find_values(session, twin)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pgclinic.experiment.extend import blocks_that_decide, needed_by
 from pgclinic.model.run import RunInfo
-from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedStudy, ReportedTuning
+from pgclinic.report.reported import ReportedBench, ReportedCheckup, ReportedGrowth, ReportedStudy, ReportedTuning
 from pgclinic.report.sections.answer.text import more_rows
 from pgclinic.report.sections.causes.text import numbers
 from pgclinic.report.sections.side_by_side.text import blocks_to_decide
@@ -37,6 +37,13 @@ def tuning_commands(one: ReportedTuning) -> Commands:
     return (
         (shlex.join(one.run.command), "run it again"),
         (shlex.join(["pgclinic", "report", one.folder]), "write this report again from the trials in that folder"),
+    )
+
+
+def grow_commands(one: ReportedGrowth) -> Commands:
+    return (
+        (shlex.join(one.run.command), "run it again; twins that were built are used again"),
+        (shlex.join(["pgclinic", "report", one.folder]), "write this report again; needs no server"),
     )
 
 
