@@ -42,6 +42,12 @@ class GrowthPlan:
     kept: tuple[KeptTable, ...]
     keys: frozenset[Column]
 
+    def is_key(self, table: str, column: str) -> bool:
+        """Whether a column identifies rows of a table that grows. One of a view is taken for the one of that name."""
+        if table in self.growing or table in {one.table for one in self.kept}:
+            return (table, column) in self.keys
+        return any(column == name for _, name in self.keys)
+
 
 def growth_plan(twin: Twin, factor_max: float, fixed: Collection[str] = ()) -> GrowthPlan:
     """What grows, up to ``factor_max`` times the rows. Raises UsageError: a table of ``fixed`` is not there, or none
@@ -84,7 +90,7 @@ def grown_choice(statement: RunnableStatement, choice: Choice, plan: GrowthPlan,
     counted = [place for place in searched if place.use in _COUNTED]
 
     def are_keys(places: Sequence[Place]) -> bool:
-        return bool(places) and all((str(place.table), str(place.column)) in plan.keys for place in places)
+        return bool(places) and all(plan.is_key(str(place.table), str(place.column)) for place in places)
 
     if choice.width is not None and are_keys(ranges):
         choice = replace(choice, width=choice.width / factor)

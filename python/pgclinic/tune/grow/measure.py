@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import start_server
 from pgclinic.model.dataset import TwinDataset
@@ -32,8 +34,8 @@ from pgclinic.whatif.explained import Executed, buffers_visited, executed
 
 #: At least so many sets of values.
 DRAWS_MIN = 2
-#: What takes no longer is executed so often with each of them; the shortest time counts.
-_REPEATED_MS, _REPEATS = 100.0, 3
+#: Each is executed so often on every twin.
+_ROUNDS = 3
 _CANCELED = "57014"
 _BUFFERS = "shared_buffers"
 #: Of the memory of this machine, for the buffers of each twin: up to four run at once.
@@ -101,23 +103,30 @@ def keys_here(session: Session, twin: Twin, one: CalibratedStatement) -> tuple[F
 
 @dataclass
 class _Seen:
-    """What one statement did on one twin so far. ``problem`` is why it is not executed any more."""
+    """What one statement did on one twin so far. ``problem`` is why it is not executed any more.
 
-    executions: list[Execution] = field(default_factory=list)
+    ``first`` is the first execution with each set of values and its text, ``times_ms`` those of the others of a text.
+    """
+
+    first: list[tuple[str, Execution]] = field(default_factory=list)
+    times_ms: dict[str, list[float]] = field(default_factory=dict)
     plans: Counter[str] = field(default_factory=Counter)
     relations: set[str] = field(default_factory=set)
     problem: CannotRun | None = None
 
     def at(self, size: float) -> StatementAtSize | CannotRun:
+        """Times are the shortest of the same text: any may be interrupted by another process."""
         # Where some values took too long those that did not are the cheap ones: the statement would seem to get faster.
-        if self.problem is not None and (not self.executions or self.problem.reason is OmissionReason.TIME):
+        if self.problem is not None and (not self.first or self.problem.reason is OmissionReason.TIME):
             return self.problem
-        if not self.executions:
+        if not self.first:
             return CannotRun(OmissionReason.VALUE)
         return StatementAtSize(
             size=size,
             plan=self.plans.most_common(1)[0][0],
-            executions=tuple(self.executions),
+            executions=tuple(
+                replace(one, time_ms=min(self.times_ms.get(text, [one.time_ms]))) for text, one in self.first
+            ),
             relations=tuple(sorted(self.relations)),
         )
 
@@ -139,33 +148,33 @@ class SizeTrial:
         except QueryError as error:
             raise _refused(error) from error
 
-    def execute(self, one: CalibratedStatement, drawn: Drawn, number: int, seen: _Seen) -> None:
-        """Execute it with one set of values, and add what it did. Raises QueryError when the connection is lost."""
+    def execute(self, one: CalibratedStatement, drawn: Drawn, number: int, seen: _Seen, *, again: bool) -> None:
+        """Execute it with one set of values, and add what it did. Raises QueryError when the connection is lost.
+
+        The first time, pages and catalogs may have to be read; of what is short only the times of ``again`` count.
+        """
+        text = rendered(one.statement.typed, drawn.values[number], drawn.keys, number + 1)
         try:
-            execution, top = self._with_values(one, drawn.values[number], drawn.keys, number + 1)
+            found = self._executed(one, text, drawn.values[number])
         except QueryError as error:
             seen.problem = _refused(error)
             return
-        seen.executions.append(execution)
-        seen.plans[plan_shape(top)] += 1
-        seen.relations.update(_relations(top))
+        if again:
+            seen.times_ms.setdefault(text, []).append(found.time_ms)
+            return
+        buffers = buffers_visited(found.top)
+        seen.first.append((text, Execution(buffers=buffers, time_ms=found.time_ms, rows=_rows(found))))
+        seen.plans[plan_shape(found.top)] += 1
+        seen.relations.update(_relations(found.top))
 
-    def _with_values(
-        self, one: CalibratedStatement, values: Values, keys: tuple[FreshKey, ...], number: int
-    ) -> tuple[Execution, Mapping[str, Any]]:
-        """Buffers of the first execution, and the shortest time: any may be interrupted by another process."""
-        text = rendered(one.statement.typed, values, keys, number)
+    def _executed(self, one: CalibratedStatement, text: str, values: Values) -> Executed:
         self.session.execute("begin")
         try:
             for statement in self._source.room_for(one.statement, values):
                 self.session.execute(statement)
-            first = executed(self.session, text)
-            times = [first.time_ms]
-            while len(times) < _REPEATS and first.time_ms <= _REPEATED_MS:
-                times.append(executed(self.session, text).time_ms)
+            return executed(self.session, text)
         finally:
             self.session.execute("rollback")
-        return Execution(buffers=buffers_visited(first.top), time_ms=min(times), rows=_rows(first)), first.top
 
 
 def at_sizes(
@@ -179,8 +188,9 @@ def at_sizes(
 ) -> dict[float, StatementAtSize | CannotRun]:
     """One statement on several twins in turn, with values of each, for about ``limit_s``.
 
-    What else the machine does then meets all sizes alike. The order is turned round from one set of values to the next.
-    Raises QueryError when a connection is lost.
+    What else the machine does then meets all sizes alike, and the caches of the processor are no warmer for the small
+    ones: between two executions on one twin lie those on the others. The order is turned round each time. Raises
+    QueryError when a connection is lost.
     """
     began_s = time.monotonic()
     seen: dict[float, _Seen] = {size: _Seen() for size in trials}
@@ -194,9 +204,12 @@ def at_sizes(
     for number in range(draws):
         if number >= DRAWS_MIN and (time.monotonic() - began_s > limit_s or should_stop()):
             break
-        for size in order if number % 2 == 0 else reversed(order):
-            if seen[size].problem is None and number < len(drawn[size].values):
-                trials[size].execute(one, drawn[size], number, seen[size])
+        for round_ in range(_ROUNDS):
+            for size in order if (number + round_) % 2 == 0 else reversed(order):
+                if seen[size].problem is None and number < len(drawn[size].values):
+                    trials[size].execute(one, drawn[size], number, seen[size], again=round_ > 0)
+            if time.monotonic() - began_s > limit_s and number + 1 >= DRAWS_MIN:
+                break
     return {size: found.at(size) for size, found in seen.items()}
 
 

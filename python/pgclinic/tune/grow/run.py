@@ -247,8 +247,8 @@ class GrowRun:
         known = sorted(self._known.values(), key=lambda one: -one.statement.counted.total_ms)
         weights = [one.statement.counted.total_ms for one in known]
         ran = 0
+        self.listener.on_stage(f"executing {len(known)} statements on {_sizes_words(sizes)}")
         for number, one in enumerate(known):
-            self.listener.on_stage(f"executing statement {number + 1} of {len(known)} on {_sizes_words(sizes)}")
             left_s = max(until_s - time.monotonic(), 0.0)
             part = weights[number] / (sum(weights[number:]) or 1.0)
             limit_s = left_s * max(part, 1.0 / (2 * (len(known) - number)))

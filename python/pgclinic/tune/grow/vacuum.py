@@ -18,6 +18,7 @@ _DEFAULTS: dict[str, tuple[str | None, float]] = {
     "autovacuum_vacuum_scale_factor": (None, 0.2),
     "autovacuum_vacuum_cost_limit": (None, -1.0),
     "autovacuum_vacuum_cost_delay": ("ms", 2.0),
+    "autovacuum_naptime": ("s", 60.0),
     "vacuum_cost_limit": (None, 200.0),
     "vacuum_cost_page_dirty": (None, 20.0),
 }
@@ -52,8 +53,8 @@ def grown_vacuums(
                 dead_rows_per_hour_at_to=per_hour * to if per_hour is not None else None,
                 threshold_rows=now,
                 threshold_rows_at_to=then,
-                interval_s=now / per_hour * _HOUR_S if per_hour else None,
-                interval_s_at_to=then / (per_hour * to) * _HOUR_S if per_hour else None,
+                interval_s=settings.interval_s(now, per_hour) if per_hour else None,
+                interval_s_at_to=settings.interval_s(then, per_hour * to) if per_hour else None,
                 pages=sum(one.bytes for one in own) / PAGE_BYTES,
                 pages_at_to=sum(one.bytes_at_to for one in own) / PAGE_BYTES,
                 delay_s=settings.delay_s(
@@ -96,6 +97,10 @@ class _Settings:
             return dead
         most = self._parsed(_MAX_THRESHOLD, None, _MAX_THRESHOLD_DEFAULT)
         return min(dead, most) if most >= 0 else dead
+
+    def interval_s(self, threshold_rows: float, dead_rows_per_hour: float) -> float:
+        """Between two VACUUMs: until so many rows are dead, and no shorter than the pause between two looks."""
+        return max(threshold_rows / dead_rows_per_hour * _HOUR_S, self._value("autovacuum_naptime"))
 
     def delay_s(self, *, heap: float, whole: float, dead: float) -> float:
         """How long the cost limit makes a VACUUM sleep that reads ``whole`` pages from disk, of table and indexes."""

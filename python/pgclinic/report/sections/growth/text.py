@@ -28,6 +28,8 @@ _LARGEST = 6
 #: A statement with less of the time at the target is not named.
 SHARE_MIN = 0.005
 _TEXT_COLUMNS = 60
+#: No twin is built in less; one that an earlier command has built is found at once.
+_BUILT_BEFORE_S = 1.0
 #: From this exponent on a statement grows with the size; below it is called constant.
 CONSTANT_MAX = 0.15
 KEPT_WORDS = {
@@ -270,9 +272,9 @@ def unmeasured_words(unmeasured: Sequence[Unmeasured]) -> list[str]:
 def twin_words(one: TwinSize) -> str:
     """What became of one size."""
     if one.status is SizeStatus.MEASURED:
+        built = "built before" if one.build_s < _BUILT_BEFORE_S else f"built in {number(one.build_s)} s"
         return (
-            f"{one.size:g}x: {number(one.rows)} rows, {size(one.bytes)}, built in {number(one.build_s)} s; "
-            f"{count(one.statements, 'statement')}"
+            f"{one.size:g}x: {number(one.rows)} rows, {size(one.bytes)}, {built}; {count(one.statements, 'statement')}"
         )
     detail = f": {one.detail}" if one.detail else ""
     return f"{one.size:g}x: {planned_words(one)}; {_STATUS_WORDS[one.status]}{detail}"
