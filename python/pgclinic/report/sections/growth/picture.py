@@ -13,7 +13,7 @@ from itertools import pairwise
 from pgclinic.model.grow import GrownStatement, Growth
 from pgclinic.report.parts.tick import Tick
 from pgclinic.report.sections.growth.text import interval_words, short, shown_statements, target
-from pgclinic.report.words.figures import number, times
+from pgclinic.report.words.figures import number
 
 #: As many lines as there are colours that stay apart.
 LINES_MAX = 6
@@ -66,7 +66,7 @@ def growth_picture(found: Growth) -> GrowthPicture | None:
     return GrowthPicture(
         lines=tuple(_line(index, one, found, scale) for index, one in enumerate(statements)),
         sizes=tuple(Tick(at=scale.x(size), text=f"{size:g}x") for size in sizes),
-        factors=tuple(Tick(at=scale.y(value), text=times(value).replace(".00x", "x")) for value in _round(scale)),
+        factors=tuple(Tick(at=scale.y(value), text=f"{value:g}x") for value in _round(scale)),
         description=_description(statements, found),
     )
 

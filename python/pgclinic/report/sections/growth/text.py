@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from pgclinic.model.grow import (
@@ -85,8 +86,9 @@ def growth_sentence(found: Growth) -> str:
         sizes = count(len(found.measured_sizes), "twin")
         return f"{sizes} measured, and a prediction needs statements on two"
     head = (
-        f"at {target(found)} the rows the server needs {interval_words(found.server_time)} the time: "
-        f"{target(found)} the calls, {interval_words(found.per_call)} the time per call"
+        f"at {target(found)} the rows the server needs {factor(found.server_time.value)} the time "
+        f"({_limits(found.server_time)}): {target(found)} the calls, each {factor(found.per_call.value)} as long "
+        f"({_limits(found.per_call)})"
     )
     return f"{head}; {_first_words(found.statements[0])}" if found.statements else head
 
@@ -102,11 +104,21 @@ def target(found: Growth) -> str:
 
 def interval_words(value: Interval) -> str:
     """14x (11 to 18)"""
-    return f"{times(value.value)} ({_rounded(value.low)} to {_rounded(value.high)})"
+    return f"{factor(value.value)} ({_limits(value)})"
 
 
-def _rounded(value: float) -> str:
-    return times(value).removesuffix("x")
+def _limits(value: Interval) -> str:
+    """11 to 18"""
+    return f"{factor(value.low).removesuffix('x')} to {factor(value.high).removesuffix('x')}"
+
+
+def factor(value: float) -> str:
+    """A factor in the digits that a prediction is worth: 14x, 1.3x, 0.89x, 1,200x."""
+    if value <= 0:
+        return "0x"
+    digits = 1 - math.floor(math.log10(value))
+    rounded = round(value, digits)
+    return f"{rounded:,.0f}x" if rounded >= 10 else f"{rounded:.{max(digits, 0)}f}x"
 
 
 def law_words(law: Law) -> str:

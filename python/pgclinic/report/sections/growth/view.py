@@ -28,7 +28,10 @@ from pgclinic.report.sections.growth.text import (
 from pgclinic.report.sections.load_run.view import Rows
 from pgclinic.report.words.verdicts import MARKS, capitalised
 
-_TEXT_COLUMNS = 160
+_TEXT_COLUMNS = 110
+_MARK = "↗"
+#: Rows of a table; the rest is in grow.json.
+_ROWS_MAX = 20
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,12 @@ class GrowthView:
 
 def growth_view(one: ReportedGrowth) -> GrowthView:
     found = one.growth
-    kind = VerdictWord.INCONCLUSIVE if found.server_time is None else VerdictWord.NO_EFFECT
+    is_open = found.server_time is None
+    kind = VerdictWord.INCONCLUSIVE if is_open else VerdictWord.NO_EFFECT
     return GrowthView(
         title=f"{found.database} at {target(found)} the rows",
         colour=kind.value.replace(" ", "-"),
-        mark=MARKS[kind],
+        mark=MARKS[kind] if is_open else _MARK,
         word=growth_word(found),
         sentence=capitalised(growth_sentence(found)),
         facts=(("Server", one.run.server), *(("Next", words) for words in next_words(found))),
@@ -66,17 +70,22 @@ def _tables(found: Growth) -> list[NamedTable]:
     tables = []
     if found.statements:
         heads = tuple(head.format(to=target(found)) for head in STATEMENT_HEADS)
-        rows = tuple((row[-1], *row[:-1]) for row in statement_rows(found.statements, _TEXT_COLUMNS))
+        rows = tuple((row[-1], *row[:-1]) for row in statement_rows(found.statements[:_ROWS_MAX], _TEXT_COLUMNS))
         about = (
             "Shares of the server's time now and at the target, time per call in place of 1 now, and the powers of the "
-            "size with which time and buffers of a call grow, with 95 % CI."
+            f"size with which time and buffers of a call grow, with 95 % CI.{_rest(len(found.statements))}"
         )
         tables.append(NamedTable("Statements", about, (heads[-1], *heads[:-1]), rows))
     if found.relations:
         heads = ("Relation", "Kind", "Now", f"At {target(found)}", "Ratio")
-        about = "From the sizes of the twins, in proportion to the original's."
-        tables.append(NamedTable("Tables and indexes", about, heads, tuple(relation_rows(found.relations)), 2))
+        about = f"From the sizes of the twins, in proportion to the original's.{_rest(len(found.relations))}"
+        rows = tuple(relation_rows(found.relations[:_ROWS_MAX]))
+        tables.append(NamedTable("Tables and indexes", about, heads, rows, 2))
     return tables
+
+
+def _rest(amount: int) -> str:
+    return f" The first {_ROWS_MAX} of {amount}; grow.json has all." if amount > _ROWS_MAX else ""
 
 
 def _lists(found: Growth) -> list[tuple[str, str, tuple[str, ...]]]:
