@@ -19,7 +19,7 @@ from pgclinic.errors import RunFailedError, UsageError
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.sources import find_source
 from pgclinic.load.tool import this_tool
-from pgclinic.model.grow import Growth, SizeStatus, TwinSize
+from pgclinic.model.grow import GrowthForecast, SizeStatus, TwinSize
 from pgclinic.model.output import GrowOutput
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.twin import Twin
@@ -33,8 +33,7 @@ from pgclinic.settings.values import parse_integer, unit_size
 from pgclinic.store.directory_lock import ASKED_S, directory_lock
 from pgclinic.store.grow_folder import ORIGINAL, write_grow_folder, write_grow_report, write_growth
 from pgclinic.store.machine import read_machine
-from pgclinic.tune.grow.run import GrowListener, GrowRun
-from pgclinic.tune.grow.run import GrowRequest as GrowWanted
+from pgclinic.tune.grow.run import GrowListener, GrowRun, GrowWanted
 from pgclinic.twin.file import read_twin, write_twin
 from pgclinic.twin.grown import GrowthPlan
 from pgclinic.twin.mask import mask_twin
@@ -48,7 +47,7 @@ _TO_MIN, _TO_MAX = 1.0, 10_000.0
 
 
 @dataclass(frozen=True)
-class _Original:
+class _GrowOriginal:
     """The twin at its own size, where it is, and whether it was captured by this command."""
 
     twin: Twin
@@ -105,20 +104,20 @@ def _memory(text: str | None) -> float | None:
         raise UsageError(f"--memory {text!r}: {error}", hint="write --memory 64GB") from None
 
 
-def _original(request: GrowRequest, budget_s: float) -> _Original:
+def _original(request: GrowRequest, budget_s: float) -> _GrowOriginal:
     """The twin of the file, or of the live server. Raises UsageError, RunFailedError."""
     path = Path(request.source)
     if request.source.endswith(_SUFFIX) or path.is_file():
         if request.observe is not None:
             raise UsageError("--observe needs a live server", hint="a twin has the workload that was captured with it")
-        return _Original(read_twin(path), str(path), is_new=False)
+        return _GrowOriginal(read_twin(path), str(path), is_new=False)
     usual_s = min(_OBSERVE_S, _OBSERVE_SHARE * budget_s)
     observe_s = usual_s if request.observe is None else parse_duration_or_none_s(request.observe, "--observe")
     access = reach_dsn(request.source)
     if observe_s:
         say(f"pgclinic: counting statements for {observe_s:g} s")
     twin = mask_twin(capture_twin(access, observe_s=observe_s))
-    return _Original(twin, f"{access.server.host}:{access.server.port}", is_new=True)
+    return _GrowOriginal(twin, f"{access.server.host}:{access.server.port}", is_new=True)
 
 
 def _binaries(request: GrowRequest, twin: Twin) -> Binaries:
@@ -132,7 +131,7 @@ def _binaries(request: GrowRequest, twin: Twin) -> Binaries:
 # What is kept and shown
 
 
-def _folder(request: GrowRequest, original: _Original, budget_s: float) -> tuple[Path, RunInfo]:
+def _folder(request: GrowRequest, original: _GrowOriginal, budget_s: float) -> tuple[Path, RunInfo]:
     addresses = addresses_of([request.source]) if original.is_new else {}
     info = RunInfo(
         command=command_words(addresses),
@@ -163,14 +162,14 @@ def _listener(live: LiveView, folder: Path) -> GrowListener:
     def on_size(one: TwinSize) -> None:
         live.say(f"  {twin_words(one)}")
 
-    def on_growth(found: Growth) -> None:
+    def on_growth(found: GrowthForecast) -> None:
         if any(one.status is SizeStatus.MEASURED for one in found.sizes):
             write_growth(folder, found)
 
     return GrowListener(on_stage=live.stage, on_planned=on_planned, on_size=on_size, on_growth=on_growth)
 
 
-def _finish(request: GrowRequest, found: Growth, folder: Path, info: RunInfo) -> None:
+def _finish(request: GrowRequest, found: GrowthForecast, folder: Path, info: RunInfo) -> None:
     """Keep the answer, write its page, print it. What cannot be stored is printed all the same."""
     report: str | None = None
     problem: RunFailedError | None = None

@@ -9,7 +9,7 @@ import msgspec
 
 from pgclinic.errors import RunFailedError, UnknownNameError
 from pgclinic.model.checkup import Checkup
-from pgclinic.model.grow import Growth
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.report.kept_run import RenderedRun, judged_run, rendered_run
 from pgclinic.report.markdown import text_markdown
 from pgclinic.report.runs.two_runs import side_by_side, side_by_side_page, side_by_side_text
@@ -32,7 +32,7 @@ def write_report(named: Path, parent: Path, output: Path | None, *, force: bool)
     rendered = rendered_run(found)
     if output is None:
         return _into_folder(found, rendered.html())
-    _write(rendered, output, force=force, private=isinstance(found.answer, Checkup | Growth))
+    _write(rendered, output, force=force, private=isinstance(found.answer, Checkup | GrowthForecast))
     return output
 
 
@@ -52,7 +52,12 @@ def side_by_side_of(named: tuple[Path, Path], parent: Path, output: Path | None,
         markdown=lambda: text_markdown("Two runs side by side", side_by_side_text(seen)),
         json=lambda: seen,
     )
-    _write(rendered, output, force=force, private=any(isinstance(found.answer, Checkup | Growth) for found in (a, b)))
+    _write(
+        rendered,
+        output,
+        force=force,
+        private=any(isinstance(found.answer, Checkup | GrowthForecast) for found in (a, b)),
+    )
     return str(output)
 
 
@@ -63,7 +68,7 @@ def _check_output(output: Path, *, force: bool) -> None:
 
 
 def _into_folder(found: FoundRun, html: str) -> Path:
-    if isinstance(found.answer, Checkup | Growth):
+    if isinstance(found.answer, Checkup | GrowthForecast):
         return write_checkup_report(found.path, html)
     return RunFolder(found.path).write_report(html)
 

@@ -32,7 +32,7 @@ class KeptTable(Record):
     because: KeptBecause
 
 
-class Interval(Record):
+class GrowthInterval(Record):
     """A value with its 95 % CI."""
 
     value: float
@@ -66,7 +66,7 @@ class TwinSize(Record):
     detail: str = ""
 
 
-class Execution(Record):
+class MeasuredExecution(Record):
     """One set of values: pages visited by its first execution, the shortest time of its executions, rows."""
 
     buffers: float
@@ -79,7 +79,7 @@ class StatementAtSize(Record):
 
     size: float
     plan: str
-    executions: tuple[Execution, ...]
+    executions: tuple[MeasuredExecution, ...]
     relations: tuple[str, ...] = ()
 
     @property
@@ -111,8 +111,8 @@ class Law(Record):
     the twins that the fit is made of. ``sizes`` are those twins: all of one plan, unless it has one twin alone.
     """
 
-    exponent: Interval
-    at_to: Interval
+    exponent: GrowthInterval
+    at_to: GrowthInterval
     sizes: tuple[float, ...]
     is_extrapolated: bool
     is_bent: bool = False
@@ -144,7 +144,7 @@ class GrownStatement(Record):
     measured: tuple[StatementAtSize, ...]
     buffers: Law
     time: Law
-    server_time: Interval
+    server_time: GrowthInterval
     plan_changes: tuple[PlanChange, ...] = ()
 
 
@@ -205,7 +205,7 @@ class VacuumGrowth(Record):
     delay_s_at_to: float
 
 
-class Growth(Record):
+class GrowthForecast(Record):
     """The answer. ``to`` is the target size.
 
     ``server_time`` is the time of the measured statements at the target in place of 1 now, with ``to`` times the calls;
@@ -221,8 +221,8 @@ class Growth(Record):
     grown_tables: int
     statements: tuple[GrownStatement, ...]
     unmeasured: tuple[Unmeasured, ...]
-    server_time: Interval | None
-    per_call: Interval | None
+    server_time: GrowthInterval | None
+    per_call: GrowthInterval | None
     measured_share: float
     relations: tuple[RelationGrowth, ...]
     working_set: WorkingSet | None

@@ -6,7 +6,7 @@ from enum import Enum
 
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
-from pgclinic.model.grow import Growth
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.machine import Machine
 from pgclinic.model.record import Record
 from pgclinic.model.run import RunKind, Tool
@@ -138,4 +138,4 @@ class GrowOutput(Record):
 
     run: str
     report: str | None
-    growth: Growth
+    growth: GrowthForecast

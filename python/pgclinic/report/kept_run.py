@@ -18,7 +18,7 @@ from pgclinic.judge.thresholds import parse_ratio_threshold
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
-from pgclinic.model.grow import Growth
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.output import CheckupOutput, CompareOutput, GrowOutput, StudyOutput
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
@@ -68,7 +68,7 @@ def rendered_run(found: FoundRun) -> RenderedRun:
             return _bench(read_run(found.path), found.answer)
         case Assay() | Search() | Bisect():
             return _tuning(found, found.answer)
-        case Growth():
+        case GrowthForecast():
             return _growth(found, found.info, found.answer)
     if found.info.kind is RunKind.COMPARE:
         return _comparison(read_run(found.path))
@@ -166,7 +166,7 @@ def _tuning(found: FoundRun, answer: Assay | Search | Bisect) -> RenderedRun:
     )
 
 
-def _growth(found: FoundRun, info: RunInfo, growth: Growth) -> RenderedRun:
+def _growth(found: FoundRun, info: RunInfo, growth: GrowthForecast) -> RenderedRun:
     folder, page = str(found.path), _page_of(found.path)
     places = [("report", page)] if page is not None else []
     return RenderedRun(

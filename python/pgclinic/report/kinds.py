@@ -8,7 +8,7 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
-from pgclinic.model.grow import Growth
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.snapshot import Snapshot
@@ -219,7 +219,7 @@ def render_checkup(
     )
 
 
-def render_grow(run: RunInfo, growth: Growth, folder: str) -> str:
+def render_grow(run: RunInfo, growth: GrowthForecast, folder: str) -> str:
     """The page of ``pgclinic grow``. ``folder`` is how the user would name the run folder."""
     one = ReportedGrowth(run, growth, folder)
     return report_page(

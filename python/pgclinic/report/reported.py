@@ -9,7 +9,7 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
-from pgclinic.model.grow import Growth
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.snapshot import Snapshot
@@ -65,5 +65,5 @@ class ReportedCheckup:
 @dataclass(frozen=True)
 class ReportedGrowth:
     run: RunInfo
-    growth: Growth
+    growth: GrowthForecast
     folder: str

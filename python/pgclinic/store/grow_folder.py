@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from pgclinic.model.grow import Growth
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.run import RunInfo
 from pgclinic.store.run_folder import decoded, disk_errors, new_folder, write_whole
 
@@ -32,7 +32,7 @@ def write_grow_folder(parent: Path, info: RunInfo) -> Path:
     return path
 
 
-def write_growth(path: Path, growth: Growth) -> None:
+def write_growth(path: Path, growth: GrowthForecast) -> None:
     """Write the answer into a folder. Raises DiskFullError, RunFailedError."""
     with disk_errors(path):
         write_whole(path / _GROWTH, msgspec.json.format(msgspec.json.encode(growth), indent=1) + b"\n", private=True)

@@ -13,14 +13,14 @@ from pgclinic.errors import RunFailedError, UnknownNameError, UsageError
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
-from pgclinic.model.grow import Growth
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.verdict import Verdict
 from pgclinic.store.directory_lock import ASKED_S, directory_lock, is_in_use
 from pgclinic.store.run_folder import FORMAT, decoded
 
-StoredAnswer = Verdict | Comparison | BenchResult | Checkup | Assay | Search | Bisect | Growth
+StoredAnswer = Verdict | Comparison | BenchResult | Checkup | Assay | Search | Bisect | GrowthForecast
 
 #: The file of a run that has its answer, by the command that made it.
 _ANSWERS: dict[RunKind, tuple[str, type[StoredAnswer]]] = {
@@ -31,7 +31,7 @@ _ANSWERS: dict[RunKind, tuple[str, type[StoredAnswer]]] = {
     RunKind.ASSAY: ("assay.json", Assay),
     RunKind.SEARCH: ("search.json", Search),
     RunKind.BISECT: ("bisect.json", Bisect),
-    RunKind.GROW: ("grow.json", Growth),
+    RunKind.GROW: ("grow.json", GrowthForecast),
 }
 #: All that our commands write into a run folder.
 _OURS = frozenset(

@@ -8,7 +8,7 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.finding import Health
-from pgclinic.model.grow import Growth
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.tuning import Aim, Assay, AssayWord, Bisect, BisectWord, Search
 from pgclinic.model.verdict import ClaimVerdict, Verdict
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
@@ -44,7 +44,7 @@ def answer_word(answer: StoredAnswer) -> str:
             return answer.health.value
         case Search():
             return _NOTHING if not answer.settings else _SLOWEST if answer.aim is Aim.WORST else _FASTEST
-        case Growth():
+        case GrowthForecast():
             return growth_word(answer)
         case BenchResult():
             return _FAILED if answer.exit_code else _MEASURED
@@ -69,7 +69,7 @@ def answer_sentence(answer: StoredAnswer) -> str:
             words = _behind(search_headline(answer))
         case Bisect():
             words = _bisect(answer)
-        case Growth():
+        case GrowthForecast():
             words = growth_sentence(answer)
     return words
 

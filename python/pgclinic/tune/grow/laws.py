@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pgclinic.model.grow import GrownStatement, Interval, Law, PlanChange, StatementAtSize
+from pgclinic.model.grow import GrownStatement, GrowthInterval, Law, PlanChange, StatementAtSize
 from pgclinic.model.twin import TwinStatement
 from pgclinic.stats.power_law import CONFIDENCE, SizePoint, common_deviation, power_law
 from pgclinic.stats.student_t import quantile
@@ -61,7 +61,7 @@ def grown_statements(measured: Sequence[MeasuredStatement], to: float, whole_ms:
     return tuple(sorted(found, key=lambda one: (-one.share_at_to, one.query_id)))
 
 
-def workload_growth(statements: Sequence[GrownStatement]) -> Interval | None:
+def workload_growth(statements: Sequence[GrownStatement]) -> GrowthInterval | None:
     """The time of all statements together in place of 1 now, with the calls of now.
 
     The errors of the statements are taken as independent, so their variances add up, for either side of the interval.
@@ -73,7 +73,7 @@ def workload_growth(statements: Sequence[GrownStatement]) -> Interval | None:
     value = sum(share * law.value for share, law in shares)
     below = math.sqrt(sum((share * (law.value - law.low)) ** 2 for share, law in shares))
     above = math.sqrt(sum((share * (law.high - law.value)) ** 2 for share, law in shares))
-    return Interval(value=value, low=max(0.0, value - below), high=value + above)
+    return GrowthInterval(value=value, low=max(0.0, value - below), high=value + above)
 
 
 def plan_changes(measured: Sequence[StatementAtSize]) -> tuple[PlanChange, ...]:
@@ -100,12 +100,12 @@ def _laws(
     noise: float,
 ) -> list[Law]:
     """The law of one quantity for each statement; how far sizes deviate is learned from all of them."""
-    segments = [_Segment(one, values, noise) for one in measured]
+    segments = [_LawSegment(one, values, noise) for one in measured]
     common = common_deviation(power_law(one.fitted) for one in segments if not one.is_bent)
     return [one.law(to, common) for one in segments]
 
 
-class _Segment:
+class _LawSegment:
     """The sizes of a statement that its law is fitted to: those with the last plan, or all where only the largest has
     it."""
 
@@ -131,13 +131,13 @@ class _Segment:
         first = self._after[0]
         if not self._changes or first.size <= base.size:
             growth = fitted.growth(to)
-            at_to = Interval(value=growth.value, low=growth.low, high=growth.high)
+            at_to = GrowthInterval(value=growth.value, low=growth.low, high=growth.high)
         else:
             growth = fitted.growth(to, since=first.size)
-            at_to = _from_base(base, first, Interval(value=growth.value, low=growth.low, high=growth.high))
+            at_to = _from_base(base, first, GrowthInterval(value=growth.value, low=growth.low, high=growth.high))
         exponent = fitted.exponent
         return Law(
-            exponent=Interval(value=exponent.value, low=exponent.low, high=exponent.high),
+            exponent=GrowthInterval(value=exponent.value, low=exponent.low, high=exponent.high),
             at_to=at_to,
             sizes=fitted.sizes,
             is_extrapolated=to > self._points[-1].size,
@@ -145,16 +145,16 @@ class _Segment:
         )
 
 
-def _from_base(base: SizePoint, first: SizePoint, growth: Interval) -> Interval:
+def _from_base(base: SizePoint, first: SizePoint, growth: GrowthInterval) -> GrowthInterval:
     """What was measured at two sizes, and the law from the second one on; the variances of logarithms add up."""
     step = first.mean / base.mean
     own = quantile(0.5 + CONFIDENCE / 2, _NORMAL) * math.sqrt(base.log_variance + first.log_variance)
     below = math.hypot(own, math.log(growth.value / growth.low))
     above = math.hypot(own, math.log(growth.high / growth.value))
     value = step * growth.value
-    return Interval(value=value, low=value * math.exp(-below), high=value * math.exp(above))
+    return GrowthInterval(value=value, low=value * math.exp(-below), high=value * math.exp(above))
 
 
-def times(interval: Interval, factor: float) -> Interval:
+def times(interval: GrowthInterval, factor: float) -> GrowthInterval:
     """``factor`` times a value, with its interval."""
-    return Interval(value=interval.value * factor, low=interval.low * factor, high=interval.high * factor)
+    return GrowthInterval(value=interval.value * factor, low=interval.low * factor, high=interval.high * factor)

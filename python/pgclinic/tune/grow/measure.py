@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import start_server
 from pgclinic.model.dataset import TwinDataset
-from pgclinic.model.grow import Execution, StatementAtSize
+from pgclinic.model.grow import MeasuredExecution, StatementAtSize
 from pgclinic.model.twin import Twin
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
@@ -102,13 +102,13 @@ def keys_here(session: Session, twin: Twin, one: CalibratedStatement) -> tuple[F
 
 
 @dataclass
-class _Seen:
+class _SeenAtSize:
     """What one statement did on one twin so far. ``problem`` is why it is not executed any more.
 
     ``first`` is the first execution with each set of values and its text, ``times_ms`` those of the others of a text.
     """
 
-    first: list[tuple[str, Execution]] = field(default_factory=list)
+    first: list[tuple[str, MeasuredExecution]] = field(default_factory=list)
     times_ms: dict[str, list[float]] = field(default_factory=dict)
     plans: Counter[str] = field(default_factory=Counter)
     relations: set[str] = field(default_factory=set)
@@ -148,7 +148,7 @@ class SizeTrial:
         except QueryError as error:
             raise _refused(error) from error
 
-    def execute(self, one: CalibratedStatement, drawn: Drawn, number: int, seen: _Seen, *, again: bool) -> None:
+    def execute(self, one: CalibratedStatement, drawn: Drawn, number: int, seen: _SeenAtSize, *, again: bool) -> None:
         """Execute it with one set of values, and add what it did. Raises QueryError when the connection is lost.
 
         The first time, pages and catalogs may have to be read; of what is short only the times of ``again`` count.
@@ -163,7 +163,7 @@ class SizeTrial:
             seen.times_ms.setdefault(text, []).append(found.time_ms)
             return
         buffers = buffers_visited(found.top)
-        seen.first.append((text, Execution(buffers=buffers, time_ms=found.time_ms, rows=_rows(found))))
+        seen.first.append((text, MeasuredExecution(buffers=buffers, time_ms=found.time_ms, rows=_rows(found))))
         seen.plans[plan_shape(found.top)] += 1
         seen.relations.update(_relations(found.top))
 
@@ -193,7 +193,7 @@ def at_sizes(
     QueryError when a connection is lost.
     """
     began_s = time.monotonic()
-    seen: dict[float, _Seen] = {size: _Seen() for size in trials}
+    seen: dict[float, _SeenAtSize] = {size: _SeenAtSize() for size in trials}
     drawn: dict[float, Drawn] = {}
     for size, trial in trials.items():
         try:

@@ -16,7 +16,7 @@ Sizes = Mapping[str, tuple[str, bool, int]]
 
 
 @dataclass(frozen=True)
-class _Line:
+class _SizeLine:
     """Bytes by size: ``fixed`` and ``each`` for a size of 1."""
 
     fixed: float
@@ -62,7 +62,7 @@ def working_set(
     now = sum(one.bytes for one in visited)
     then = sum(one.bytes_at_to for one in visited)
     buffers = _shared_buffers(twin)
-    line = _Line(fixed=now - (then - now) / (to - 1.0), each=(then - now) / (to - 1.0))
+    line = _SizeLine(fixed=now - (then - now) / (to - 1.0), each=(then - now) / (to - 1.0))
     return WorkingSet(
         now_bytes=now,
         at_to_bytes=then,
@@ -84,24 +84,24 @@ def _original(twin: Twin) -> dict[str, float]:
     return {name: size for name, size in found.items() if size > 0}
 
 
-def _line(points: Sequence[tuple[float, float]]) -> _Line:
+def _line(points: Sequence[tuple[float, float]]) -> _SizeLine:
     """The least squares line through the sizes; through the origin where that would be below 0, level with one size."""
     if len(points) < 2:
-        return _Line(fixed=points[0][1], each=0.0)
+        return _SizeLine(fixed=points[0][1], each=0.0)
     x_mean = sum(size for size, _ in points) / len(points)
     y_mean = sum(amount for _, amount in points) / len(points)
     spread = sum((size - x_mean) ** 2 for size, _ in points)
     each = sum((size - x_mean) * (amount - y_mean) for size, amount in points) / spread
     fixed = y_mean - each * x_mean
     if each < 0:
-        return _Line(fixed=y_mean, each=0.0)
+        return _SizeLine(fixed=y_mean, each=0.0)
     if fixed < 0:
         squares = sum(size * size for size, _ in points)
-        return _Line(fixed=0.0, each=sum(size * amount for size, amount in points) / squares)
-    return _Line(fixed=fixed, each=each)
+        return _SizeLine(fixed=0.0, each=sum(size * amount for size, amount in points) / squares)
+    return _SizeLine(fixed=fixed, each=each)
 
 
-def _reaches(line: _Line, limit: float | None) -> float | None:
+def _reaches(line: _SizeLine, limit: float | None) -> float | None:
     if limit is None or line.each <= 0:
         return None
     return max(0.0, (limit - line.fixed) / line.each)

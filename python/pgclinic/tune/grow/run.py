@@ -20,7 +20,7 @@ from pgclinic.experiment.twin_check import known_settings
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.home import folder
 from pgclinic.model.dataset import TwinDataset
-from pgclinic.model.grow import Growth, SizeStatus, StatementAtSize, TwinSize, Unmeasured
+from pgclinic.model.grow import GrowthForecast, SizeStatus, StatementAtSize, TwinSize, Unmeasured
 from pgclinic.model.twin import Twin
 from pgclinic.pg.session import Session
 from pgclinic.store.machine import read_machine
@@ -51,12 +51,12 @@ _MEASURING_SHARE = 0.2
 _ANSWER_S = 3.0
 
 
-class _OverBudgetError(RunFailedError):
+class _TwinOverBudgetError(RunFailedError):
     """A twin that was being made when the budget ended."""
 
 
 @dataclass(frozen=True)
-class GrowRequest:
+class GrowWanted:
     """What is asked. ``began_s`` is of the monotonic clock, ``memory_bytes`` what the original's machine has."""
 
     to: float
@@ -74,7 +74,7 @@ class GrowListener:
     on_stage: Callable[[str], None] = lambda _: None
     on_planned: Callable[[tuple[TwinSize, ...], GrowthPlan], None] = lambda _sizes, _plan: None
     on_size: Callable[[TwinSize], None] = lambda _: None
-    on_growth: Callable[[Growth], None] = lambda _: None
+    on_growth: Callable[[GrowthForecast], None] = lambda _: None
 
 
 @dataclass
@@ -83,7 +83,7 @@ class GrowRun:
 
     twin: Twin
     binaries: Binaries
-    request: GrowRequest
+    request: GrowWanted
     listener: GrowListener = field(default_factory=GrowListener)
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class GrowRun:
         self._is_complete = False
         self._smaller: tuple[str, ...] = ()
 
-    def run(self) -> Growth:
+    def run(self) -> GrowthForecast:
         """Build and measure, as far as the budget goes. Raises RunFailedError, QueryError, UsageError.
 
         Each twin is looked at as soon as it is there, so that something is known early; in the end all of them are
@@ -121,7 +121,7 @@ class GrowRun:
         self._is_complete = all(one.status is SizeStatus.MEASURED for one in self._sizes.values())
         return self.answer()
 
-    def interrupted(self) -> Growth:
+    def interrupted(self) -> GrowthForecast:
         """What is known; the sizes that have not been measured were interrupted."""
         self._sizes = {
             size: one if one.status is SizeStatus.MEASURED else replace(one, status=SizeStatus.INTERRUPTED)
@@ -129,7 +129,7 @@ class GrowRun:
         }
         return self.answer()
 
-    def answer(self) -> Growth:
+    def answer(self) -> GrowthForecast:
         """From what has been measured so far. Pure but for the clock."""
         request, twin = self.request, self.twin
         counted = {one.query_id: one for one in twin.workload.statements}
@@ -142,7 +142,7 @@ class GrowRun:
         visited = {name for sizes in self._measured.values() for one in sizes.values() for name in one.relations}
         relations = grown_relations(twin, self._relations, request.to, visited)
         per_call = workload_growth(statements)
-        return Growth(
+        return GrowthForecast(
             database=twin.database,
             version=twin.version,
             to=request.to,
@@ -185,7 +185,7 @@ class GrowRun:
             self._rows_per_s = max(1.0, planned.estimated_rows / max(built_s - STARTED_S, 1.0))
             self._start(twin, dataset, planned.size, servers)
             statements = self._measure((planned.size,), draws=_FIRST_DRAWS, share=_FIRST_SHARE)
-        except _OverBudgetError:
+        except _TwinOverBudgetError:
             return replace(planned, status=SizeStatus.BUDGET)
         except DiskFullError:
             return replace(planned, status=SizeStatus.DISK)
@@ -216,7 +216,7 @@ class GrowRun:
 
         def on_filled(what: str, done: float, total: float) -> None:
             if self._measured and self._left_s() <= 0:
-                raise _OverBudgetError("the budget has ended", hint="--budget")
+                raise _TwinOverBudgetError("the budget has ended", hint="--budget")
             self.listener.on_stage(f"{size:g} times the rows: {what} ({done:,.0f} of {total:,.0f})")
 
         try:

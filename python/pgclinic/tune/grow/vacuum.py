@@ -41,7 +41,7 @@ def grown_vacuums(
     for table, dead in _dead_rows(twin).items():
         if table not in rows:
             continue
-        settings = _Settings(twin, table)
+        settings = _VacuumSettings(twin, table)
         per_hour = dead / twin.workload.since_s * _HOUR_S if twin.workload.since_s else None
         rows_then = rows[table] * (to if table in plan.growing else 1.0)
         now, then = settings.threshold(rows[table]), settings.threshold(rows_then)
@@ -82,7 +82,7 @@ def _dead_rows(twin: Twin) -> dict[str, int]:
     return {table: rows for table, rows in found.items() if rows}
 
 
-class _Settings:
+class _VacuumSettings:
     """Autovacuum's settings for one table: its own storage parameters first."""
 
     def __init__(self, twin: Twin, table: str) -> None:

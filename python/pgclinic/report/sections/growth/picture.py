@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pgclinic.model.grow import GrownStatement, Growth
+from pgclinic.model.grow import GrownStatement, GrowthForecast
 from pgclinic.report.parts.tick import Tick
 from pgclinic.report.sections.growth.text import interval_words, short, shown_statements, target
 from pgclinic.report.words.figures import number
@@ -22,14 +22,14 @@ _DECADES_MAX = 8
 
 
 @dataclass(frozen=True)
-class Dot:
+class SizeDot:
     x: float
     y: float
     text: str
 
 
 @dataclass(frozen=True)
-class Line:
+class GrowthLine:
     """One statement. ``fitted`` goes through the twins, ``beyond`` from the largest one to the target.
 
     ``fan`` is the interval there, as the points of a polygon in per cent.
@@ -38,7 +38,7 @@ class Line:
     index: int
     name: str
     value: str
-    dots: tuple[Dot, ...]
+    dots: tuple[SizeDot, ...]
     fitted: tuple[tuple[float, float, float, float], ...]
     beyond: tuple[float, float, float, float] | None
     limits: tuple[float, float, float] | None
@@ -46,13 +46,13 @@ class Line:
 
 @dataclass(frozen=True)
 class GrowthPicture:
-    lines: tuple[Line, ...]
+    lines: tuple[GrowthLine, ...]
     sizes: tuple[Tick, ...]
     factors: tuple[Tick, ...]
     description: str
 
 
-def growth_picture(found: Growth) -> GrowthPicture | None:
+def growth_picture(found: GrowthForecast) -> GrowthPicture | None:
     """Time per call as a multiple of that at the smallest size; None without statements."""
     statements = shown_statements(found)[:LINES_MAX]
     if not statements:
@@ -62,7 +62,7 @@ def growth_picture(found: Growth) -> GrowthPicture | None:
     for statement in statements:
         factors += [one.time_ms / _base(statement) for one in statement.measured]
         factors += [statement.time.at_to.value]
-    scale = _Scale(sizes[0], sizes[-1], min(factors) / _MARGIN, max(factors) * _MARGIN)
+    scale = _LogAxes(sizes[0], sizes[-1], min(factors) / _MARGIN, max(factors) * _MARGIN)
     return GrowthPicture(
         lines=tuple(_line(index, one, found, scale) for index, one in enumerate(statements)),
         sizes=tuple(Tick(at=scale.x(size), text=f"{size:g}x") for size in sizes),
@@ -72,7 +72,7 @@ def growth_picture(found: Growth) -> GrowthPicture | None:
 
 
 @dataclass(frozen=True)
-class _Scale:
+class _LogAxes:
     left: float
     right: float
     low: float
@@ -95,11 +95,11 @@ def _base(statement: GrownStatement) -> float:
     return max(last.time_ms / math.pow(last.size, statement.time.exponent.value), 1e-6)
 
 
-def _line(index: int, one: GrownStatement, found: Growth, scale: _Scale) -> Line:
+def _line(index: int, one: GrownStatement, found: GrowthForecast, scale: _LogAxes) -> GrowthLine:
     base = _base(one)
     seen = [(each.size, each.time_ms / base) for each in one.measured]
     dots = tuple(
-        Dot(
+        SizeDot(
             x=scale.x(each.size),
             y=scale.y(each.time_ms / base),
             text=f"{each.size:g}x: {number(each.time_ms)} ms, {number(each.buffers)} buffers",
@@ -113,7 +113,7 @@ def _line(index: int, one: GrownStatement, found: Growth, scale: _Scale) -> Line
         beyond = (scale.x(last_size), scale.y(last), scale.x(found.to), scale.y(one.time.at_to.value))
     at = scale.x(found.to)
     limits = (at, scale.y(max(one.time.at_to.low, 1e-9)), scale.y(one.time.at_to.high))
-    return Line(
+    return GrowthLine(
         index=index,
         name=short(one.text, 70),
         value=interval_words(one.time.at_to),
@@ -124,7 +124,7 @@ def _line(index: int, one: GrownStatement, found: Growth, scale: _Scale) -> Line
     )
 
 
-def _round(scale: _Scale) -> list[float]:
+def _round(scale: _LogAxes) -> list[float]:
     """Powers of ten, or of two where there are few of them."""
     tens = [10.0**power for power in range(math.ceil(math.log10(scale.low)), math.floor(math.log10(scale.high)) + 1)]
     if 3 <= len(tens) <= _DECADES_MAX:
@@ -134,7 +134,7 @@ def _round(scale: _Scale) -> list[float]:
     return [2.0**power for power in range(math.ceil(math.log2(scale.low)), math.floor(math.log2(scale.high)) + 1)]
 
 
-def _description(statements: Sequence[GrownStatement], found: Growth) -> str:
+def _description(statements: Sequence[GrownStatement], found: GrowthForecast) -> str:
     """The text for readers who cannot see the picture."""
     each = "; ".join(f"{short(one.text, 40)}: {interval_words(one.time.at_to)}" for one in statements)
     return f"Time per call at {target(found)} the rows: {each}"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from pgclinic.model.grow import (
     GrownStatement,
-    Growth,
-    Interval,
+    GrowthForecast,
+    GrowthInterval,
     KeptBecause,
     KeptTable,
     Law,
@@ -59,7 +59,7 @@ _REASONS = {
 }
 
 
-def growth_text(found: Growth, places: Sequence[tuple[str, str]] = ()) -> str:
+def growth_text(found: GrowthForecast, places: Sequence[tuple[str, str]] = ()) -> str:
     """``places`` are files to name at the end."""
     lines = [f"{growth_word(found).upper()}   {growth_sentence(found)}"]
     lines += list(_statement_lines(found))
@@ -75,12 +75,12 @@ def growth_text(found: Growth, places: Sequence[tuple[str, str]] = ()) -> str:
     return "\n".join(lines)
 
 
-def growth_word(found: Growth) -> str:
+def growth_word(found: GrowthForecast) -> str:
     """grows, or unknown where nothing can be predicted."""
     return "unknown" if found.server_time is None else "grows"
 
 
-def growth_sentence(found: Growth) -> str:
+def growth_sentence(found: GrowthForecast) -> str:
     """What the target costs, and where most of it is."""
     if found.server_time is None or found.per_call is None:
         sizes = count(len(found.measured_sizes), "twin")
@@ -97,17 +97,17 @@ def _first_words(first: GrownStatement) -> str:
     return f"{percent(first.share_at_to)} of it in one statement, {law_words(first.time)}: {short(first.text, 100)}"
 
 
-def target(found: Growth) -> str:
+def target(found: GrowthForecast) -> str:
     """10x"""
     return f"{found.to:g}x"
 
 
-def interval_words(value: Interval) -> str:
+def interval_words(value: GrowthInterval) -> str:
     """14x (11 to 18)"""
     return f"{factor(value.value)} ({_limits(value)})"
 
 
-def _limits(value: Interval) -> str:
+def _limits(value: GrowthInterval) -> str:
     """11 to 18"""
     return f"{factor(value.low).removesuffix('x')} to {factor(value.high).removesuffix('x')}"
 
@@ -129,7 +129,7 @@ def law_words(law: Law) -> str:
     return f"whose time per call grows as size^{exponent_words(exponent)}"
 
 
-def exponent_words(exponent: Interval) -> str:
+def exponent_words(exponent: GrowthInterval) -> str:
     """1.90 (1.65 to 2.15)"""
     return f"{exponent.value:.2f} ({exponent.low:.2f} to {exponent.high:.2f})".replace("-0.00", "0.00")
 
@@ -158,12 +158,12 @@ def statement_rows(statements: Sequence[GrownStatement], columns: int) -> list[t
     ]
 
 
-def shown_statements(found: Growth) -> list[GrownStatement]:
+def shown_statements(found: GrowthForecast) -> list[GrownStatement]:
     """Those with the most time at the target, and of the others none that takes next to nothing."""
     return [one for one in found.statements if one.share_at_to >= SHARE_MIN]
 
 
-def _statement_lines(found: Growth) -> Iterator[str]:
+def _statement_lines(found: GrowthForecast) -> Iterator[str]:
     shown = shown_statements(found)[:_SHOWN]
     if not shown:
         return
@@ -176,7 +176,7 @@ def _statement_lines(found: Growth) -> Iterator[str]:
         yield f"    {count(rest, 'other')} with {percent(share)} of the time at {target(found)}"
 
 
-def plan_words(found: Growth) -> list[str]:
+def plan_words(found: GrowthForecast) -> list[str]:
     """Each change of a plan between two twins."""
     return [
         f"from {change.size:g}x: {short(one.text, 40)}: {change.before} -> {change.after}"
@@ -185,7 +185,7 @@ def plan_words(found: Growth) -> list[str]:
     ]
 
 
-def _size_lines(found: Growth) -> Iterator[str]:
+def _size_lines(found: GrowthForecast) -> Iterator[str]:
     relations = found.relations
     if not relations:
         return
@@ -212,7 +212,7 @@ def relation_rows(relations: Sequence[RelationGrowth]) -> list[tuple[str, ...]]:
     ]
 
 
-def memory_words(found: Growth) -> list[str]:
+def memory_words(found: GrowthForecast) -> list[str]:
     """What the statements visit against shared_buffers and memory."""
     seen = found.working_set
     if seen is None:
@@ -237,7 +237,7 @@ def _leaves(what: str, limit: float, at: float | None, to: float) -> str:
     return f"they outgrow {what} ({size(limit)}) at {number(at)}x{beyond}"
 
 
-def vacuum_words(found: Growth) -> list[str]:
+def vacuum_words(found: GrowthForecast) -> list[str]:
     """The tables with the most dead rows, and how busy autovacuum is by its cost limit."""
     words = [_vacuum(one, found) for one in found.vacuums[:_LARGEST]]
     busy = found.vacuum_busy
@@ -250,7 +250,7 @@ def vacuum_words(found: Growth) -> list[str]:
     return words
 
 
-def _vacuum(one: VacuumGrowth, found: Growth) -> str:
+def _vacuum(one: VacuumGrowth, found: GrowthForecast) -> str:
     pages = f"{number(one.pages)} pages now, {number(one.pages_at_to)} at {target(found)}"
     if one.interval_s is None or one.interval_s_at_to is None:
         return (
@@ -299,7 +299,7 @@ def planned_words(one: TwinSize) -> str:
     )
 
 
-def trust_words(found: Growth) -> list[str]:
+def trust_words(found: GrowthForecast) -> list[str]:
     """What the answer rests on."""
     sizes = ", ".join(f"{size:g}x" for size in found.measured_sizes)
     words = [
@@ -323,7 +323,7 @@ def trust_words(found: Growth) -> list[str]:
     return words
 
 
-def next_words(found: Growth) -> list[str]:
+def next_words(found: GrowthForecast) -> list[str]:
     """Which statement to look at: the one with the most time at the target among those that grow."""
     growing = [one for one in shown_statements(found) if one.time.exponent.low > CONSTANT_MAX]
     if not growing:

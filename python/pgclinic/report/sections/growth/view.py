@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pgclinic.model.grow import Growth
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.parts.pictured import NamedTable
 from pgclinic.report.reported import ReportedGrowth
@@ -66,7 +66,7 @@ def growth_view(one: ReportedGrowth) -> GrowthView:
     )
 
 
-def _tables(found: Growth) -> list[NamedTable]:
+def _tables(found: GrowthForecast) -> list[NamedTable]:
     tables = []
     if found.statements:
         heads = tuple(head.format(to=target(found)) for head in STATEMENT_HEADS)
@@ -88,7 +88,7 @@ def _rest(amount: int) -> str:
     return f" The first {_ROWS_MAX} of {amount}; grow.json has all." if amount > _ROWS_MAX else ""
 
 
-def _lists(found: Growth) -> list[tuple[str, str, tuple[str, ...]]]:
+def _lists(found: GrowthForecast) -> list[tuple[str, str, tuple[str, ...]]]:
     return [
         ("Plans that change", "Between two twins.", tuple(plan_words(found))),
         ("Memory", "What the plans read, whole.", tuple(memory_words(found))),
