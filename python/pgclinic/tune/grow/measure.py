@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from pgclinic.model.twin import Twin
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
 from pgclinic.settings.units import buffers_bytes
+from pgclinic.stats.summary import mean, standard_deviation
 from pgclinic.trial.server import template_of
 from pgclinic.trial.warm_buffers import warm_buffers
 from pgclinic.twin.author import AUTHOR
@@ -36,6 +38,8 @@ from pgclinic.whatif.explained import Executed, buffers_visited, executed
 DRAWS_MIN = 2
 #: Each is executed so often on every twin.
 _ROUNDS = 3
+#: So many are enough where they took so long and their means have at most this relative error.
+_KNOWN_DRAWS, _KNOWN_S, _KNOWN_ERROR = 4, 2.0, 0.05
 _CANCELED = "57014"
 _BUFFERS = "shared_buffers"
 #: Of the memory of this machine, for the buffers of each twin: up to four run at once.
@@ -114,6 +118,17 @@ class _SeenAtSize:
     relations: set[str] = field(default_factory=set)
     problem: CannotRun | None = None
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the means of buffers and times are, or no more will be executed."""
+        if self.problem is not None:
+            return True
+        found = [one for _, one in self.first]
+        return all(_error(values) <= _KNOWN_ERROR for values in ([one.buffers for one in found], self._times()))
+
+    def _times(self) -> list[float]:
+        return [min(self.times_ms.get(text, [one.time_ms])) for text, one in self.first]
+
     def at(self, size: float) -> StatementAtSize | CannotRun:
         """Times are the shortest of the same text: any may be interrupted by another process."""
         # Where some values took too long those that did not are the cheap ones: the statement would seem to get faster.
@@ -125,7 +140,7 @@ class _SeenAtSize:
             size=size,
             plan=self.plans.most_common(1)[0][0],
             executions=tuple(
-                replace(one, time_ms=min(self.times_ms.get(text, [one.time_ms]))) for text, one in self.first
+                replace(one, time_ms=time_ms) for (_, one), time_ms in zip(self.first, self._times(), strict=True)
             ),
             relations=tuple(sorted(self.relations)),
         )
@@ -210,6 +225,9 @@ def at_sizes(
                     trials[size].execute(one, drawn[size], number, seen[size], again=round_ > 0)
             if time.monotonic() - began_s > limit_s and number + 1 >= DRAWS_MIN:
                 break
+        is_long = number + 1 >= _KNOWN_DRAWS and time.monotonic() - began_s > _KNOWN_S
+        if is_long and all(one.is_known for one in seen.values()):
+            break
     return {size: found.at(size) for size, found in seen.items()}
 
 
@@ -218,6 +236,12 @@ def _refused(error: QueryError) -> CannotRun:
         raise error
     reason = OmissionReason.TIME if error.sqlstate == _CANCELED else OmissionReason.ERROR
     return CannotRun(reason, error.message.splitlines()[0])
+
+
+def _error(values: Sequence[float]) -> float:
+    """The standard error of the mean, relative to it; 0 where all are 0."""
+    middle = mean(values)
+    return standard_deviation(values) / math.sqrt(len(values)) / middle if middle and len(values) > 1 else 0.0
 
 
 def _rows(one: Executed) -> float:

@@ -28,7 +28,7 @@ from pgclinic.trial.server import template_of
 from pgclinic.tune.grow.laws import MeasuredStatement, grown_statements, times, workload_growth
 from pgclinic.tune.grow.measure import SizeTrial, at_sizes, fitting_settings, measuring_session, relation_bytes
 from pgclinic.tune.grow.relations import Sizes, grown_relations, working_set
-from pgclinic.tune.grow.sizes import COPIES, ROWS_PER_S, STARTED_S, estimated, planned_sizes
+from pgclinic.tune.grow.sizes import COPIES, LARGEST, ROWS_PER_S, STARTED_S, estimated, planned_sizes
 from pgclinic.tune.grow.vacuum import grown_vacuums
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.file import write_twin
@@ -57,13 +57,17 @@ class _TwinOverBudgetError(RunFailedError):
 
 @dataclass(frozen=True)
 class GrowWanted:
-    """What is asked. ``began_s`` is of the monotonic clock, ``memory_bytes`` what the original's machine has."""
+    """What is asked. ``began_s`` is of the monotonic clock, ``memory_bytes`` what the original's machine has.
+
+    ``largest`` is the size beyond which no twin is built.
+    """
 
     to: float
     fixed: Collection[str] = ()
     budget_s: float = 300.0
     began_s: float = 0.0
     memory_bytes: float | None = None
+    largest: float = LARGEST
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,11 @@ class GrowRun:
         self._is_complete = False
         self._smaller: tuple[str, ...] = ()
 
+    @property
+    def known(self) -> dict[int, CalibratedStatement]:
+        """The statements whose values were found, by query id."""
+        return self._known
+
     def run(self) -> GrowthForecast:
         """Build and measure, as far as the budget goes. Raises RunFailedError, QueryError, UsageError.
 
@@ -107,7 +116,12 @@ class GrowRun:
         """
         free = shutil.disk_usage(folder("templates")).free
         planned = planned_sizes(
-            self.twin, self.plan, to=self.request.to, budget_s=self._left_s(), free_bytes=float(free)
+            self.twin,
+            self.plan,
+            to=self.request.to,
+            budget_s=self._left_s(),
+            free_bytes=float(free),
+            largest=self.request.largest,
         )
         self._sizes = {one.size: one for one in planned}
         self._calibrated_at = planned[0].size

@@ -42,15 +42,15 @@ def estimated(twin: Twin, plan: GrowthPlan, size: float, rows_per_s: float = ROW
 
 
 def planned_sizes(
-    twin: Twin, plan: GrowthPlan, *, to: float, budget_s: float, free_bytes: float
+    twin: Twin, plan: GrowthPlan, *, to: float, budget_s: float, free_bytes: float, largest: float = LARGEST
 ) -> tuple[TwinSize, ...]:
     """The twins in the order in which they are built: that at which values are found first, then the smaller ones.
 
-    The largest is the first power of two from ``to`` on, ``LARGEST`` at most, and smaller where building all of them
+    The largest is the first power of two from ``to`` on, ``largest`` at most, and smaller where building all of them
     would take more than its part of ``budget_s``, or the disk has no room. There is always one plan: the smallest one
     is tried even if it is estimated not to fit.
     """
-    largest = min(LARGEST, 2.0 ** math.ceil(math.log2(to))) if to > 1 else 1.0
+    largest = min(largest, 2.0 ** math.ceil(math.log2(to))) if to > 1 else 1.0
     while True:
         sizes = [estimated(twin, plan, largest / 2**step) for step in range(COUNT)]
         fits = (
