@@ -17,7 +17,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from applications import NAMES, application, at_work
-
 from pgclinic.capture.twin import capture_twin
 from pgclinic.experiment.twin_check import known_settings
 from pgclinic.lab.sources import find_source

@@ -33,6 +33,8 @@ _TEXT_COLUMNS = 60
 _BUILT_BEFORE_S = 1.0
 #: From this exponent on a statement grows with the size; below it is called constant.
 CONSTANT_MAX = 0.15
+#: A statement whose calls take at least so many times as long at the target is worth a look.
+GROWS_MIN = 1.2
 KEPT_WORDS = {
     KeptBecause.ASKED: "named by --fixed",
     KeptBecause.REFERENCE: "few rows, no insert, no reference to a table that grows",
@@ -325,7 +327,7 @@ def trust_words(found: GrowthForecast) -> list[str]:
 
 def next_words(found: GrowthForecast) -> list[str]:
     """Which statement to look at: the one with the most time at the target among those that grow."""
-    growing = [one for one in shown_statements(found) if one.time.exponent.low > CONSTANT_MAX]
+    growing = [one for one in shown_statements(found) if one.time.at_to.low > GROWS_MIN]
     if not growing:
         return []
     first = growing[0]
