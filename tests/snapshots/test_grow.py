@@ -34,4 +34,3 @@ def test_a_growth_of_which_too_little_was_measured(snapshots: Snapshots) -> None
     )
     snapshots.check("grow_interrupted", growth_text(interrupted, PLACES))
     snapshots.check_page("grow_interrupted_page", page_sections(render_grow(run_info(), interrupted, "runs/r")))
-

@@ -14,7 +14,7 @@ class KeptBecause(str, Enum):
     """Why a table keeps its rows. asked: --fixed. reference: few rows, no foreign key to a table that grows, no insert.
 
     partitions: it is divided by a number that identifies its rows, and its partitions hold no more of them. key_range:
-    the type of its key has no room for so many rows. empty: it has no rows.
+    its key's type cannot hold the larger numbers. empty: it has no rows.
     """
 
     ASKED = "asked"

@@ -77,3 +77,13 @@ def test_what_visits_no_buffer_has_a_law_too() -> None:
     measured = at_sizes(lambda _: "Result", lambda _: 0.0, lambda _: 0.0)
     (grown,) = grown_statements([MeasuredStatement(replace(STATEMENTS[0], query_id=7), measured)], TO, 1.0)
     assert grown.buffers.exponent.value == pytest.approx(0.0, abs=1e-9)
+
+
+def test_beyond_the_largest_twin_a_b_tree_may_have_one_more_level() -> None:
+    lookup = measured_statements()[0]
+    (within,), (beyond,) = grown_statements([lookup], 8.0, 600.0), grown_statements([lookup], 9.0, 600.0)
+    assert within.buffers.at_to.high < 1.3
+    assert beyond.buffers.at_to.high > 4 / 3
+    scan = MeasuredStatement(STATEMENTS[0], at_sizes(lambda _: "Seq Scan x", lambda _: 24.0, lambda _: 0.06))
+    (plain,) = grown_statements([scan], 9.0, 600.0)
+    assert plain.buffers.at_to.high < beyond.buffers.at_to.high

@@ -33,13 +33,13 @@ _TEXT_COLUMNS = 60
 _BUILT_BEFORE_S = 1.0
 #: From this exponent on a statement grows with the size; below it is called constant.
 CONSTANT_MAX = 0.15
-#: A statement whose calls take at least so many times as long at the target is worth a look.
+#: From this factor of the time per call on a statement is worth a look.
 GROWS_MIN = 1.2
 KEPT_WORDS = {
     KeptBecause.ASKED: "named by --fixed",
     KeptBecause.REFERENCE: "few rows, no insert, no reference to a table that grows",
     KeptBecause.PARTITIONS: "its partitions are ranges of a key and hold no more rows",
-    KeptBecause.KEY_RANGE: "the type of its key has no room for more rows",
+    KeptBecause.KEY_RANGE: "the type of its key cannot hold larger numbers",
     KeptBecause.EMPTY: "no rows",
 }
 _STATUS_WORDS = {
@@ -137,7 +137,7 @@ def exponent_words(exponent: GrowthInterval) -> str:
 
 
 def short(text: str, columns: int = _TEXT_COLUMNS) -> str:
-    """A statement in one line of so many columns."""
+    """A statement in one line, cut at ``columns`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= columns else f"{line[: columns - 3].rstrip()}..."
 
