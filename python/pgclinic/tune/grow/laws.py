@@ -5,8 +5,8 @@ of business. So the server's time grows by n and by what a call takes more. Weig
 the twin's.
 
 Beyond the largest twin a B-tree may have one level more. It gets one for some hundred times the rows, so twins seldom
-show it. A search that visited three pages, two of them of the index, then visits four: for plans with an index the upper
-bound of buffers is a third higher there.
+show it. A search that visited three pages, two of them of the index, then visits four: for plans with an index the
+upper bound of buffers is a third higher there.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pgclinic.model.grow import (
@@ -12,6 +14,7 @@ from pgclinic.model.grow import (
     KeptBecause,
     KeptTable,
     Law,
+    PlanChange,
     RelationGrowth,
     RelationKind,
     SizeStatus,
@@ -29,6 +32,8 @@ _LARGEST = 6
 #: A statement with less of the time at the target is not named.
 SHARE_MIN = 0.005
 _TEXT_COLUMNS = 60
+#: A node of a plan's shape, such as "Index Scan orders orders_pkey".
+_NODE = re.compile(r"[^(),]*[^(),\s][^(),]*")
 #: No twin is built in less; one that an earlier command has built is found at once.
 _BUILT_BEFORE_S = 1.0
 #: From this exponent on a statement grows with the size; below it is called constant.
@@ -181,10 +186,18 @@ def _statement_lines(found: GrowthForecast) -> Iterator[str]:
 def plan_words(found: GrowthForecast) -> list[str]:
     """Each change of a plan between two twins."""
     return [
-        f"from {change.size:g}x: {short(one.text, 40)}: {change.before} -> {change.after}"
+        f"from {change.size:g}x: {short(one.text, 40)}: {difference_words(change)}"
         for one in shown_statements(found)
         for change in one.plan_changes
     ]
+
+
+def difference_words(change: PlanChange) -> str:
+    """Nodes that the plan has no more and those that are new; both plans in full where only their order differs."""
+    before, after = (Counter(map(str.strip, _NODE.findall(plan))) for plan in (change.before, change.after))
+    gone, new = list(before - after), list(after - before)
+    parts = [f"without {', '.join(gone)}"] * bool(gone) + [f"with {', '.join(new)}"] * bool(new)
+    return "; ".join(parts) or f"{change.before} -> {change.after}"
 
 
 def _size_lines(found: GrowthForecast) -> Iterator[str]:

@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.growth import shop_growth
-from pgclinic.model.grow import GrowthInterval, WorkingSet
+from pgclinic.model.grow import GrowthInterval, PlanChange, WorkingSet
 from pgclinic.report.sections.growth.text import (
+    difference_words,
     exponent_words,
     factor,
     growth_sentence,
@@ -79,3 +80,18 @@ def test_next_comes_the_statement_that_grows() -> None:
     assert "select status" in next_words(shop_growth())[0]
     lookup = [one for one in shop_growth().statements if one.query_id == 1]
     assert next_words(replace(shop_growth(), statements=tuple(lookup))) == []
+
+
+def test_a_plan_change_names_the_nodes_that_differ() -> None:
+    change = PlanChange(
+        before_size=2.0,
+        size=4.0,
+        before="Limit(Bitmap Heap Scan customer(Bitmap Index Scan customer_city_idx))",
+        after="Limit(Seq Scan customer)",
+    )
+    said = difference_words(change)
+    assert said == "without Bitmap Heap Scan customer, Bitmap Index Scan customer_city_idx; with Seq Scan customer"
+    turned = PlanChange(
+        before_size=2.0, size=4.0, before="Hash Join(Seq Scan a, Seq Scan b)", after="Hash Join(Seq Scan b, Seq Scan a)"
+    )
+    assert difference_words(turned) == f"{turned.before} -> {turned.after}"
