@@ -245,11 +245,17 @@ def memory_words(found: GrowthForecast) -> list[str]:
 
 def _leaves(what: str, limit: float, at: float | None, to: float) -> str:
     if at is None:
-        return f"they do not grow beyond {what} ({size(limit)})"
+        return f"they do not grow beyond {what} ({limit_words(limit)})"
     if at <= 1.0:
-        return f"they are larger than {what} ({size(limit)}) already"
+        return f"they are larger than {what} ({limit_words(limit)}) already"
     beyond = "" if at <= to else f", beyond {to:g}x"
-    return f"they outgrow {what} ({size(limit)}) at {number(at)}x{beyond}"
+    return f"they outgrow {what} ({limit_words(limit)}) at {number(at)}x{beyond}"
+
+
+def limit_words(limit: float) -> str:
+    """An amount of memory as a setting has it: 128MB, 16GB."""
+    unit, name = (2.0**30, "GB") if limit >= 2.0**30 else (2.0**20, "MB")
+    return f"{limit / unit:.4g}{name}"
 
 
 def vacuum_words(found: GrowthForecast) -> list[str]:

@@ -60,14 +60,14 @@ def test_when_the_buffers_are_outgrown() -> None:
     seen = WorkingSet(
         now_bytes=2e8,
         at_to_bytes=2e9,
-        shared_buffers_bytes=1.3e8,
-        memory_bytes=1e9,
+        shared_buffers_bytes=2.0**27,
+        memory_bytes=2.0**30,
         leaves_buffers_at=0.6,
         leaves_memory_at=5.0,
     )
     words = " ".join(memory_words(replace(found, working_set=seen)))
-    assert "larger than shared_buffers (130 MB) already" in words
-    assert "outgrow the memory (1 GB) at 5x" in words
+    assert "larger than shared_buffers (128MB) already" in words
+    assert "outgrow the memory (1GB) at 5x" in words
 
 
 def test_an_extrapolation_is_called_one() -> None:
