@@ -19,6 +19,7 @@ from pgclinic.errors import DiskFullError, PgclinicError, RunFailedError
 from pgclinic.experiment.twin_check import known_settings
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.home import folder
+from pgclinic.lab.template import has_template
 from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.grow import GrowthForecast, SizeStatus, StatementAtSize, TwinSize, Unmeasured
 from pgclinic.model.twin import Twin
@@ -33,7 +34,7 @@ from pgclinic.tune.grow.vacuum import grown_vacuums
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.file import write_twin
 from pgclinic.twin.grown import GrowthPlan, grown, grown_choice, growth_plan
-from pgclinic.twin.kept_file import keep_twin, kept_file
+from pgclinic.twin.kept_file import keep_twin, kept_file, rows_identity
 from pgclinic.twin.mix import calibrated_in_order
 from pgclinic.twin.parameters import CannotRun, OmissionReason, known_views, runnable_statements
 from pgclinic.twin.values import ValueSource
@@ -122,6 +123,7 @@ class GrowRun:
             budget_s=self._left_s(),
             free_bytes=float(free),
             largest=self.request.largest,
+            is_built=self._is_built,
         )
         self._sizes = {one.size: one for one in planned}
         self._calibrated_at = planned[0].size
@@ -184,8 +186,14 @@ class GrowRun:
     def _left_s(self) -> float:
         return self.request.budget_s - (time.monotonic() - self.request.began_s)
 
+    def _is_built(self, size: float) -> bool:
+        """Whether an earlier command has left a template with these rows."""
+        dataset = TwinDataset(name="", sha256="", rows_sha256=rows_identity(grown(self.twin, self.plan, size)))
+        return has_template(self.binaries, dataset.key)
+
     def _one_size(self, planned: TwinSize, servers: ExitStack) -> TwinSize:
-        now = estimated(self.twin, self.plan, planned.size, self._rows_per_s)
+        is_built = self._is_built(planned.size)
+        now = estimated(self.twin, self.plan, planned.size, self._rows_per_s, is_built=is_built)
         if self._measured and now.estimated_s + self._measuring_s() > self._left_s():
             return replace(planned, status=SizeStatus.BUDGET)
         if COPIES * planned.estimated_bytes > shutil.disk_usage(folder("templates")).free:
@@ -196,7 +204,8 @@ class GrowRun:
         try:
             dataset = self._built(twin, planned.size)
             built_s = time.monotonic() - began_s
-            self._rows_per_s = max(1.0, planned.estimated_rows / max(built_s - STARTED_S, 1.0))
+            if not is_built:
+                self._rows_per_s = max(1.0, planned.estimated_rows / max(built_s - STARTED_S, 1.0))
             self._start(twin, dataset, planned.size, servers)
             statements = self._measure((planned.size,), draws=_FIRST_DRAWS, share=_FIRST_SHARE)
         except _TwinOverBudgetError:

@@ -37,11 +37,23 @@ def test_a_small_budget_and_a_small_disk_make_smaller_twins() -> None:
     assert max(sizes(free_bytes=60e6)) < 8.0
 
 
+def test_where_there_is_no_time_for_four_three_do() -> None:
+    """Each has its fixed costs: smaller rows alone would not help."""
+    assert sizes(budget_s=46.0) == [1.0, 2.0, 4.0]
+
+
+def test_what_is_built_already_takes_no_time() -> None:
+    twin = shop_twin()
+    plan = growth_plan(twin, 10.0)
+    found = planned_sizes(twin, plan, to=10.0, budget_s=20.0, free_bytes=PLENTY, is_built=lambda _: True)
+    assert [one.size for one in found] == [1.0, 2.0, 4.0, 8.0]
+
+
 @given(st.floats(1.5, 1000.0), st.floats(20.0, 5000.0))
 def test_what_is_planned_fits_or_is_the_least(to: float, budget_s: float) -> None:
     found = planned(to, budget_s)
-    assert len(found) == 4
-    assert len({one.size for one in found}) == 4
+    assert len(found) in (3, 4)
+    assert len({one.size for one in found}) == len(found)
     fits = sum(one.estimated_s for one in found) <= BUILD_SHARE * budget_s
     assert fits or max(one.size for one in found) <= 0.25
 
