@@ -107,7 +107,8 @@ def keys_here(session: Session, twin: Twin, one: CalibratedStatement) -> tuple[F
 
 @dataclass
 class _SeenAtSize:
-    """What one statement did on one twin so far. ``problem`` is why it is not executed any more.
+    """What one statement did on one twin so far. ``problem`` is why it is not executed any more, ``is_cut``
+    that it took longer than the statement timeout.
 
     ``first`` is the first execution with each set of values and its text, ``times_ms`` those of the others of a text.
     """
@@ -117,6 +118,7 @@ class _SeenAtSize:
     plans: Counter[str] = field(default_factory=Counter)
     relations: set[str] = field(default_factory=set)
     problem: CannotRun | None = None
+    is_cut: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -132,7 +134,7 @@ class _SeenAtSize:
     def at(self, size: float) -> StatementAtSize | CannotRun:
         """Times are the shortest of the same text: any may be interrupted by another process."""
         # Where some values took too long those that did not are the cheap ones: the statement would seem to get faster.
-        if self.problem is not None and (not self.first or self.problem.reason is OmissionReason.TIME):
+        if self.problem is not None and (not self.first or self.is_cut):
             return self.problem
         if not self.first:
             return CannotRun(OmissionReason.VALUE)
@@ -172,7 +174,7 @@ class SizeTrial:
         try:
             found = self._executed(one, text, drawn.values[number])
         except QueryError as error:
-            seen.problem = _refused(error)
+            seen.problem, seen.is_cut = _refused(error), error.sqlstate == _CANCELED
             return
         if again:
             seen.times_ms.setdefault(text, []).append(found.time_ms)
@@ -234,8 +236,7 @@ def at_sizes(
 def _refused(error: QueryError) -> CannotRun:
     if error.sqlstate is None:
         raise error
-    reason = OmissionReason.TIME if error.sqlstate == _CANCELED else OmissionReason.ERROR
-    return CannotRun(reason, error.message.splitlines()[0])
+    return CannotRun(OmissionReason.ERROR, error.message.splitlines()[0])
 
 
 def _error(values: Sequence[float]) -> float:

@@ -49,7 +49,7 @@ DRAWS = 24
 #: Of the budget, for the statements on all twins in turn.
 _MEASURING_SHARE = 0.2
 #: Servers are stopped and the answer is made in this time.
-_ANSWER_S = 3.0
+_ANSWER_S = 5.0
 
 
 class _TwinOverBudgetError(RunFailedError):
@@ -290,9 +290,11 @@ class GrowRun:
         )
         for one in omitted:
             self._problems[one.query_id] = CannotRun(one.reason, one.detail)
+        # Those with the most time came first; what is left when there was no time is none of their values.
+        reason = OmissionReason.TIME if time.monotonic() > until_s else OmissionReason.VALUE
         for statement in runnable:
             if statement.counted.query_id not in self._known:
-                self._problems[statement.counted.query_id] = CannotRun(OmissionReason.VALUE)
+                self._problems[statement.counted.query_id] = CannotRun(reason)
 
     def _statement(self, one: CalibratedStatement, sizes: Sequence[float], draws: int, limit_s: float) -> bool:
         """What was seen before of the same sizes is replaced: all sizes of a statement are of the same minutes."""

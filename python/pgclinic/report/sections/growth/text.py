@@ -62,7 +62,7 @@ _REASONS = {
     "value": "no values are known",
     "key": "no fresh key can be made",
     "error": "the twin's server refuses it",
-    "time": "it takes too long on the twins",
+    "time": "the budget ended before its values were found",
 }
 
 
