@@ -10,6 +10,7 @@ from pgclinic.stats.blocks_needed import blocks_still_needed
 from pgclinic.stats.claimed_region import NULL_EFFECT, claimed_region, direction, null_zone
 from pgclinic.stats.confidence_sequence import always_valid_interval, half_width, width_factor
 from pgclinic.stats.poisson import poisson_limits, rate_ratio_limits
+from pgclinic.stats.power_law import SizePoint, power_law
 from pgclinic.stats.student_t import quantile, t_half_width, upper_tail
 
 effects = st.floats(-2.0, 2.0, allow_nan=False)
@@ -110,3 +111,31 @@ def test_the_ratio_the_other_way_round_has_the_inverse_limits(a: int, b: int, ti
     other_low, other_high = rate_ratio_limits(b, time_b, a, time_a)
     assert other_low == pytest.approx(1 / high if high else math.inf)
     assert other_high == pytest.approx(1 / low if low else math.inf)
+
+
+measured = st.lists(st.floats(0.01, 1e6), min_size=1, max_size=6)
+points = st.lists(measured, min_size=2, max_size=5).map(
+    lambda lists: [SizePoint(2.0**at, tuple(values)) for at, values in enumerate(lists)]
+)
+
+
+@given(points, st.floats(1e-3, 1e3))
+def test_a_power_law_knows_no_unit(sizes: list[SizePoint], unit: float) -> None:
+    """Microseconds grow as milliseconds do."""
+    other = [SizePoint(point.size, tuple(value * unit for value in point.values)) for point in sizes]
+    law, same = power_law(sizes), power_law(other)
+    assert same.exponent.value == pytest.approx(law.exponent.value, abs=1e-6)
+    assert same.exponent.high == pytest.approx(law.exponent.high, rel=1e-4, abs=1e-4)
+
+
+@given(points, st.floats(1.01, 1000.0))
+def test_a_forecast_lies_in_its_interval(sizes: list[SizePoint], to: float) -> None:
+    law = power_law(sizes)
+    growth = law.growth(to)
+    assert 0 <= growth.low <= growth.value <= growth.high
+    assert law.exponent.low < law.exponent.value < law.exponent.high
+
+
+@given(points, st.floats(0.1, 10.0))
+def test_growth_at_the_size_itself_is_none(sizes: list[SizePoint], size: float) -> None:
+    assert power_law(sizes).growth(size, since=size).value == 1.0

@@ -13,6 +13,7 @@ from fixtures.tree import PACKAGE_FILES, ROOT, SQL_FILES
 #: Whose sessions have the user's search_path, because they run SQL that the user wrote or asked for.
 USERS_SQL = {
     "bench/lab_server.py": "a load on a server of the lab",
+    "tune/grow/measure.py": "the statements of a twin, on the twin",
     "whatif/trial_session.py": "the statements of a twin, on the twin",
     "experiment/twin_check.py": "the statements of a twin, on the twin",
     "load/pgbench_tables.py": "pgbench's tables, where the user's scripts find them",

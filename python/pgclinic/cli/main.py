@@ -25,6 +25,7 @@ from pgclinic.cli.bisect import BisectRequest
 from pgclinic.cli.capture import capture_app
 from pgclinic.cli.checkup import CheckupCommand, CheckupRequest
 from pgclinic.cli.compare import CompareRequest
+from pgclinic.cli.grow import GrowRequest
 from pgclinic.cli.interrupts import INTERRUPTED, answer_signals, code_of_signal, ignore_signals
 from pgclinic.cli.lab import LabStartRequest, lab_app
 from pgclinic.cli.options.record import command_of
@@ -66,6 +67,7 @@ app.command("assay")(command_of(AssayRequest))
 app.command("search")(command_of(SearchRequest))
 app.command("bisect")(command_of(BisectRequest))
 app.command("upgrade")(command_of(UpgradeRequest))
+app.command("grow")(command_of(GrowRequest))
 app.command("bench", cls=RawCommand, add_help_option=False)(bench)
 
 
@@ -93,10 +95,6 @@ def _run_request(request: object) -> int:
             from pgclinic.cli.checkup_run import run_checkup
 
             code = run_checkup(request)
-        case AdviseRequest():
-            from pgclinic.cli.advise_run import run_advise
-
-            code = run_advise(request)
         case CompareRequest():
             from pgclinic.cli.compare_run import run_comparison
 
@@ -113,10 +111,6 @@ def _run_request(request: object) -> int:
             from pgclinic.cli.bisect_run import run_bisect
 
             code = run_bisect(request)
-        case UpgradeRequest():
-            from pgclinic.cli.upgrade_run import run_upgrade
-
-            code = run_upgrade(request)
         case StudyRunRequest():
             from pgclinic.cli.study_run import run_studies
 
@@ -135,6 +129,27 @@ def _run_request(request: object) -> int:
             code = run_twin_check(request)
         case int():
             code = request
+        case _:
+            code = _run_on_twin(request)
+    return code
+
+
+def _run_on_twin(request: object) -> int:
+    """Do what a command asks for that has no other subject than a twin."""
+    code = 0
+    match request:
+        case AdviseRequest():
+            from pgclinic.cli.advise_run import run_advise
+
+            code = run_advise(request)
+        case UpgradeRequest():
+            from pgclinic.cli.upgrade_run import run_upgrade
+
+            code = run_upgrade(request)
+        case GrowRequest():
+            from pgclinic.cli.grow_run import run_grow
+
+            code = run_grow(request)
     return code
 
 

@@ -10,6 +10,7 @@ import msgspec
 from pgclinic.errors import RunFailedError, UnknownNameError
 from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.checkup import Checkup
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.report.kept_run import RenderedRun, judged_run, rendered_run
 from pgclinic.report.markdown import text_markdown
 from pgclinic.report.runs.two_runs import side_by_side, side_by_side_page, side_by_side_text
@@ -32,7 +33,7 @@ def write_report(named: Path, parent: Path, output: Path | None, *, force: bool)
     rendered = rendered_run(found)
     if output is None:
         return _into_folder(found, rendered.html())
-    _write(rendered, output, force=force, private=isinstance(found.answer, Checkup | IndexAdvice))
+    _write(rendered, output, force=force, private=isinstance(found.answer, Checkup | IndexAdvice | GrowthForecast))
     return output
 
 
@@ -53,7 +54,10 @@ def side_by_side_of(named: tuple[Path, Path], parent: Path, output: Path | None,
         json=lambda: seen,
     )
     _write(
-        rendered, output, force=force, private=any(isinstance(found.answer, Checkup | IndexAdvice) for found in (a, b))
+        rendered,
+        output,
+        force=force,
+        private=any(isinstance(found.answer, Checkup | IndexAdvice | GrowthForecast) for found in (a, b)),
     )
     return str(output)
 
@@ -65,7 +69,7 @@ def _check_output(output: Path, *, force: bool) -> None:
 
 
 def _into_folder(found: FoundRun, html: str) -> Path:
-    if isinstance(found.answer, Checkup):
+    if isinstance(found.answer, Checkup | GrowthForecast):
         return write_checkup_report(found.path, html)
     return RunFolder(found.path).write_report(html)
 

@@ -72,6 +72,11 @@ def filled_template(
     return path
 
 
+def has_template(binaries: Binaries, key: str) -> bool:
+    """Whether the data of this key are filled already."""
+    return (folder("templates") / _template_name(binaries, key)).is_dir()
+
+
 def templates() -> tuple[Template, ...]:
     """All filled templates, the newest first."""
     found = [

@@ -7,6 +7,7 @@ from enum import Enum
 from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.machine import Machine
 from pgclinic.model.record import Record
 from pgclinic.model.run import RunKind, Tool
@@ -149,3 +150,11 @@ class UpgradeOutput(Record):
     run: str
     report: str | None
     upgrade: Upgrade
+
+
+class GrowOutput(Record):
+    """``grow --json``: the growth with its run and its report."""
+
+    run: str
+    report: str | None
+    growth: GrowthForecast

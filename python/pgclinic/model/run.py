@@ -30,6 +30,7 @@ class RunKind(str, Enum):
     BISECT = "bisect"
     ADVISE = "advise"
     UPGRADE = "upgrade"
+    GROW = "grow"
 
 
 class RunInfo(Record):

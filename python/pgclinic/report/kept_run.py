@@ -19,7 +19,8 @@ from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
-from pgclinic.model.output import AdviceOutput, CheckupOutput, CompareOutput, StudyOutput
+from pgclinic.model.grow import GrowthForecast
+from pgclinic.model.output import AdviceOutput, CheckupOutput, CompareOutput, GrowOutput, StudyOutput
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.upgrade import Upgrade
@@ -27,6 +28,7 @@ from pgclinic.model.verdict import Verdict
 from pgclinic.report.kinds import (
     ADVICE,
     BENCH,
+    GROW,
     STUDY,
     TUNING,
     UPGRADE,
@@ -34,6 +36,7 @@ from pgclinic.report.kinds import (
     bench_page,
     checkup_markdown,
     checkup_page,
+    growth_page,
     study_page,
     tuning_page,
     upgrade_page,
@@ -43,6 +46,7 @@ from pgclinic.report.reported import (
     ReportedAdvice,
     ReportedBench,
     ReportedCheckup,
+    ReportedGrowth,
     ReportedStudy,
     ReportedTuning,
     ReportedUpgrade,
@@ -90,6 +94,8 @@ def rendered_run(found: FoundRun) -> RenderedRun:  # noqa: PLR0911  one case eac
             return _tuning(found, found.answer)
         case Upgrade():
             return _upgrade(found, found.answer)
+        case GrowthForecast():
+            return _growth(found, found.info, found.answer)
     if found.info.kind is RunKind.COMPARE:
         return _comparison(read_run(found.path))
     if found.info.kind is RunKind.STUDY:
@@ -202,4 +208,13 @@ def _upgrade(found: FoundRun, answer: Upgrade) -> RenderedRun:
         html=lambda: upgrade_page(one),
         markdown=lambda: report_markdown(UPGRADE, one),
         json=lambda: upgrade_output(answer, one.folder, _page_of(stored.path)),
+    )
+
+
+def _growth(found: FoundRun, info: RunInfo, growth: GrowthForecast) -> RenderedRun:
+    one = ReportedGrowth(info, growth, str(found.path))
+    return RenderedRun(
+        html=lambda: growth_page(one),
+        markdown=lambda: report_markdown(GROW, one),
+        json=lambda: GrowOutput(run=one.folder, report=_page_of(found.path), growth=growth),
     )

@@ -8,6 +8,7 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.snapshot import Snapshot
@@ -21,6 +22,7 @@ from pgclinic.report.reported import (
     ReportedAdvice,
     ReportedBench,
     ReportedCheckup,
+    ReportedGrowth,
     ReportedStudy,
     ReportedTuning,
     ReportedUpgrade,
@@ -40,6 +42,7 @@ from pgclinic.report.sections.doubts.view import doubts_view
 from pgclinic.report.sections.drops.view import drops_view
 from pgclinic.report.sections.evidence.view import evidence_view
 from pgclinic.report.sections.findings.view import causes_found, notices_found, symptoms_found
+from pgclinic.report.sections.growth.view import growth_view
 from pgclinic.report.sections.ladder.steps import is_ladder
 from pgclinic.report.sections.ladder.view import ladder_view
 from pgclinic.report.sections.latency.view import bench_latency, latency_view
@@ -56,6 +59,7 @@ from pgclinic.report.sections.repeat.view import (
     advice_commands,
     bench_commands,
     checkup_commands,
+    grow_commands,
     study_commands,
     tuning_commands,
 )
@@ -176,6 +180,12 @@ CHECKUP: tuple[Section[ReportedCheckup], ...] = (
     Section("repeat", checkup_commands),
 )
 
+GROW: tuple[Section[ReportedGrowth], ...] = (
+    Section("growth", growth_view),
+    Section("machine", lambda one: machine_view(one.run, ())),
+    Section("repeat", grow_commands),
+)
+
 
 def render_report(
     run: RunInfo,
@@ -283,6 +293,23 @@ def advice_page(one: ReportedAdvice) -> str:
         one,
         title=f"{one.advice.word.value}: {one.advice.database}",
         kind="advice on indexes",
+        when=started(one.run),
+        source="the run folder",
+        pgclinic=one.run.tool.pgclinic,
+    )
+
+
+def render_grow(run: RunInfo, growth: GrowthForecast, folder: str) -> str:
+    """The page of ``pgclinic grow``. ``folder`` is how the user would name the run folder."""
+    return growth_page(ReportedGrowth(run, growth, folder))
+
+
+def growth_page(one: ReportedGrowth) -> str:
+    return report_page(
+        GROW,
+        one,
+        title=growth_view(one).title,
+        kind="growth report",
         when=started(one.run),
         source="the run folder",
         pgclinic=one.run.tool.pgclinic,

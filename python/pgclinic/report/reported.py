@@ -10,6 +10,7 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.snapshot import Snapshot
@@ -75,3 +76,10 @@ class ReportedCheckup:
     snapshot: Snapshot
     changes: Changes | None
     folder: str | None
+
+
+@dataclass(frozen=True)
+class ReportedGrowth:
+    run: RunInfo
+    growth: GrowthForecast
+    folder: str

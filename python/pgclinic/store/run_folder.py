@@ -184,6 +184,10 @@ def read_run(path: Path) -> StoredRun:
     info = decoded(path / "run.json", RunInfo)
     if info.kind is RunKind.BENCH:
         return _read_bench(path, info)
+    if info.kind is RunKind.GROW:
+        raise UsageError(
+            f"{path} is a growth: it has no trials", hint=f"write its report again: pgclinic report {path}"
+        )
     if info.kind is RunKind.CHECKUP:
         raise UsageError(
             f"{path} is a checkup: it has no trials", hint=f"examine it again: pgclinic checkup --from {path}"

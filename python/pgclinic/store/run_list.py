@@ -14,6 +14,7 @@ from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.model.upgrade import Upgrade
@@ -21,7 +22,9 @@ from pgclinic.model.verdict import Verdict
 from pgclinic.store.directory_lock import ASKED_S, directory_lock, is_in_use
 from pgclinic.store.run_folder import FORMAT, decoded
 
-StoredAnswer = Verdict | Comparison | BenchResult | Checkup | Assay | Search | Bisect | IndexAdvice | Upgrade
+StoredAnswer = (
+    Verdict | Comparison | BenchResult | Checkup | Assay | Search | Bisect | IndexAdvice | Upgrade | GrowthForecast
+)
 
 #: The file of a run that has its answer, by the command that made it.
 _ANSWERS: dict[RunKind, tuple[str, type[StoredAnswer]]] = {
@@ -34,6 +37,7 @@ _ANSWERS: dict[RunKind, tuple[str, type[StoredAnswer]]] = {
     RunKind.BISECT: ("bisect.json", Bisect),
     RunKind.ADVISE: ("advice.json", IndexAdvice),
     RunKind.UPGRADE: ("upgrade.json", Upgrade),
+    RunKind.GROW: ("grow.json", GrowthForecast),
 }
 #: All that our commands write into a run folder.
 _OURS = frozenset(
@@ -41,6 +45,7 @@ _OURS = frozenset(
         *(name for name, _ in _ANSWERS.values()),
         *("run.json", "plan.json", "study.toml", "trials", "values", "events.jsonl", "calibration.json", "levels.json"),
         *("seconds.jsonl", "snapshot.json", "host.json", "log.json", "proofs", "found.conf", "report.html"),
+        "original.twin",
     )
 )
 

@@ -20,7 +20,8 @@ class Choice(Record):
     second says. ``skew`` draws them by
     Zipf's law with this exponent, the common ones more often. ``key_of`` takes keys of documents that have such values,
     as jsonb_typeof calls them: the statement may cast what it finds. ``constants`` are values of places by number that
-    never change: an application writes them into its text.
+    never change: an application writes them into its text. ``copies`` is how many combinations take the place of one
+    that ``ranks`` and ``skew`` count: those of a database that has grown.
     """
 
     distinct: bool = False
@@ -40,6 +41,7 @@ class Choice(Record):
     skew: float | None = None
     key_of: str | None = None
     constants: tuple[tuple[int, str], ...] = ()
+    copies: float = 1.0
 
     @property
     def is_one_value(self) -> bool:

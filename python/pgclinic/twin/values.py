@@ -268,6 +268,7 @@ class ValueSource:
             choice.elements if any(place.use in OF_PARTS for place in places) else 0,
             choice.ranks,
             choice.skew,
+            choice.copies,
             choice.key_of,
             choice.constants,
         )
@@ -334,15 +335,16 @@ class ValueSource:
         ranked = self._ranked[grouped]
         if choice.ranks is not None:
             first, number = choice.ranks
-            wanted = ranked[first : first + number]
+            begin = round(first * choice.copies)
+            wanted = ranked[begin : begin + max(1, round(number * choice.copies))]
         else:
-            wanted = self._skewed(ranked, choice.skew or 0.0, count)
+            wanted = self._skewed(ranked, choice.skew or 0.0, count, choice.copies)
         self._random.shuffle(wanted)
         return wanted[:count]
 
-    def _skewed(self, ranked: list[_Row], exponent: float, count: int) -> list[_Row]:
+    def _skewed(self, ranked: list[_Row], exponent: float, count: int, copies: float) -> list[_Row]:
         """So many rows by Zipf's law, evenly over all of its distribution."""
-        sums = list(accumulate((at + 1) ** -exponent for at in range(len(ranked))))
+        sums = list(accumulate((int(at / copies) + 1) ** -exponent for at in range(len(ranked))))
         places = ((at + self._random.random()) / count * sums[-1] for at in range(count if sums else 0))
         return [ranked[min(bisect_right(sums, place), len(ranked) - 1)] for place in places]
 

@@ -29,6 +29,7 @@ DIFFERENT = {
     "--full",
     "--json",
     "--measure",
+    "--memory",
     "--name",
     "--observe",
     "--output",

@@ -9,12 +9,14 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.finding import Health
+from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.tuning import Aim, Assay, AssayWord, Bisect, BisectWord, Search
 from pgclinic.model.upgrade import Upgrade
 from pgclinic.model.verdict import ClaimVerdict, Verdict
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
 from pgclinic.report.sections.advice.text import advice_sentence
 from pgclinic.report.sections.climb.text import search_headline
+from pgclinic.report.sections.growth.text import growth_sentence, growth_word
 from pgclinic.report.sections.load.figures import milliseconds
 from pgclinic.report.sections.side_by_side.text import sentence
 from pgclinic.report.sections.staircase.text import bisect_headlines, change_words
@@ -36,6 +38,7 @@ ANSWER_WORDS = frozenset(
             for word in words
         ),
         *(_SLOWEST, _FASTEST, _NOTHING, _MEASURED, _FAILED),
+        *("grows", "unknown"),
     )
 )
 
@@ -51,10 +54,16 @@ def answer_word(answer: StoredAnswer) -> str:
             return _NOTHING if not answer.settings else _SLOWEST if answer.aim is Aim.WORST else _FASTEST
         case BenchResult():
             return _FAILED if answer.exit_code else _MEASURED
-        case Upgrade():
-            return answer.comparison.word.value if answer.comparison is not None else _MEASURED
+        case GrowthForecast() | Upgrade():
+            return _word_on_twin(answer)
     word: str = answer.word.value
     return word
+
+
+def _word_on_twin(answer: GrowthForecast | Upgrade) -> str:
+    if isinstance(answer, GrowthForecast):
+        return growth_word(answer)
+    return answer.comparison.word.value if answer.comparison is not None else _MEASURED
 
 
 def answer_sentence(answer: StoredAnswer) -> str:
@@ -78,6 +87,8 @@ def answer_sentence(answer: StoredAnswer) -> str:
             words = advice_sentence(answer)
         case Upgrade():
             words = upgrade_sentence(answer)
+        case GrowthForecast():
+            words = growth_sentence(answer)
     return words
 
 

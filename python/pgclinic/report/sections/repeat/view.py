@@ -11,6 +11,7 @@ from pgclinic.report.reported import (
     ReportedAdvice,
     ReportedBench,
     ReportedCheckup,
+    ReportedGrowth,
     ReportedStudy,
     ReportedTuning,
     ReportedUpgrade,
@@ -51,6 +52,13 @@ def tuning_commands(one: ReportedTuning | ReportedUpgrade) -> Commands:
     return (
         (shlex.join(one.run.command), "run it again"),
         (shlex.join(["pgclinic", "report", one.folder]), "write this report again from the trials in that folder"),
+    )
+
+
+def grow_commands(one: ReportedGrowth) -> Commands:
+    return (
+        (shlex.join(one.run.command), "run it again; twins that were built are used again"),
+        (shlex.join(["pgclinic", "report", one.folder]), "write this report again; needs no server"),
     )
 
 

@@ -1,0 +1,36 @@
+"""What ``grow`` prints, and its page."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from fixtures.growth import shop_growth
+from fixtures.records import run_info
+from fixtures.snapshots import Snapshots, page_sections
+from pgclinic.model.grow import SizeStatus
+from pgclinic.report.kinds import render_grow
+from pgclinic.report.sections.growth.text import growth_text
+
+PLACES = (("run", "runs/r"), ("report", "runs/r/report.html"))
+
+
+def test_a_growth(snapshots: Snapshots) -> None:
+    snapshots.check("grow", growth_text(shop_growth(), PLACES))
+    snapshots.check_page("grow_page", page_sections(render_grow(run_info(), shop_growth(), "runs/r")))
+
+
+def test_a_growth_of_which_too_little_was_measured(snapshots: Snapshots) -> None:
+    found = shop_growth()
+    interrupted = replace(
+        found,
+        sizes=(found.sizes[0], *(replace(one, status=SizeStatus.INTERRUPTED) for one in found.sizes[1:])),
+        statements=(),
+        server_time=None,
+        per_call=None,
+        measured_share=0.0,
+        relations=(),
+        working_set=None,
+        vacuums=(),
+    )
+    snapshots.check("grow_interrupted", growth_text(interrupted, PLACES))
+    snapshots.check_page("grow_interrupted_page", page_sections(render_grow(run_info(), interrupted, "runs/r")))
