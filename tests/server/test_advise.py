@@ -115,6 +115,7 @@ def test_the_run_is_listed_and_reported(advised: Advised) -> None:
     assert (refused.returncode, "-o FILE.md" in refused.stderr) == (1, True), refused.stderr
 
 
+@pytest.mark.drawn(0.3)
 def test_a_twin_is_advised_on_within_limits_and_proven_in_blocks(advised: Advised, command: Command) -> None:
     ran = command.run("advise", str(advised.twin), "--max-indexes", "2", "--budget", "2m", "--json", timeout=500)
     assert ran.returncode == 0, ran.stderr
@@ -125,6 +126,7 @@ def test_a_twin_is_advised_on_within_limits_and_proven_in_blocks(advised: Advise
     assert advice["proof"]["ratio"] is None or advice["proof"]["ratio"] < 1.05, advice["proof"]
 
 
+@pytest.mark.drawn(0.3)
 def test_an_interrupt_leaves_nothing_running(advised: Advised, command: Command) -> None:
     process = command.start("advise", str(advised.twin), "--no-prove", "--plain")
     postmaster = wait_for(lambda: postmaster_below(process.pid))

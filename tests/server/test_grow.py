@@ -105,6 +105,7 @@ def test_each_statement_grows_as_it_must(dsn: str, command: Command) -> None:
     assert "GROWS" in (command.folder / "growth.md").read_text()
 
 
+@pytest.mark.drawn(0.3)
 def test_a_table_that_is_named_keeps_its_rows(twin: Path, command: Command) -> None:
     ran = command.run(
         "grow", str(twin), "--fixed", "customer", "--fixed", "visit", "--to", "2", "--budget", "60s", timeout=200
@@ -124,6 +125,7 @@ def test_a_table_that_is_named_keeps_its_rows(twin: Path, command: Command) -> N
     assert visits[-1][1] > 1.6 * visits[-2][1]
 
 
+@pytest.mark.drawn(0.3)
 def test_an_interrupted_growth_keeps_what_was_measured(twin: Path, command: Command) -> None:
     before, servers = set(folder("twins").iterdir()), set(folder("instances").iterdir())
     process = command.start("grow", str(twin), "--to", "100x", "--budget", "5m")

@@ -67,6 +67,7 @@ def test_what_is_slower_on_18_has_its_cause_and_its_release(twin: Path, command:
     assert SWITCH in (command.folder / "again.md").read_text().replace("\\", "")
 
 
+@pytest.mark.drawn(0.3)
 def test_blocks_say_what_the_whole_server_needs(twin: Path, command: Command) -> None:
     ran = command.run(
         *("upgrade", str(twin), "--to", "18", "--budget", "4m", "--fail-if", "b<0.95a", "--json", "--seed", "2"),
@@ -89,6 +90,7 @@ def test_blocks_say_what_the_whole_server_needs(twin: Path, command: Command) ->
     assert upgraded(resumed)["statements"] == found["statements"]
 
 
+@pytest.mark.drawn(0.3)
 def test_before_17_has_analyzed_there_are_no_statistics(twin: Path, command: Command) -> None:
     ran = command.run("upgrade", str(twin), "--to", "17", "--no-blocks", "--json", "--budget", "3m", "--seed", "3")
     assert ran.returncode == 0, ran.stderr
@@ -115,6 +117,7 @@ def test_a_version_against_itself_changes_nothing(twin: Path, command: Command, 
     assert found["before_analyze"] is None
 
 
+@pytest.mark.drawn(0.3)
 def test_an_interrupt_leaves_nothing_behind(twin: Path, command: Command) -> None:
     started = command.start("upgrade", str(twin), "--to", "18", "--no-blocks")
     wait_for(lambda: len([name for name in descendants(started.pid).values() if "bin/postgres -D" in name]) == 3)
