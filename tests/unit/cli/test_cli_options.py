@@ -37,6 +37,7 @@ DIFFERENT = {
     "--prove",
     "--scale",
     "--set",
+    "--to",
     "--twin",
     "--version",
     "--warm-up",
