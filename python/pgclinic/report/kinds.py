@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 from pgclinic.model.bench import BenchResult
 from pgclinic.model.calibration import Calibration
@@ -187,6 +188,28 @@ GROW: tuple[Section[ReportedGrowth], ...] = (
 )
 
 
+class _OfRun(Protocol):
+    """What was made by a command that has a run folder."""
+
+    @property
+    def run(self) -> RunInfo: ...
+
+
+R = TypeVar("R", bound=_OfRun)
+
+
+def _page(sections: Sequence[Section[R]], one: R, *, title: str, kind: str, source: str = "the run folder") -> str:
+    return report_page(
+        sections,
+        one,
+        title=title,
+        kind=kind,
+        when=started(one.run),
+        source=source,
+        pgclinic=one.run.tool.pgclinic,
+    )
+
+
 def render_report(
     run: RunInfo,
     study: Study,
@@ -202,14 +225,11 @@ def render_report(
 
 
 def study_page(one: ReportedStudy) -> str:
-    return report_page(
+    return _page(
         STUDY,
         one,
         title=f"{claim_views(one)[0].word}: {one.study.title}",
         kind="comparison report" if one.comparison is not None else "study report",
-        when=started(one.run),
-        source="the run folder",
-        pgclinic=one.run.tool.pgclinic,
     )
 
 
@@ -222,14 +242,8 @@ def render_bench(
 
 def bench_page(one: ReportedBench) -> str:
     first = first_screen(one.run, one.result, activity_of(one))
-    return report_page(
-        BENCH,
-        one,
-        title=f"{first.headline}: {first.scripts}",
-        kind="bench report",
-        when=started(one.run),
-        source="the records of the run",
-        pgclinic=one.run.tool.pgclinic,
+    return _page(
+        BENCH, one, title=f"{first.headline}: {first.scripts}", kind="bench report", source="the records of the run"
     )
 
 
@@ -239,27 +253,11 @@ def render_tuning(run: RunInfo, plan: ExperimentPlan, found: Assay | Search | Bi
 
 
 def tuning_page(one: ReportedTuning) -> str:
-    return report_page(
-        TUNING,
-        one,
-        title=tuned_view(one).title,
-        kind=type(one.found).__name__.lower(),
-        when=started(one.run),
-        source="the run folder",
-        pgclinic=one.run.tool.pgclinic,
-    )
+    return _page(TUNING, one, title=tuned_view(one).title, kind=type(one.found).__name__.lower())
 
 
 def upgrade_page(one: ReportedUpgrade) -> str:
-    return report_page(
-        UPGRADE,
-        one,
-        title=upgrade_view(one).title,
-        kind="upgrade",
-        when=started(one.run),
-        source="the run folder",
-        pgclinic=one.run.tool.pgclinic,
-    )
+    return _page(UPGRADE, one, title=upgrade_view(one).title, kind="upgrade")
 
 
 def render_checkup(
@@ -288,15 +286,7 @@ def checkup_markdown(one: ReportedCheckup) -> str:
 
 
 def advice_page(one: ReportedAdvice) -> str:
-    return report_page(
-        ADVICE,
-        one,
-        title=f"{one.advice.word.value}: {one.advice.database}",
-        kind="advice on indexes",
-        when=started(one.run),
-        source="the run folder",
-        pgclinic=one.run.tool.pgclinic,
-    )
+    return _page(ADVICE, one, title=f"{one.advice.word.value}: {one.advice.database}", kind="advice on indexes")
 
 
 def render_grow(run: RunInfo, growth: GrowthForecast, folder: str) -> str:
@@ -305,12 +295,4 @@ def render_grow(run: RunInfo, growth: GrowthForecast, folder: str) -> str:
 
 
 def growth_page(one: ReportedGrowth) -> str:
-    return report_page(
-        GROW,
-        one,
-        title=growth_view(one).title,
-        kind="growth report",
-        when=started(one.run),
-        source="the run folder",
-        pgclinic=one.run.tool.pgclinic,
-    )
+    return _page(GROW, one, title=growth_view(one).title, kind="growth report")
