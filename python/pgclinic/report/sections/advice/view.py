@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pgclinic.model.advise import AdviceWord
+from pgclinic.model.advise import AdviceWord, AdvisedIndex
 from pgclinic.report.reported import ReportedAdvice
 from pgclinic.report.sections.advice.text import (
     advice_sentence,
@@ -49,7 +49,7 @@ def advice_answer(one: ReportedAdvice) -> AdviceAnswer:
         mark=mark,
         word=advice.word.value,
         sentence=f"{capitalised(advice_sentence(advice))}.",
-        commands=as_script(statement for index in advice.indexes for statement in index.create) if is_advised else "",
+        commands="\n".join(map(create_script, advice.indexes)) if is_advised else "",
         left=f"{max(0.4, min(1.0, left) * 100):.1f}%" if is_advised else "",
         left_words=percent(left),
         facts=(
@@ -57,6 +57,14 @@ def advice_answer(one: ReportedAdvice) -> AdviceAnswer:
             *((capitalised(name), words) for name, words in basis_rows(advice)),
         ),
     )
+
+
+def create_script(index: AdvisedIndex) -> str:
+    """The statements that create it, below what is to be known before they run."""
+    lines = as_script(index.create)
+    if not index.definition.is_partitioned:
+        return lines
+    return f"-- no index of a partitioned table is built concurrently: writes to {index.definition.table} wait\n{lines}"
 
 
 def as_script(statements: Iterable[str]) -> str:

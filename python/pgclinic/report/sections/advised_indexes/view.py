@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pgclinic.model.advise import AdvisedIndex, IndexAdvice, StatementServed
 from pgclinic.report.reported import ReportedAdvice
 from pgclinic.report.sections.advice.text import cost_words, ms_words
-from pgclinic.report.sections.advice.view import as_script
+from pgclinic.report.sections.advice.view import create_script
 from pgclinic.report.words.figures import number, percent
 
 
@@ -54,7 +54,7 @@ def indexes_view(one: ReportedAdvice) -> IndexesView | None:
 def _advised(place: int, index: AdvisedIndex) -> AdvisedView:
     return AdvisedView(
         title=f"{place}. saves {percent(index.saved_share)}: {index.definition.table}",
-        create=as_script(index.create),
+        create=create_script(index),
         costs=cost_words(index),
         undo=f"{index.undo};",
         serves=tuple(map(_served, index.serves)),

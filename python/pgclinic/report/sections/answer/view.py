@@ -21,6 +21,7 @@ from pgclinic.report.sections.side_by_side.text import resolution, sentence, why
 from pgclinic.report.sections.waits.two_arms import cause_lines
 from pgclinic.report.sections.what_was_run.view import arm_rows, workload_rows
 from pgclinic.report.words.cost import server_words
+from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, counter_words, number, percent, ratio, span, times
 from pgclinic.report.words.quantities import factor, range_of_measure, told_as_factor
 from pgclinic.report.words.reasons import sentences
@@ -145,7 +146,9 @@ def trust_line(trials: Sequence[TrialRecord], verdict: Verdict) -> str:
     """Why to believe it, in a few words."""
     if not trials:
         return "no trial ran"
-    parts = ["no doubts" if not verdict.doubts else count(len(verdict.doubts), "doubt")]
+    doubts = verdict.doubts
+    named = f": {doubt_words(doubts[0]).label}" if len(doubts) == 1 else ""
+    parts = [f"{count(len(doubts), 'doubt')}{named}" if doubts else "no doubts"]
     if verdict.trials_failed:
         parts.append(f"{count(verdict.trials_failed, 'trial')} failed")
     cost = cost_of(trials)

@@ -18,6 +18,8 @@ _BAR_MAX = 40
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _CHANGE = 40
 
+_NAMED_IN_HEADLINE = 3
+
 
 def climb_line(step: SearchStep, number: int, aim: Aim) -> str:
     """When, which step, what it changed, how far the search has come: 4:12  7  + work_mem = 64kB  12x slower  ████."""
@@ -72,7 +74,14 @@ def search_headline(found: Search) -> str:
     if not found.settings:
         return f"NOTHING FOUND   no value made a step {'down' if found.aim is Aim.WORST else 'up'}"
     effect = effect_words(found.effect) if found.effect is not None else "not confirmed"
-    return f"{word} FOUND   {effect}; {count(len(found.settings), 'setting')}"
+    return f"{word} FOUND   {effect}; {_settings_words(found)}"
+
+
+def _settings_words(found: Search) -> str:
+    """random_page_cost = 1e300, shared_buffers = 16; how many there are beyond the first."""
+    named = [f"{name} = {value}" for name, value in found.settings.items()]
+    more = len(named) - _NAMED_IN_HEADLINE
+    return ", ".join(named[:_NAMED_IN_HEADLINE]) + (f" and {count(more, 'other setting')}" if more > 0 else "")
 
 
 def rule_words(found: Search) -> str:

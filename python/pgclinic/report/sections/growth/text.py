@@ -94,10 +94,16 @@ def growth_sentence(found: GrowthForecast) -> str:
         return f"{sizes} measured, and a prediction needs statements on two"
     head = (
         f"at {target(found)} the rows the server needs {factor(found.server_time.value)} the time "
-        f"({_limits(found.server_time)}): {target(found)} the calls, each {factor(found.per_call.value)} as long "
-        f"({_limits(found.per_call)})"
+        f"(95 % CI {_limits(found.server_time)}{_extrapolated(found)}): {target(found)} the calls, each "
+        f"{factor(found.per_call.value)} as long ({_limits(found.per_call)})"
     )
     return f"{head}; {_first_words(found.statements[0])}" if found.statements else head
+
+
+def _extrapolated(found: GrowthForecast) -> str:
+    """Empty where a twin of that size was measured."""
+    largest = max(found.measured_sizes, default=0.0)
+    return f", extrapolated from twins of at most {largest:g}x" if largest < found.to else ""
 
 
 def _first_words(first: GrownStatement) -> str:

@@ -100,7 +100,7 @@ def _share_bars(waits: Mapping[str, float]) -> Iterator[ShareBar]:
 
 def _trust(trial: TrialRecord) -> str:
     cost = cost_of([trial])
-    parts = ["no doubts" if not trial.doubts else count(len(trial.doubts), "doubt")]
+    parts = ["one load, so no interval", "no doubts" if not trial.doubts else count(len(trial.doubts), "doubt")]
     if cost is not None:
         parts += [server_words(cost), f"observers {percent(cost.observer_share)} of the machine"]
     return ", ".join(parts)

@@ -44,7 +44,9 @@ def bisect_headlines(found: Bisect) -> Iterator[str]:
 def error_words(found: Bisect) -> str:
     """How often it finds a change where there is none."""
     number_of = found.comparisons
-    return "5 % error" if number_of == 1 else f"5 % error for all {count(number_of, 'comparison')} together"
+    if number_of == 1:
+        return "5 % error: of equal releases one in 20 would be called different"
+    return f"5 % error for all {count(number_of, 'comparison')} together"
 
 
 def change_words(change: ChangeFound) -> str:

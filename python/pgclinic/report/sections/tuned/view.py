@@ -19,6 +19,8 @@ from pgclinic.report.words.figures import count, number, times
 from pgclinic.report.words.machine import machine_words
 from pgclinic.report.words.verdicts import MARKS, capitalised
 
+_LONGER = "run it with a larger --budget: more blocks narrow the interval"
+
 
 @dataclass(frozen=True)
 class TunedView:
@@ -38,11 +40,18 @@ def tuned_view(one: ReportedTuning) -> TunedView:
     return TunedView(
         title=title,
         colour=kind.value.replace(" ", "-"),
-        mark=MARKS[kind],
+        mark=_mark(found, kind),
         word=answer_word(found),
         sentence=capitalised(answer_sentence(found)),
         facts=(*_facts(one.run, one.plan), *facts),
     )
+
+
+def _mark(found: Assay | Search | Bisect, kind: VerdictWord) -> str:
+    """What was found by looking for the slowest is nothing to approve of."""
+    if isinstance(found, Search) and found.effect is not None:
+        return "▼" if found.aim is Aim.WORST else "▲"
+    return MARKS[kind]
 
 
 def _shown(found: Assay | Search | Bisect) -> tuple[str, VerdictWord, Rows]:
@@ -52,7 +61,8 @@ def _shown(found: Assay | Search | Bisect) -> tuple[str, VerdictWord, Rows]:
             return "Which settings carry the difference", _assay_kind(found), _assay_facts(found)
         case Search():
             which = "slowest" if found.aim is Aim.WORST else "fastest"
-            kind = VerdictWord.REPLICATED if found.effect is not None else VerdictWord.INCONCLUSIVE
+            way = VerdictWord.CONTRADICTED if found.aim is Aim.WORST else VerdictWord.REPLICATED
+            kind = way if found.effect is not None else VerdictWord.INCONCLUSIVE
             return f"The {which} configuration found", kind, _search_facts(found)
         case Bisect():
             kind = VerdictWord.REPLICATED if found.word is BisectWord.CHANGED else VerdictWord.NO_EFFECT
@@ -73,6 +83,7 @@ def _assay_facts(found: Assay) -> Rows:
         ("Base", f"{number(found.base_per_s)} {found.counted.value} per second"),
         ("Complete", f"{number(found.changed_per_s)} {found.counted.value} per second"),
         ("Trust", assay_trust(found)),
+        *((("Next", _LONGER),) if found.word is AssayWord.INCONCLUSIVE else ()),
     )
 
 
