@@ -70,7 +70,7 @@ def test_the_files_of_a_run(server: RunningServer, tmp_path: Path) -> None:
     tagged = [line.split(",") for line in hdr.read_text().splitlines() if line.startswith("Tag=")]
     assert sum(decode_histogram(cells[-1]).total for cells in tagged) == result.load.transactions
     (folder,) = runs.iterdir()
-    assert {path.name for path in folder.iterdir()} == {"run.json", "bench.json", "seconds.jsonl"}
+    assert {path.name for path in folder.iterdir()} == {"run.json", "bench.json", "seconds.jsonl", "events.jsonl"}
     stored = msgspec.json.decode((folder / "bench.json").read_bytes(), type=BenchResult)
     assert stored.load.transactions == result.load.transactions
 
