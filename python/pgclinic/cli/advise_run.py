@@ -34,10 +34,11 @@ from pgclinic.report.reported import ReportedAdvice
 from pgclinic.report.sections.advice.text import advice_text
 from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.report.sections.twin.text import twin_summary_text
-from pgclinic.store.advise_folder import PROOFS, write_advice, write_advice_folder, write_advice_report
+from pgclinic.store.advise_folder import PROOFS, write_advice, write_advice_folder
 from pgclinic.store.directory_lock import ASKED_S, directory_lock
 from pgclinic.store.document import refuse_existing, write_new
 from pgclinic.store.machine import read_machine
+from pgclinic.store.private_folder import write_private_report
 from pgclinic.trial.server import binaries_of
 from pgclinic.twin.file import read_twin, write_twin
 from pgclinic.twin.kept_file import keep_twin
@@ -71,7 +72,7 @@ def run_advise(request: AdviseRequest) -> int:
     with directory_lock(folder, wait=False, patience_s=ASKED_S):
         path = checked.file or _written(folder, twin)
         advice = _advised(checked, TwinWanted(path, scale=request.scale), folder, began_s)
-        report = write_advice_report(folder, advice_page(ReportedAdvice(info, advice, str(folder))))
+        report = write_private_report(folder, advice_page(ReportedAdvice(info, advice, str(folder))))
     script = _write_script(request, advice)
     if request.as_json:
         print_json(AdviceOutput(run=str(folder), advice=advice))

@@ -38,10 +38,10 @@ from pgclinic.store.checkup_folder import (
     read_examined,
     write_checkup,
     write_checkup_folder,
-    write_checkup_report,
 )
 from pgclinic.store.directory_lock import ASKED_S, directory_lock
 from pgclinic.store.machine import read_machine
+from pgclinic.store.private_folder import write_private_report
 
 FOUND = 5
 
@@ -129,7 +129,7 @@ def _kept(checked: CheckedRequest, read: ReadServer, case: Case, checkup: Checku
             write_checkup(folder, checkup)
         changes = _changes(before, checkup)
         page = render_checkup(checkup, read.examined.snapshot, changes, str(folder))
-        return _KeptCheckup(checkup, changes, folder, write_checkup_report(folder, page))
+        return _KeptCheckup(checkup, changes, folder, write_private_report(folder, page))
     except RunFailedError as error:
         return _KeptCheckup(checkup, _changes(before, checkup), folder, problem=error)
     finally:

@@ -31,8 +31,9 @@ from pgclinic.report.sections.growth.text import growth_text, kept_words, planne
 from pgclinic.report.words.figures import count
 from pgclinic.settings.values import parse_integer, unit_size
 from pgclinic.store.directory_lock import ASKED_S, directory_lock
-from pgclinic.store.grow_folder import ORIGINAL, write_grow_folder, write_grow_report, write_growth
+from pgclinic.store.grow_folder import ORIGINAL, write_grow_folder, write_growth
 from pgclinic.store.machine import read_machine
+from pgclinic.store.private_folder import write_private_report
 from pgclinic.tune.grow.run import GrowListener, GrowRun, GrowWanted
 from pgclinic.twin.file import read_twin, write_twin
 from pgclinic.twin.grown import GrowthPlan
@@ -175,7 +176,7 @@ def _finish(request: GrowRequest, found: GrowthForecast, folder: Path, info: Run
     problem: RunFailedError | None = None
     try:
         write_growth(folder, found)
-        report = str(write_grow_report(folder, render_grow(info, found, str(folder))))
+        report = str(write_private_report(folder, render_grow(info, found, str(folder))))
     except RunFailedError as error:
         problem = error
     if request.as_json:

@@ -14,8 +14,8 @@ from pgclinic.model.grow import GrowthForecast
 from pgclinic.report.kept_run import RenderedRun, judged_run, rendered_run
 from pgclinic.report.markdown import text_markdown
 from pgclinic.report.runs.two_runs import side_by_side, side_by_side_page, side_by_side_text
-from pgclinic.store.checkup_folder import write_checkup_report
 from pgclinic.store.document import refuse_existing, write_new
+from pgclinic.store.private_folder import write_private_report
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.store.run_list import FoundRun, find_run, found_run
 
@@ -70,7 +70,7 @@ def _check_output(output: Path, *, force: bool) -> None:
 
 def _into_folder(found: FoundRun, html: str) -> Path:
     if isinstance(found.answer, Checkup | GrowthForecast):
-        return write_checkup_report(found.path, html)
+        return write_private_report(found.path, html)
     return RunFolder(found.path).write_report(html)
 
 

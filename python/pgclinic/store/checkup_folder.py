@@ -12,7 +12,6 @@ report.html     made from the above
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +25,8 @@ from pgclinic.model.run import RunInfo
 from pgclinic.model.server_log import ServerLog
 from pgclinic.model.snapshot import Snapshot
 from pgclinic.store.document import read_document
-from pgclinic.store.run_folder import disk_errors, new_folder, write_whole
+from pgclinic.store.private_folder import new_private_folder, write_private_record
+from pgclinic.store.run_folder import disk_errors, write_whole
 
 _CHECKUP, _SNAPSHOT, _HOST, _LOG = "checkup.json", "snapshot.json", "host.json", "log.json"
 _EVENTS = "events.jsonl"
@@ -46,12 +46,8 @@ def write_checkup_folder(parent: Path, info: RunInfo, examined: Examined) -> Pat
 
     Raises DiskFullError, RunFailedError.
     """
-    with disk_errors(parent):
-        parent.mkdir(parents=True, exist_ok=True)
-        path = new_folder(parent, f"{time.strftime('%Y-%m-%d')}-checkup-{_plain(examined.snapshot.server.database)}")
-        # Names of sessions, tables and settings of somebody's server are nobody else's on this machine.
-        path.chmod(0o700)
-        write_whole(path / "run.json", msgspec.json.format(msgspec.json.encode(info), indent=1) + b"\n", private=True)
+    path = new_private_folder(parent, info, examined.snapshot.server.database)
+    with disk_errors(path):
         write_whole(path / _SNAPSHOT, msgspec.json.encode(examined.snapshot) + b"\n", private=True)
         for name, record in ((_HOST, examined.host), (_LOG, examined.log)):
             if record is not None:
@@ -61,8 +57,7 @@ def write_checkup_folder(parent: Path, info: RunInfo, examined: Examined) -> Pat
 
 def write_checkup(path: Path, checkup: Checkup) -> None:
     """Write the findings into a folder. Raises DiskFullError, RunFailedError."""
-    with disk_errors(path):
-        write_whole(path / _CHECKUP, msgspec.json.format(msgspec.json.encode(checkup), indent=1) + b"\n", private=True)
+    write_private_record(path, _CHECKUP, checkup)
 
 
 def add_proof_event(path: Path, event: ProofReached) -> None:
@@ -70,13 +65,6 @@ def add_proof_event(path: Path, event: ProofReached) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     with disk_errors(path), os.fdopen(os.open(path / _EVENTS, flags, 0o600), "ab") as out:
         out.write(msgspec.json.encode(event) + b"\n")
-
-
-def write_checkup_report(path: Path, html: str) -> Path:
-    """Write the page into a folder. Raises DiskFullError, RunFailedError."""
-    with disk_errors(path):
-        write_whole(path / "report.html", html.encode(), private=True)
-    return path / "report.html"
 
 
 def read_checkup(path: Path) -> Checkup:
@@ -104,8 +92,3 @@ def read_snapshot_of(path: Path) -> Snapshot | None:
     """What a checkup read of the server; None for a file, or a folder that has it no more. Raises UsageError."""
     file = path / _SNAPSHOT
     return read_document(file, Snapshot, "a snapshot") if file.is_file() else None
-
-
-def _plain(name: str) -> str:
-    """A database's name as it can stand in that of a folder."""
-    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name).strip("-") or "database"

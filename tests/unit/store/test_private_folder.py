@@ -19,9 +19,9 @@ from pgclinic.store.checkup_folder import (
     add_proof_event,
     write_checkup,
     write_checkup_folder,
-    write_checkup_report,
 )
 from pgclinic.store.document import write_document
+from pgclinic.store.private_folder import write_private_report
 
 
 @pytest.fixture(params=(0o000, 0o022, 0o077), ids=oct, autouse=True)
@@ -47,7 +47,7 @@ def test_a_snapshot_is_its_owners_alone(tmp_path: Path) -> None:
 def test_a_checkups_run_is_its_owners_alone(tmp_path: Path) -> None:
     folder = write_checkup_folder(tmp_path, replace(run_info(), kind=RunKind.CHECKUP), Examined(SNAPSHOT))
     write_checkup(folder, SICK)
-    write_checkup_report(folder, "<p>")
+    write_private_report(folder, "<p>")
     for number in (1, 2):
         event = ProofReached(finding="x", proof=Proof(treatment=number, word=None), at_epoch_us=number)
         add_proof_event(folder, event)
