@@ -57,6 +57,13 @@ def test_no_class_name_stands_twice() -> None:
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
+def test_records_are_read_in_one_way() -> None:
+    """Any other one is not safe among threads: see model/decoding.py."""
+    other = re.compile(r"msgspec\.(?:json\.decode\([^\n]*type=|json\.Decoder\(|convert\()")
+    found = [path.name for path in PACKAGE_FILES if other.search(path.read_text(encoding="utf-8"))]
+    assert found == ["decoding.py"]
+
+
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_python_functions_stay_small(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))

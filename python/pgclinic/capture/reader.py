@@ -9,6 +9,7 @@ import msgspec
 
 from pgclinic.capture.parts import Part
 from pgclinic.errors import ServerLostError, UsageError
+from pgclinic.model.decoding import decoder_of
 from pgclinic.model.snapshot import ServerState
 from pgclinic.model.twin import Gap
 from pgclinic.pg.extension_schemas import extension_schemas, in_schemas
@@ -58,7 +59,7 @@ class PartReader:
             self.query_s[name] = self.query_s.get(name, 0.0) + time.monotonic() - began_s
         # The server sends what a database without an encoding has, whatever it is.
         readable = text if text.isascii() else text.decode(errors="replace").encode()
-        found: tuple[Any, ...] = msgspec.json.decode(readable, type=tuple[kind, ...], strict=False)
+        found: tuple[Any, ...] = decoder_of(tuple[kind, ...], strict=False).decode(readable)
         return found
 
     def part(self, part: Part, within: str = "") -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from pgclinic.experiment.twin_check import CheckedTwin, CheckRequest, check_twin
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.home import folder
 from pgclinic.load.tool import this_tool
+from pgclinic.model.decoding import decoded_json
 from pgclinic.store.run_folder import write_whole
 from pgclinic.twin.calibrate import CalibratedStatement
 from pgclinic.twin.kept_file import keep_twin
@@ -44,7 +45,7 @@ def kept_check(
 def find_check(path: Path, binaries: Binaries, request: CheckRequest) -> CheckedTwin | None:
     """The check that is kept, for however many seconds the workload ran in it; None where there is none."""
     try:
-        return msgspec.json.decode(_place(path, binaries, request).read_bytes(), type=CheckedTwin)
+        return decoded_json(_place(path, binaries, request).read_bytes(), CheckedTwin)
     except FileNotFoundError:
         return None
     except msgspec.MsgspecError:

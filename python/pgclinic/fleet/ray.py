@@ -27,6 +27,7 @@ from pgclinic.fleet.here import BlockListener, Here, stage_of
 from pgclinic.load.tool import this_tool
 from pgclinic.model.block import BlockRecord, BlockSpec
 from pgclinic.model.dataset import AttachedDataset, TwinDataset
+from pgclinic.model.decoding import decoded_json, decoder_of
 from pgclinic.model.event import BlockRepeated, Event
 from pgclinic.model.trial import TrialRecord
 from pgclinic.trial.server import binaries_of, template_of
@@ -94,7 +95,7 @@ class RayFleet:
                 if self._stopped.is_set():
                     raise KeyboardInterrupt
             arrived.take(queue)
-            record = msgspec.json.decode(ray.get(task), type=BlockRecord)
+            record = decoded_json(ray.get(task), BlockRecord)
         except exceptions.RayTaskError as error:
             arrived.hand_over()
             raise _own(error) from None
@@ -127,11 +128,11 @@ class _Arrived:
     def take(self, queue: Queue) -> None:
         for kind, content in _waiting(queue):
             if kind == "trial":
-                record = msgspec.json.decode(content, type=TrialRecord)
+                record = decoded_json(content, TrialRecord)
                 self.host = record.host
                 self._records.append(record)
             else:
-                self._listener.on_event(msgspec.json.decode(content, type=Event))
+                self._listener.on_event(decoder_of(Event).decode(content))
 
     def hand_over(self, whole: Sequence[TrialRecord] = ()) -> None:
         """Pass on what has arrived; of a ``whole`` block all its records, in their order."""
@@ -155,7 +156,7 @@ def _waiting(queue: Queue) -> Iterator[tuple[str, bytes]]:
 @ray.remote(num_cpus=0, resources={RESOURCE: 1}, max_retries=0)
 def _run_block(block: bytes, addresses: dict[str, str], twins: dict[str, bytes], queue: Queue) -> bytes:
     """On a host: fetch and fill, then run the block as ``Here`` does; ``twins`` are the files it needs, by hash."""
-    spec = msgspec.json.decode(block, type=BlockSpec)
+    spec = decoded_json(block, BlockSpec)
     for digest, content in twins.items():
         keep_content(digest, content)
     host = socket.gethostname()

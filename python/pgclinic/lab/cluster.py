@@ -16,6 +16,7 @@ from pgclinic.lab.clone import flush, no_room
 from pgclinic.lab.home import folder
 from pgclinic.lab.locks import build_lock
 from pgclinic.lab.uninterrupted import remove_tree, uninterrupted
+from pgclinic.model.decoding import decoded_json
 from pgclinic.pg.query_files import query
 from pgclinic.settings.catalog import Setting, SettingsCatalog
 
@@ -47,7 +48,7 @@ def empty_cluster(binaries: Binaries, *, checksums: bool | None = None) -> Path:
 def settings_catalog(binaries: Binaries) -> SettingsCatalog:
     """Every setting that these binaries know, as they report them."""
     text = (empty_cluster(binaries) / "settings.json").read_bytes()
-    return msgspec.json.decode(text, type=SettingsCatalog)
+    return decoded_json(text, SettingsCatalog)
 
 
 def _cluster_name(binaries: Binaries, checksums: bool) -> str:
@@ -91,7 +92,7 @@ def _read_catalog(binaries: Binaries, data_dir: Path) -> SettingsCatalog:
     match = re.search(r'settings = "(\[.*\])"\t\(typeid', output)
     if match is None:
         raise RunFailedError(f"PostgreSQL {binaries.version} did not tell its settings: {output.strip()[-200:]}")
-    settings = msgspec.json.decode(match[1], type=tuple[Setting, ...])
+    settings = decoded_json(match[1], tuple[Setting, ...])
     return SettingsCatalog(version=binaries.version, major=major, settings=settings)
 
 

@@ -17,6 +17,7 @@ from pgclinic.lab.account import own, server_account
 from pgclinic.lab.home import folder, socket_directory
 from pgclinic.lab.locks import named_lock
 from pgclinic.lab.reaper import ALIVE_FILE, boot_id, is_running, process_start
+from pgclinic.model.decoding import decoded_json
 from pgclinic.model.record import Record
 from pgclinic.model.server import Server
 
@@ -172,7 +173,7 @@ def _read(path: Path, content: bytes) -> Instance | Unreadable:
     if not content:
         return Unreadable(path, "it is empty")
     try:
-        instance = msgspec.json.decode(content, type=Instance)
+        instance = decoded_json(content, Instance)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         written = _format_of(content)
         if written is not None and written > FORMAT:

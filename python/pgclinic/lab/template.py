@@ -18,6 +18,7 @@ from pgclinic.lab.home import folder
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.lab.locks import build_lock
 from pgclinic.lab.uninterrupted import remove_tree
+from pgclinic.model.decoding import decoded_json
 from pgclinic.model.record import Record
 from pgclinic.model.server import Server
 from pgclinic.pg.connect import connect
@@ -79,10 +80,7 @@ def has_template(binaries: Binaries, key: str) -> bool:
 
 def templates() -> tuple[Template, ...]:
     """All filled templates, the newest first."""
-    found = [
-        msgspec.json.decode(path.read_bytes(), type=Template)
-        for path in folder("templates").glob("[!.]*/template.json")
-    ]
+    found = [decoded_json(path.read_bytes(), Template) for path in folder("templates").glob("[!.]*/template.json")]
     return tuple(sorted(found, key=lambda template: template.created_epoch_s, reverse=True))
 
 

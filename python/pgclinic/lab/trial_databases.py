@@ -21,6 +21,7 @@ from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.lab.home import folder, lab_home
 from pgclinic.lab.reaper import boot_id, is_running, process_start
 from pgclinic.lab.uninterrupted import uninterrupted
+from pgclinic.model.decoding import decoded_json
 from pgclinic.model.record import Record
 from pgclinic.pg.query_files import query
 from pgclinic.pg.reach import in_database
@@ -84,7 +85,7 @@ def recorded() -> tuple[TrialDatabase, ...]:
     found = []
     for path in folder("databases").glob("*.json"):
         with suppress(OSError, msgspec.MsgspecError):
-            found.append(msgspec.json.decode(path.read_bytes(), type=TrialDatabase))
+            found.append(decoded_json(path.read_bytes(), TrialDatabase))
     return tuple(sorted(found, key=lambda one: one.created_epoch_s))
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from pgclinic import _load
 from pgclinic.errors import LoadError, UsageError
+from pgclinic.model.decoding import converted, decoded_json
 from pgclinic.model.load import LoadResult, LoadSpec, Protocol, Script
 from pgclinic.model.load_progress import LoadEvent, LoadProgress
 from pgclinic.model.record import Record
@@ -31,7 +32,7 @@ class BuildInfo(Record):
 
 
 def build_info() -> BuildInfo:
-    return msgspec.convert(_load.build_info(), BuildInfo)
+    return converted(_load.build_info(), BuildInfo)
 
 
 class BuiltinScript(Record):
@@ -128,11 +129,11 @@ def run_load(
 
     def progress(text: str) -> None:
         if on_progress is not None:
-            on_progress(msgspec.json.decode(text, type=LoadProgress))
+            on_progress(decoded_json(text, LoadProgress))
 
     def event(text: str) -> None:
         if on_event is not None:
-            on_event(msgspec.json.decode(text, type=LoadEvent))
+            on_event(decoded_json(text, LoadEvent))
 
     try:
         text = _load.run(msgspec.json.encode(spec).decode(), progress, stopper, should_stop, is_warm, event)
@@ -140,4 +141,4 @@ def run_load(
         raise UsageError(str(error)) from None
     except _load.RunError as error:
         raise LoadError(str(error)) from error
-    return msgspec.json.decode(text, type=LoadResult)
+    return decoded_json(text, LoadResult)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from pgclinic.errors import ServerLostError
+from pgclinic.model.decoding import converted
 from pgclinic.model.processes import KindRow, ProcessKind, ProcessRow, ProcessSample, ProcessUse
 from pgclinic.observe.proc_files import (
     ProcessIo,
@@ -186,13 +187,13 @@ def _handed_on(stat: Stat, io: ProcessIo | None) -> ProcessUse:
 
 
 def _plus(one: ProcessUse, other: ProcessUse) -> ProcessUse:
-    return msgspec.convert({name: getattr(one, name) + getattr(other, name) for name in _FIELDS}, ProcessUse)
+    return converted({name: getattr(one, name) + getattr(other, name) for name in _FIELDS}, ProcessUse)
 
 
 def _minus(one: ProcessUse, other: ProcessUse) -> ProcessUse:
     """Never below zero: the kernel rounds CPU times of the two separately."""
-    return msgspec.convert({name: max(0, getattr(one, name) - getattr(other, name)) for name in _FIELDS}, ProcessUse)
+    return converted({name: max(0, getattr(one, name) - getattr(other, name)) for name in _FIELDS}, ProcessUse)
 
 
 def _larger(one: ProcessUse, other: ProcessUse) -> ProcessUse:
-    return msgspec.convert({name: max(getattr(one, name), getattr(other, name)) for name in _FIELDS}, ProcessUse)
+    return converted({name: max(getattr(one, name), getattr(other, name)) for name in _FIELDS}, ProcessUse)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import msgspec
 
 from pgclinic.errors import PgclinicError, SettingError
+from pgclinic.model.decoding import decoded_json
 from pgclinic.pg.libpq import escaped_option
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, Session
@@ -55,5 +56,5 @@ def check_session_settings(access: Access, settings: Mapping[str, str]) -> None:
 def _catalog(access: Access) -> SettingsCatalog:
     with Session(access, statement_timeout_ms=_TIMEOUT_MS, application_name="pgclinic") as session:
         (text,) = session.row(query("settings", access.major))
-    settings = msgspec.json.decode(text, type=tuple[Setting, ...])
+    settings = decoded_json(text, tuple[Setting, ...])
     return SettingsCatalog(version=access.server.version, major=access.major, settings=settings)

@@ -25,7 +25,6 @@ from pgclinic.report.runs.two_runs import side_by_side, side_by_side_page
 from pgclinic.serve.follow import FollowedRun
 from pgclinic.serve.kept_runs import KeptRuns
 from pgclinic.serve.own_cost import OwnCost
-from pgclinic.serve.read_records import know_records
 from pgclinic.store.run_list import FoundRun, found_run
 
 POLL_S = 0.5
@@ -63,7 +62,6 @@ class _Served:
     """What all requests share: the list of runs, and those that are followed."""
 
     def __init__(self, parent: Path, is_stopping: Callable[[], bool]) -> None:
-        know_records()
         self._runs = KeptRuns(parent)
         # The first page is not to wait for it: of a thousand runs it takes a second.
         self._runs.refresh()

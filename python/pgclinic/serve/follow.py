@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from pgclinic.errors import RunFailedError
+from pgclinic.model.decoding import decoder_of
 from pgclinic.model.doubt import Doubt
 from pgclinic.model.event import Event, TrialEnded, VerdictReached
 from pgclinic.model.run import RunKind
@@ -18,7 +19,7 @@ from pgclinic.report.live.page import PARTS, live_parts
 from pgclinic.report.live.run import LiveRun
 from pgclinic.store.run_folder import decoded
 
-_EVENT = msgspec.json.Decoder(Event)
+_EVENT = decoder_of(Event)
 
 
 class FollowedRun:

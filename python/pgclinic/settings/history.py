@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import resources
 
-import msgspec
-
+from pgclinic.model.decoding import decoded_json
 from pgclinic.model.record import Record
 from pgclinic.model.version import parse_version
 
@@ -28,7 +27,7 @@ class SettingHistory(Record):
 @lru_cache(maxsize=1)
 def setting_history() -> SettingHistory:
     text = (resources.files("pgclinic.settings") / "history.json").read_bytes()
-    return msgspec.json.decode(text, type=SettingHistory)
+    return decoded_json(text, SettingHistory)
 
 
 def where_it_exists(name: str, version: str) -> str | None:

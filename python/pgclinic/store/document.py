@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from pgclinic.errors import UsageError
+from pgclinic.model.decoding import decoded_json
 from pgclinic.model.record import Record
 from pgclinic.store.run_folder import write_whole
 
@@ -50,7 +51,7 @@ def write_new(path: Path, content: bytes, *, force: bool = False, private: bool 
 def decode_document(content: bytes, kind: type[_Document], *, where: str, what: str) -> _Document:
     """The record that ``content`` holds. Raises UsageError that names the file ``where`` and ``what`` it should be."""
     try:
-        return msgspec.json.decode(content, type=kind)
+        return decoded_json(content, kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{where} is not {what}: {error}") from error
 

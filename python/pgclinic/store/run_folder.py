@@ -33,6 +33,7 @@ from msgspec.structs import replace
 from pgclinic.errors import DiskFullError, RunFailedError, UsageError
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.compare import Comparison
+from pgclinic.model.decoding import decoded_json, decoder_of
 from pgclinic.model.event import BlockRepeated, Event, SecondMeasured
 from pgclinic.model.load import LoadResult
 from pgclinic.model.plan import ExperimentPlan
@@ -279,7 +280,7 @@ def decoded(file: Path, kind: type[_Stored]) -> _Stored:
     with _naming(file):
         content = file.read_bytes()
         _refuse_endless_numbers(content)
-        return msgspec.json.decode(content, type=kind)
+        return decoded_json(content, kind)
 
 
 def _refuse_endless_numbers(content: bytes) -> None:
@@ -344,7 +345,7 @@ def _read_seconds(path: Path) -> list[Second]:
 
 def read_lines(file: Path, kind: Any) -> Iterator[Any]:
     """The records of a file with one on each line. Raises RunFailedError that names file and line."""
-    decoder = msgspec.json.Decoder(kind)
+    decoder = decoder_of(kind)
     with _naming(file):
         # What stands behind the last line break was cut off by a kill; all before it are whole.
         whole = file.read_bytes().split(b"\n")[:-1]

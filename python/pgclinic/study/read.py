@@ -15,6 +15,7 @@ from msgspec.structs import fields, replace
 from pgclinic.errors import StudyFileError, UnknownNameError
 from pgclinic.judge.evidence import OF_THE_LOAD
 from pgclinic.judge.regions import direction_of
+from pgclinic.model.decoding import converted
 from pgclinic.model.study import ArmFile, Claim, Condition, Counter, Study, WarmUpEnd
 from pgclinic.pg.dsn import SECRETS, parse_dsn
 from pgclinic.stats.page_trend_test import EXACT_LEVELS_MAX
@@ -66,7 +67,7 @@ def parse_study(text: str, where: str) -> Study:
             f"{inside(place, 'format')}: format is {raw.get('format')!r}; this pgclinic reads format {FORMAT}"
         )
     try:
-        study = msgspec.convert(raw, Study)
+        study = converted(raw, Study)
     except msgspec.ValidationError as error:
         path, reason = _wrong_value(raw, Study) or ((), str(error))
         raise StudyFileError(f"{inside(place, *path, words=_dotted(path))}: {reason}") from error
@@ -113,7 +114,7 @@ def _wrong_value(raw: object, kind: Any) -> tuple[KeyPath, str] | None:
     """Path and reason of the first value inside ``raw`` that its type refuses; None where none is refused by itself."""
     for key, value, inner in _inner_values(raw, kind):
         try:
-            msgspec.convert(value, inner)
+            converted(value, inner)
         except msgspec.ValidationError as error:
             path, reason = _wrong_value(value, inner) or ((), str(error))
             return (key, *path), reason

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from pgclinic.model.decoding import converted
 from pgclinic.model.record import Record
 from pgclinic.model.tuning import Aim, Risk
 from pgclinic.settings.catalog import Setting
@@ -55,7 +56,7 @@ class HostSize:
 @lru_cache(maxsize=1)
 def prior() -> Prior:
     text = (resources.files("pgclinic.tune") / "prior.toml").read_text(encoding="utf-8")
-    return msgspec.convert(_tables(text), Prior)
+    return converted(_tables(text), Prior)
 
 
 def _tables(text: str) -> Any:

@@ -15,6 +15,7 @@ import msgspec
 
 from pgclinic.capture.statements import script
 from pgclinic.errors import UsageError
+from pgclinic.model.decoding import decoded_json
 from pgclinic.model.twin import Twin
 from pgclinic.store.document import refuse_existing
 
@@ -118,11 +119,11 @@ def _unpacked(path: Path, archive: zipfile.ZipFile) -> bytearray:
 
 def _decoded(path: Path, text: bytearray) -> Twin:
     try:
-        twin = msgspec.json.decode(text, type=Twin)
+        twin = decoded_json(text, Twin)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         # A newer format may lack what this one has; no tree is made of what is skipped.
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            _refuse_newer(path, msgspec.json.decode(text, type=_Format).format)
+            _refuse_newer(path, decoded_json(text, _Format).format)
         raise _not_a_twin(path, str(error)) from error
     _refuse_newer(path, twin.format)
     return twin

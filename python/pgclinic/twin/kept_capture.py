@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from pgclinic.errors import UsageError
 from pgclinic.lab.home import folder
+from pgclinic.model.decoding import decoded_json
 from pgclinic.model.record import Record
 from pgclinic.model.server import Server
 from pgclinic.model.twin import Twin, TwinTable
@@ -60,7 +61,7 @@ def find_capture(server: Server, captured: Twin) -> FoundCapture | None:
     """The kept twin of the database that is like ``captured`` of now, whose values need not be masked; else None."""
     place = _place(server)
     try:
-        kept = msgspec.json.decode(_file(place).read_bytes(), type=KeptCapture)
+        kept = decoded_json(_file(place).read_bytes(), KeptCapture)
         path = kept_file(kept.sha256)
         twin = read_twin(path)
     except (OSError, msgspec.MsgspecError, UsageError):

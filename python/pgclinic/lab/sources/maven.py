@@ -24,6 +24,7 @@ from pgclinic.lab.home import folder
 from pgclinic.lab.locks import build_lock
 from pgclinic.lab.sources.protocol import StartsServers, missing_programs
 from pgclinic.lab.sources.releases import Release, choose, nearest, parse_release
+from pgclinic.model.decoding import decoded_json
 from pgclinic.model.record import Record
 
 _GROUP = "io.zonky.test.postgres"
@@ -99,7 +100,7 @@ def known_releases(max_age_s: float = _LIST_AGE_S) -> tuple[Release, ...]:
     store = folder("versions") / ".known.json"
     known = None
     with contextlib.suppress(FileNotFoundError, msgspec.MsgspecError):
-        known = msgspec.json.decode(store.read_bytes(), type=_KnownReleases)
+        known = decoded_json(store.read_bytes(), _KnownReleases)
     if known is None or time.time() - known.fetched_epoch_s > max_age_s:
         coordinates = _fetch_list()
         if coordinates:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from pgclinic.model.decoding import decoder_of
 from pgclinic.model.log import LogEntry, LogOrigin, LogSettings
 from pgclinic.pg.log.form import DULL, Span, decoded, known_name
 from pgclinic.pg.log.moments import moment_us
@@ -37,7 +38,7 @@ class _Line(msgspec.Struct):
     query_id: int | None = None
 
 
-_DECODER = msgspec.json.Decoder(_Line)
+_DECODER = decoder_of(_Line)
 
 
 class JsonLog:

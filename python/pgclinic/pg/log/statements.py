@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from pgclinic.model.decoding import decoded_json
 from pgclinic.model.log import LogEntry, PlanLogged, SlowStatement, TemporaryFile
 from pgclinic.pg.log.amounts import from_milliseconds
 
@@ -89,7 +90,7 @@ def _plan(entry: LogEntry, duration_us: int, plan: str) -> PlanLogged:
 def _plan_parts(plan: str) -> tuple[Literal["text", "json", "xml", "yaml"], str | None, int | None]:
     if plan.startswith("{"):
         try:
-            read = msgspec.json.decode(plan, type=_JsonPlan)
+            read = decoded_json(plan, _JsonPlan)
         except (msgspec.DecodeError, RecursionError):
             return "json", None, None
         return "json", read.text, read.identifier
@@ -114,7 +115,7 @@ def _unescaped(text: str) -> str:
 
 def _unquoted(text: str) -> str | None:
     try:
-        return msgspec.json.decode(text, type=str)
+        return decoded_json(text, str)
     except msgspec.DecodeError:
         return None
 

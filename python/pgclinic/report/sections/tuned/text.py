@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from pgclinic.model.decoding import converted
 from pgclinic.model.output import AssayOutput, BisectOutput, SearchOutput
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.tuning import Assay, Bisect, Search
@@ -20,7 +21,7 @@ def tuning_output(
     """What ``--json`` prints: the answer itself, with its run and its report."""
     kinds: dict[type, type] = {Assay: AssayOutput, Search: SearchOutput, Bisect: BisectOutput}
     whole = msgspec.to_builtins(found) | {"run": run, "report": report}
-    made: AssayOutput | SearchOutput | BisectOutput = msgspec.convert(whole, kinds[type(found)])
+    made: AssayOutput | SearchOutput | BisectOutput = converted(whole, kinds[type(found)])
     return made
 
 
