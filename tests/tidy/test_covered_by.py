@@ -7,7 +7,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from fixtures.tree import PACKAGE_FILES, ROOT
+from fixtures.tree import PACKAGE_FILES, ROOT, modules_of_verbs
 
 PACKAGE = ROOT / "python" / "pgclinic"
 TABLE = tomllib.loads((Path(__file__).parent / "covered_by.toml").read_text(encoding="utf-8"))
@@ -79,6 +79,8 @@ def _imported(path: Path) -> tuple[Path, ...]:
     # Who starts the command reaches what it imports.
     if not path.is_relative_to(PACKAGE) and '"pgclinic"' in text:
         names.add("pgclinic.__main__")
+    if path == PACKAGE / "cli" / "verbs.py":
+        names |= modules_of_verbs()
     return tuple(file for name in names for file in _files(name))
 
 

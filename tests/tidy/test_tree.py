@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.tree import PACKAGE_FILES, ROOT, tracked
+from fixtures.tree import PACKAGE_FILES, ROOT, modules_of_verbs, tracked
 from pgclinic.checkup import pathologies
 
 FUNCTION_LINES = 70
@@ -115,7 +115,7 @@ def test_only_cli_and_report_print() -> None:
 
 def test_no_python_file_is_dead() -> None:
     """Every module of the package is imported by another one, or is an entry of the command."""
-    entries = {"pgclinic.cli.main", "pgclinic.__main__"}
+    entries = {"pgclinic.cli.main", "pgclinic.__main__", *modules_of_verbs()}
     modules = {module_name(path): path for path in PACKAGE_FILES if path.name != "__init__.py"}
     imported: set[str] = set()
     for path in PACKAGE_FILES:

@@ -4,7 +4,7 @@ Exit codes: 0 done (replicated, nothing found), 1 wrong usage, 2 the run failed,
 (not replicated, not confirmed, no effect, contradicted), 4 inconclusive, 5 findings at or above --fail-on,
 130 interrupted, 143 terminated, 129 hung up.
 
-Everything heavy is imported inside the verbs, so that ``pgclinic --help`` answers at once.
+The verbs stand in ``verbs.py``. Everything heavy is imported where it is used, so that each of them answers at once.
 """
 
 from __future__ import annotations
@@ -18,27 +18,9 @@ from typing import Annotated, NoReturn, cast
 import typer
 
 from pgclinic import __version__
-from pgclinic.cli.advise import AdviseRequest
-from pgclinic.cli.assay import AssayRequest
-from pgclinic.cli.bench import RawCommand, bench
-from pgclinic.cli.bisect import BisectRequest
-from pgclinic.cli.capture import capture_app
-from pgclinic.cli.checkup import CheckupCommand, CheckupRequest
-from pgclinic.cli.compare import CompareRequest
-from pgclinic.cli.grow import GrowRequest
 from pgclinic.cli.interrupts import INTERRUPTED, answer_signals, code_of_signal, ignore_signals
-from pgclinic.cli.lab import LabStartRequest, lab_app
-from pgclinic.cli.options.record import command_of
-from pgclinic.cli.report import report
-from pgclinic.cli.runs import runs_app
-from pgclinic.cli.runs_history import RunsHistoryRequest
-from pgclinic.cli.search import SearchRequest
-from pgclinic.cli.serve import serve
 from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
-from pgclinic.cli.study import StudyRunRequest, study_app
-from pgclinic.cli.treat import treat
-from pgclinic.cli.twin import TwinCheckRequest, twin_app
-from pgclinic.cli.upgrade import UpgradeRequest
+from pgclinic.cli.verbs import VerbGroup, done
 from pgclinic.errors import PgclinicError
 from pgclinic.report.parts.visible import visible_output
 
@@ -46,29 +28,13 @@ FAILED = 2
 
 app = typer.Typer(
     name="pgclinic",
+    cls=VerbGroup,
     help="The performance clinic for PostgreSQL: find out why a server is slow, and prove it by experiments.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-app.add_typer(study_app, name="study")
-app.add_typer(lab_app, name="lab")
-app.add_typer(capture_app, name="capture")
-app.add_typer(twin_app, name="twin")
-app.add_typer(runs_app, name="runs")
-app.command("checkup", cls=CheckupCommand)(command_of(CheckupRequest))
-app.command("treat")(treat)
-app.command("advise")(command_of(AdviseRequest))
-app.command("report")(report)
-app.command("serve")(serve)
-app.command("compare")(command_of(CompareRequest))
-app.command("assay")(command_of(AssayRequest))
-app.command("search")(command_of(SearchRequest))
-app.command("bisect")(command_of(BisectRequest))
-app.command("upgrade")(command_of(UpgradeRequest))
-app.command("grow")(command_of(GrowRequest))
-app.command("bench", cls=RawCommand, add_help_option=False)(bench)
 
 
 def _show_version(wanted: bool) -> None:
@@ -87,72 +53,6 @@ def pgclinic(
     pass
 
 
-def _run_request(request: object) -> int:
-    """Do what a command asks for and return the exit code; what is no request has been done by its command already."""
-    code = 0
-    match request:
-        case CheckupRequest():
-            from pgclinic.cli.checkup_run import run_checkup
-
-            code = run_checkup(request)
-        case CompareRequest():
-            from pgclinic.cli.compare_run import run_comparison
-
-            code = run_comparison(request)
-        case AssayRequest():
-            from pgclinic.cli.assay_run import run_assay
-
-            code = run_assay(request)
-        case SearchRequest():
-            from pgclinic.cli.search_run import run_search
-
-            code = run_search(request)
-        case BisectRequest():
-            from pgclinic.cli.bisect_run import run_bisect
-
-            code = run_bisect(request)
-        case StudyRunRequest():
-            from pgclinic.cli.study_run import run_studies
-
-            code = run_studies(request)
-        case LabStartRequest():
-            from pgclinic.cli.lab_start import start_lab_server
-
-            code = start_lab_server(request)
-        case RunsHistoryRequest():
-            from pgclinic.cli.runs_history_run import show_history
-
-            code = show_history(request)
-        case TwinCheckRequest():
-            from pgclinic.cli.twin_run import run_twin_check
-
-            code = run_twin_check(request)
-        case int():
-            code = request
-        case _:
-            code = _run_on_twin(request)
-    return code
-
-
-def _run_on_twin(request: object) -> int:
-    """Do what a command asks for that has no other subject than a twin."""
-    code = 0
-    match request:
-        case AdviseRequest():
-            from pgclinic.cli.advise_run import run_advise
-
-            code = run_advise(request)
-        case UpgradeRequest():
-            from pgclinic.cli.upgrade_run import run_upgrade
-
-            code = run_upgrade(request)
-        case GrowRequest():
-            from pgclinic.cli.grow_run import run_grow
-
-            code = run_grow(request)
-    return code
-
-
 @visible_output()
 def run(arguments: list[str]) -> int:
     """Run the command with these arguments and return its exit code. Prints errors, raises none but bugs."""
@@ -160,7 +60,7 @@ def run(arguments: list[str]) -> int:
     # Typer vendors its parser; BadParameter is the public end of the family of its usage errors.
     usage_errors = cast("type[Exception]", typer.BadParameter.__mro__[2])
     try:
-        code = _run_request(command.main(args=arguments, prog_name="pgclinic", standalone_mode=False))
+        code = done(command.main(args=arguments, prog_name="pgclinic", standalone_mode=False))
         sys.stdout.flush()
     except PgclinicError as error:
         _say(error.message)
