@@ -7,7 +7,8 @@ import pytest
 
 from fixtures.bench import bench_result, bench_run_info, bench_seconds, bench_trial
 from fixtures.chromium import needs_chromium, opened
-from pgclinic.report.kinds import render_bench
+from pgclinic.report.kinds import bench_page
+from pgclinic.report.reported import ReportedBench
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -19,7 +20,7 @@ pytestmark = needs_chromium()
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     record = bench_trial()
     path = tmp_path_factory.mktemp("bench") / "report.html"
-    html = render_bench(bench_run_info(), bench_result(record), record, bench_seconds(record), "runs/one")
+    html = bench_page(ReportedBench(bench_run_info(), bench_result(record), record, bench_seconds(record), "runs/one"))
     path.write_text(html, encoding="utf-8")
     return path
 

@@ -20,7 +20,8 @@ from fixtures.planned import judge
 from fixtures.records import StudyRun, global_counters, run_info
 from fixtures.tree import ROOT
 from pgclinic.report.kept_run import judged_run, rendered_run
-from pgclinic.report.kinds import render_bench, render_report
+from pgclinic.report.kinds import bench_page, study_page
+from pgclinic.report.reported import ReportedBench, ReportedStudy
 from pgclinic.store.run_list import found_run
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ SVG_NAME = "{http://www.w3.org/2000/svg}"
 def heated_bench() -> str:
     """A bench of which each second has its histogram."""
     record = with_histograms(bench_trial())
-    return render_bench(bench_run_info(), bench_result(record), record, bench_seconds(record), None)
+    return bench_page(ReportedBench(bench_run_info(), bench_result(record), record, bench_seconds(record), None))
 
 
 def kept(archive: Path, folder: Path) -> str:
@@ -299,7 +300,9 @@ def test_an_event_is_named_at_its_second(browser: sync_api.Browser, tmp_path: Pa
     trials = watched(trials)
     study = global_counters()
     path = tmp_path / "report.html"
-    path.write_text(render_report(run_info(), study, trials, seconds, judge(study, trials), "."), encoding="utf-8")
+    path.write_text(
+        study_page(ReportedStudy(run_info(), study, trials, seconds, judge(study, trials), ".")), encoding="utf-8"
+    )
     seen = opened(browser, path)
     plot = seen.page.locator(".pane:visible .plot").first
     left, right, middle = box_of(plot)
@@ -317,7 +320,9 @@ def test_an_hour_is_a_small_page_that_answers_at_once(browser: sync_api.Browser,
     trials = watched(trials)
     study = global_counters()
     path = tmp_path / "report.html"
-    path.write_text(render_report(run_info(), study, trials, seconds, judge(study, trials), "."), encoding="utf-8")
+    path.write_text(
+        study_page(ReportedStudy(run_info(), study, trials, seconds, judge(study, trials), ".")), encoding="utf-8"
+    )
     assert path.stat().st_size < 3_000_000
     seen = opened(browser, path)
     assert "samples: the lowest and the highest of each" in seen.page.locator(".thinned").first.inner_text()

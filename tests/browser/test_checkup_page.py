@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from fixtures.checkups import HELD, SICK, SNAPSHOT
 from fixtures.chromium import needs_chromium, opened
-from pgclinic.report.kinds import render_checkup
+from pgclinic.report.kinds import checkup_page
+from pgclinic.report.reported import ReportedCheckup
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -29,7 +30,9 @@ def test_names_of_the_server_never_run(browser: sync_api.Browser, tmp_path: Path
         references=(EVIL, "javascript:window.ran = 1"),
     )
     path = tmp_path / "report.html"
-    page = render_checkup(replace(SICK, database=EVIL, findings=(evil, *SICK.findings[1:])), SNAPSHOT, folder=EVIL)
+    page = checkup_page(
+        ReportedCheckup(replace(SICK, database=EVIL, findings=(evil, *SICK.findings[1:])), SNAPSHOT, folder=EVIL)
+    )
     path.write_text(page, encoding="utf-8")
     seen = opened(browser, path, charts=False)
     assert seen.complaints == []
@@ -42,7 +45,7 @@ def test_names_of_the_server_never_run(browser: sync_api.Browser, tmp_path: Path
 
 def test_a_small_screen_scrolls_in_one_direction(browser: sync_api.Browser, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    path.write_text(render_checkup(SICK, SNAPSHOT, folder="runs/x"), encoding="utf-8")
+    path.write_text(checkup_page(ReportedCheckup(SICK, SNAPSHOT, folder="runs/x")), encoding="utf-8")
     seen = opened(browser, path, charts=False, width=360)
     assert seen.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert seen.complaints == []
@@ -96,5 +99,5 @@ def test_a_long_command_wraps_beside_its_button(browser: sync_api.Browser, tmp_p
 
 def written(folder: Path, run: str = "runs/x") -> Path:
     path = folder / "report.html"
-    path.write_text(render_checkup(SICK, SNAPSHOT, folder=run), encoding="utf-8")
+    path.write_text(checkup_page(ReportedCheckup(SICK, SNAPSHOT, folder=run)), encoding="utf-8")
     return path

@@ -8,7 +8,8 @@ import pytest
 from fixtures.chromium import needs_chromium
 from fixtures.growth import shop_growth
 from fixtures.records import run_info
-from pgclinic.report.kinds import render_grow
+from pgclinic.report.kinds import growth_page
+from pgclinic.report.reported import ReportedGrowth
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -22,7 +23,7 @@ def test_the_picture_is_drawn_and_the_page_fits(
     browser: "sync_api.Browser", tmp_path: Path, width: int, scheme: str
 ) -> None:
     file = tmp_path / "report.html"
-    file.write_text(render_grow(run_info(), shop_growth(), "runs/r"), encoding="utf-8")
+    file.write_text(growth_page(ReportedGrowth(run_info(), shop_growth(), "runs/r")), encoding="utf-8")
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
     page = context.new_page()
     requests: list[str] = []

@@ -7,7 +7,8 @@ import pytest
 
 from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.ladder import NAMES, NOTHING, arms_seen, ladder_info, ladder_study, ladder_trials, ladder_verdict
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
+from pgclinic.report.reported import ReportedStudy
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -22,7 +23,7 @@ STROKES = "all => all.map(one => getComputedStyle(one).stroke)"
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ladder") / "report.html"
     trials, seconds = ladder_trials()
-    html = render_report(ladder_info(), ladder_study(), trials, seconds, ladder_verdict(), "runs/one")
+    html = study_page(ReportedStudy(ladder_info(), ladder_study(), trials, seconds, ladder_verdict(), "runs/one"))
     path.write_text(html, encoding="utf-8")
     return path
 
@@ -109,7 +110,9 @@ def test_an_arm_without_a_commit_is_an_open_mark(browser: "sync_api.Browser", tm
     path = tmp_path / "report.html"
     trials, seconds = ladder_trials()
     verdict = ladder_verdict((*arms_seen()[:6], NOTHING))
-    path.write_text(render_report(ladder_info(), ladder_study(), trials, seconds, verdict), encoding="utf-8")
+    path.write_text(
+        study_page(ReportedStudy(ladder_info(), ladder_study(), trials, seconds, verdict)), encoding="utf-8"
+    )
     seen = opened(browser, path)
     limit = seen.page.locator(".stairs .limit")
     assert limit.count() == 1

@@ -9,7 +9,8 @@ from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.observed import watched
 from fixtures.planned import judge
 from fixtures.records import StudyRun, global_counters, run_info
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
+from pgclinic.report.reported import ReportedStudy
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -34,7 +35,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trials = watched(trials)
     path = tmp_path_factory.mktemp("observed") / "report.html"
     path.write_text(
-        render_report(run_info(), study, trials, seconds, judge(study, trials), "runs/one"), encoding="utf-8"
+        study_page(ReportedStudy(run_info(), study, trials, seconds, judge(study, trials), "runs/one")),
+        encoding="utf-8",
     )
     return path
 

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from fixtures.chromium import needs_chromium, opened
 from fixtures.planned import judge
 from fixtures.records import StudyRun, global_counters, run_info
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
+from pgclinic.report.reported import ReportedStudy
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -41,7 +42,7 @@ def test_foreign_text_never_runs(browser: "sync_api.Browser", tmp_path: Path) ->
         claims=tuple(replace(claim, text=EVIL) for claim in study.claims),
     )
     path = tmp_path / "report.html"
-    path.write_text(render_report(run_info(), study, trials, seconds, verdict, EVIL), encoding="utf-8")
+    path.write_text(study_page(ReportedStudy(run_info(), study, trials, seconds, verdict, EVIL)), encoding="utf-8")
     seen = opened(browser, path)
     assert seen.complaints == []
     assert seen.page.locator("a[href^='javascript']").count() == 0

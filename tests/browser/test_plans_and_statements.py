@@ -16,7 +16,8 @@ from fixtures.statements import Counted, events_of, plan, script, sent, statisti
 from pgclinic.model.plan_proof import PlanProof, PlanWord, StatementByPlan
 from pgclinic.model.query_plan import PlanNode
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.kinds import render_checkup, render_report
+from pgclinic.report.kinds import checkup_page, study_page
+from pgclinic.report.reported import ReportedCheckup, ReportedStudy
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -47,7 +48,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     trials = tuple(map(with_statements, trials))
     path = tmp_path_factory.mktemp("study") / "report.html"
-    page = render_report(run_info(), run.study, trials, seconds, judge(run.study, trials), "runs/x")
+    page = study_page(ReportedStudy(run_info(), run.study, trials, seconds, judge(run.study, trials), "runs/x"))
     path.write_text(page, encoding="utf-8")
     return path
 
@@ -73,7 +74,7 @@ def checkup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     held = replace(HELD, proofs=(replace(HELD.proofs[0], plans=proof),))
     path = tmp_path_factory.mktemp("checkup") / "report.html"
     shown = replace(SICK, findings=(held, *SICK.findings[1:]))
-    path.write_text(render_checkup(shown, SNAPSHOT, folder="runs/x"), encoding="utf-8")
+    path.write_text(checkup_page(ReportedCheckup(shown, SNAPSHOT, folder="runs/x")), encoding="utf-8")
     return path
 
 

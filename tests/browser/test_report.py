@@ -8,7 +8,8 @@ import pytest
 from fixtures.chromium import Seen, needs_chromium, opened
 from fixtures.planned import judge
 from fixtures.records import StudyRun, global_counters, run_info
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
+from pgclinic.report.reported import ReportedStudy
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -33,7 +34,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = global_counters()
     trials, seconds = StudyRun().make()
     path = tmp_path_factory.mktemp("run") / "report.html"
-    html = render_report(run_info(), study, trials, seconds, judge(study, trials), "runs/one")
+    html = study_page(ReportedStudy(run_info(), study, trials, seconds, judge(study, trials), "runs/one"))
     path.write_text(html, encoding="utf-8")
     return path
 

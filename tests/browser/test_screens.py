@@ -14,7 +14,8 @@ from fixtures.observed import watched
 from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, global_counters, run_info
 from pgclinic.model.study import Published, Study
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.study.compare import PROFILE
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def compared() -> str:
         kind="compare", command=("pgclinic", "compare", "--a", "set:work_mem=4MB", "--b", "set:work_mem=64MB")
     )
     verdict = judge(study, trials, study.profiles[PROFILE])
-    return render_report(info, study, trials, (), verdict, "runs/one", comparison=seen)
+    return study_page(ReportedStudy(info, study, trials, (), verdict, "runs/one", comparison=seen))
 
 
 def rendered(name: str) -> str:
@@ -88,7 +89,7 @@ def rendered(name: str) -> str:
         trials = tuple(replace(trial, counters={**trial.counters, "probe_pages": 7.0}) for trial in trials)
     if name == "watched":
         trials = watched(trials)
-    return render_report(run_info(), study, trials, seconds, judge(study, trials), "runs/one")
+    return study_page(ReportedStudy(run_info(), study, trials, seconds, judge(study, trials), "runs/one"))
 
 
 @pytest.fixture(scope="module")

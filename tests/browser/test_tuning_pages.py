@@ -9,7 +9,8 @@ from fixtures.chromium import needs_chromium
 from fixtures.records import run_info
 from fixtures.tuning import ASSAY, BISECT, SEARCH, plan
 from pgclinic.model.tuning import Assay, Bisect, Search
-from pgclinic.report.kinds import render_tuning
+from pgclinic.report.kinds import tuning_page
+from pgclinic.report.reported import ReportedTuning
 
 if TYPE_CHECKING:
     from playwright import sync_api
@@ -32,7 +33,7 @@ def test_the_picture_is_drawn_and_the_page_fits(
 ) -> None:
     found, labels = BARS[name]
     file = tmp_path / "report.html"
-    file.write_text(render_tuning(run_info(), plan(), found, "runs/r"), encoding="utf-8")
+    file.write_text(tuning_page(ReportedTuning(run_info(), plan(), found, "runs/r")), encoding="utf-8")
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
     page = context.new_page()
     requests: list[str] = []

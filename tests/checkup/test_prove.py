@@ -33,7 +33,8 @@ from pgclinic.model.load import LoadSpec, Script
 from pgclinic.model.plan_proof import PlanWord
 from pgclinic.model.verdict import Verdict
 from pgclinic.pg.load_target import target_of
-from pgclinic.report.kinds import render_checkup
+from pgclinic.report.kinds import checkup_page
+from pgclinic.report.reported import ReportedCheckup
 from pgclinic.report.words.findings import doubts_of
 from pgclinic.store.run_folder import read_run
 from pgclinic.whatif.trials_in_time import Trials
@@ -303,7 +304,7 @@ def test_a_study_beside_other_processes_says_so(tmp_path: Path) -> None:
     read = msgspec.json.decode(msgspec.json.encode(done), type=Checkup)
     assert read.findings[0].proofs[0].doubts == proof.doubts
     words = next(one for one in doubts_of(proof) if "%" in one)
-    assert html.escape(words) in render_checkup(done, case.snapshot)
+    assert html.escape(words) in checkup_page(ReportedCheckup(done, case.snapshot))
 
 
 def test_what_cannot_be_proven_says_why(tmp_path: Path) -> None:

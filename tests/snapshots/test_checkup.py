@@ -13,7 +13,7 @@ from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Finding, Health, Severity
 from pgclinic.report.exports.prometheus import prometheus
 from pgclinic.report.exports.treatment import treatment_conf, treatment_sql
-from pgclinic.report.kinds import checkup_markdown, render_checkup
+from pgclinic.report.kinds import checkup_markdown, checkup_page
 from pgclinic.report.reported import ReportedCheckup
 from pgclinic.report.sections.causes.text import graph_dot, graph_text
 from pgclinic.report.sections.changes.text import changes_text
@@ -93,7 +93,7 @@ def test_statements_that_are_written_anew(name: str, finding: Finding, snapshots
     parts = [without_areas(checkup_text(checkup, full=full)) for full in (False, True)]
     parts.append(checkup_markdown(ReportedCheckup(checkup, SNAPSHOT, None, None)))
     parts += [treatment_sql(checkup, finding, treatment) for treatment in finding.treatments]
-    page = without_spans(render_checkup(checkup, SNAPSHOT))
+    page = without_spans(checkup_page(ReportedCheckup(checkup, SNAPSHOT)))
     rewrite = finding.treatments[0].rewrite if finding.treatments else None
     assert ("(credit, id) &lt; ($2, $3)" in page) is (rewrite is not None and rewrite.statement is not None)
     snapshots.check(f"rewrite-{name}", "\n\n".join(parts))
@@ -105,9 +105,9 @@ def test_treatment_of_settings(snapshots: Snapshots) -> None:
 
 def test_page(snapshots: Snapshots) -> None:
     before = replace(SICK, findings=SICK.findings[1:])
-    page = render_checkup(SICK, SNAPSHOT, compare_checkups(before, SICK), PLACES.folder)
+    page = checkup_page(ReportedCheckup(SICK, SNAPSHOT, compare_checkups(before, SICK), PLACES.folder))
     snapshots.check_page("page", page_sections(page))
-    healthy = render_checkup(HEALTHY, SNAPSHOT)
+    healthy = checkup_page(ReportedCheckup(HEALTHY, SNAPSHOT))
     assert "none was found" in healthy
     assert "<article" not in healthy
 

@@ -8,7 +8,8 @@ from fixtures.growth import shop_growth
 from fixtures.records import run_info
 from fixtures.snapshots import Snapshots, page_sections
 from pgclinic.model.grow import SizeStatus
-from pgclinic.report.kinds import render_grow
+from pgclinic.report.kinds import growth_page
+from pgclinic.report.reported import ReportedGrowth
 from pgclinic.report.sections.growth.text import growth_text
 
 PLACES = (("run", "runs/r"), ("report", "runs/r/report.html"))
@@ -16,7 +17,7 @@ PLACES = (("run", "runs/r"), ("report", "runs/r/report.html"))
 
 def test_a_growth(snapshots: Snapshots) -> None:
     snapshots.check("grow", growth_text(shop_growth(), PLACES))
-    snapshots.check_page("grow_page", page_sections(render_grow(run_info(), shop_growth(), "runs/r")))
+    snapshots.check_page("grow_page", page_sections(growth_page(ReportedGrowth(run_info(), shop_growth(), "runs/r"))))
 
 
 def test_a_growth_of_which_too_little_was_measured(snapshots: Snapshots) -> None:
@@ -33,4 +34,6 @@ def test_a_growth_of_which_too_little_was_measured(snapshots: Snapshots) -> None
         vacuums=(),
     )
     snapshots.check("grow_interrupted", growth_text(interrupted, PLACES))
-    snapshots.check_page("grow_interrupted_page", page_sections(render_grow(run_info(), interrupted, "runs/r")))
+    snapshots.check_page(
+        "grow_interrupted_page", page_sections(growth_page(ReportedGrowth(run_info(), interrupted, "runs/r")))
+    )

@@ -28,7 +28,8 @@ from pgclinic.model.run import RunKind
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvent, TrialEvents
 from pgclinic.observe.log_tail import LogDestination, messages
-from pgclinic.report.kinds import render_bench, render_report
+from pgclinic.report.kinds import bench_page, study_page
+from pgclinic.report.reported import ReportedBench, ReportedStudy
 from pgclinic.report.sections.memory.view import render_memory
 from pgclinic.samples.memory_dump import last_dump
 from pgclinic.study.compare import PROFILE
@@ -58,7 +59,9 @@ def _study_run() -> str:
         trial(STUDY, n, 0, "free", [1000.0 + 10 * ((second * n) % 5) for second in range(16)]) for n in range(1, 5)
     ]
     calibration = calibration_of(STUDY.claims, steady, budget_s=600, block_s=30, blocks_max=12)
-    return render_report(run_info(), STUDY, trials, seconds, judge(STUDY, trials), "runs/one", calibration=calibration)
+    return study_page(
+        ReportedStudy(run_info(), STUDY, trials, seconds, judge(STUDY, trials), "runs/one", calibration=calibration)
+    )
 
 
 def _with_statements() -> str:
@@ -76,12 +79,12 @@ def _with_statements() -> str:
 
     trials, seconds = StudyRun(blocks=2).make()
     trials = tuple(map(with_statements, trials))
-    return render_report(run_info(), STUDY, trials, seconds, judge(STUDY, trials), "runs/one")
+    return study_page(ReportedStudy(run_info(), STUDY, trials, seconds, judge(STUDY, trials), "runs/one"))
 
 
 def _invalid_run() -> str:
     trials = blocks_of(STUDY, (2.43,) * 5, doubts=(STARVED,))
-    return render_report(run_info(), STUDY, trials, (), judge(STUDY, trials), "runs/one")
+    return study_page(ReportedStudy(run_info(), STUDY, trials, (), judge(STUDY, trials), "runs/one"))
 
 
 def _bench_run() -> str:
@@ -91,12 +94,12 @@ def _bench_run() -> str:
         origin=LogOrigin(at_us=0), severity="ERROR", sqlstate="23505", message="duplicate key", statement=None
     )
     record = replace(record, events=TrialEvents(kept=(TrialEvent(at_s=4.5, event=failed),)))
-    return render_bench(bench_run_info(), bench_result(record), record, bench_seconds(record), "runs/one")
+    return bench_page(ReportedBench(bench_run_info(), bench_result(record), record, bench_seconds(record), "runs/one"))
 
 
 def _nothing_ran() -> str:
     failed = tuple(failed_trial(STUDY, n, n, "held", "killed", server_version="18.6") for n in (1, 2))
-    return render_report(run_info(profile="full"), STUDY, failed, (), judge(STUDY, failed), "runs/one")
+    return study_page(ReportedStudy(run_info(profile="full"), STUDY, failed, (), judge(STUDY, failed), "runs/one"))
 
 
 def _comparison(*ratios: float, doubts: tuple[Doubt, ...] = ()) -> str:
@@ -106,13 +109,15 @@ def _comparison(*ratios: float, doubts: tuple[Doubt, ...] = ()) -> str:
     verdict = judge(study, trials, profile)
     command = ("pgclinic", "compare", "--a", "set:work_mem=4MB", "--b", "set:work_mem=64MB")
     info = run_info(kind=RunKind.COMPARE, name="compare", profile=PROFILE, command=command)
-    return render_report(info, study, trials, (), verdict, "runs/one", compare(study, trials, verdict, profile))
+    return study_page(
+        ReportedStudy(info, study, trials, (), verdict, "runs/one", compare(study, trials, verdict, profile))
+    )
 
 
 def _ladder(*, broken: bool = False) -> str:
     trials, seconds = ladder_trials()
     verdict = ladder_verdict((*arms_seen()[:5], REFUSED, NOTHING)) if broken else ladder_verdict()
-    return render_report(ladder_info(), ladder_study(), trials, seconds, verdict, "runs/one")
+    return study_page(ReportedStudy(ladder_info(), ladder_study(), trials, seconds, verdict, "runs/one"))
 
 
 def _memory() -> str:

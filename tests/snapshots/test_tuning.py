@@ -7,7 +7,8 @@ from fixtures.snapshots import Snapshots, page_sections
 from fixtures.tuning import ASSAY, BISECT, LEVELS, SEARCH, plan
 from pgclinic.model.tuning import Assay, AssayWord, Bisect, BisectWord, Effect
 from pgclinic.report.exports.found_conf import found_conf
-from pgclinic.report.kinds import render_tuning
+from pgclinic.report.kinds import tuning_page
+from pgclinic.report.reported import ReportedTuning
 from pgclinic.report.sections.climb.text import climb_line
 from pgclinic.report.sections.tuned.text import tuning_text
 
@@ -16,7 +17,7 @@ PLACES = (("report", "runs/r/report.html"),)
 
 def test_an_assay(snapshots: Snapshots) -> None:
     snapshots.check("assay", tuning_text(ASSAY, plan(), PLACES, resume="runs/r"))
-    snapshots.check_page("assay_page", page_sections(render_tuning(run_info(), plan(), ASSAY, "runs/r")))
+    snapshots.check_page("assay_page", page_sections(tuning_page(ReportedTuning(run_info(), plan(), ASSAY, "runs/r"))))
 
 
 def test_an_assay_without_an_answer(snapshots: Snapshots) -> None:
@@ -45,7 +46,9 @@ def test_an_assay_without_an_answer(snapshots: Snapshots) -> None:
 
 def test_a_search(snapshots: Snapshots) -> None:
     snapshots.check("search", tuning_text(SEARCH, plan(), PLACES, resume="runs/r"))
-    snapshots.check_page("search_page", page_sections(render_tuning(run_info(), plan(), SEARCH, "runs/r")))
+    snapshots.check_page(
+        "search_page", page_sections(tuning_page(ReportedTuning(run_info(), plan(), SEARCH, "runs/r")))
+    )
     snapshots.check("found_conf", found_conf(SEARCH, LEVELS, run_info()))
     kept = [step for step in SEARCH.steps if step.accepted]
     climb = "\n".join(climb_line(step, number, SEARCH.aim) for number, step in enumerate(kept, start=1))
@@ -54,7 +57,9 @@ def test_a_search(snapshots: Snapshots) -> None:
 
 def test_a_bisection(snapshots: Snapshots) -> None:
     snapshots.check("bisect", tuning_text(BISECT, plan(), PLACES, resume="runs/r"))
-    snapshots.check_page("bisect_page", page_sections(render_tuning(run_info(), plan(), BISECT, "runs/r")))
+    snapshots.check_page(
+        "bisect_page", page_sections(tuning_page(ReportedTuning(run_info(), plan(), BISECT, "runs/r")))
+    )
 
 
 def test_bisections_without_a_change(snapshots: Snapshots) -> None:

@@ -121,7 +121,8 @@ def _write_page(path: Path, page: str) -> None:
 
 def _page(ended: EndedBench, folder: str | None) -> str:
     # Templates take longer to load than a short bench takes.
-    from pgclinic.report.kinds import render_bench
+    from pgclinic.report.kinds import bench_page
+    from pgclinic.report.reported import ReportedBench
 
     assert ended.trial is not None
-    return render_bench(ended.info, ended.result, ended.trial, ended.seconds, folder)
+    return bench_page(ReportedBench(ended.info, ended.result, ended.trial, ended.seconds, folder))

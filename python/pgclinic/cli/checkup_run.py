@@ -28,7 +28,7 @@ from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.pg.reach import reach_dsn
 from pgclinic.report.exports.prometheus import prometheus
 from pgclinic.report.exports.statements_sent import statements_text
-from pgclinic.report.kinds import checkup_markdown, render_checkup
+from pgclinic.report.kinds import checkup_markdown, checkup_page
 from pgclinic.report.reported import ReportedCheckup
 from pgclinic.report.sections.causes.text import graph_dot, graph_text
 from pgclinic.report.sections.changes.text import changes_text
@@ -128,7 +128,7 @@ def _kept(checked: CheckedRequest, read: ReadServer, case: Case, checkup: Checku
             )
             write_checkup(folder, checkup)
         changes = _changes(before, checkup)
-        page = render_checkup(checkup, read.examined.snapshot, changes, str(folder))
+        page = checkup_page(ReportedCheckup(checkup, read.examined.snapshot, changes, str(folder)))
         return _KeptCheckup(checkup, changes, folder, write_private_report(folder, page))
     except RunFailedError as error:
         return _KeptCheckup(checkup, _changes(before, checkup), folder, problem=error)

@@ -25,8 +25,9 @@ from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.exports.bencher import bencher_json
 from pgclinic.report.exports.junit import junit_xml
 from pgclinic.report.exports.otava import otava_csv
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
 from pgclinic.report.markdown import markdown
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.text import RunPaths
 from pgclinic.report.sections.side_by_side.text import compare_text
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
@@ -97,15 +98,17 @@ def write_answer(
 ) -> StoredAnswer:
     """Compare what the run's trials gave, write verdict, comparison and page into its folder, and return them."""
     folder, comparison = RunFolder(stored.path), compared_stored(stored, plan, verdict, thresholds)
-    page = render_report(
-        stored.info,
-        plan.study,
-        stored.trials,
-        stored.seconds,
-        verdict,
-        str(folder.path),
-        comparison,
-        stored.calibration,
+    page = study_page(
+        ReportedStudy(
+            stored.info,
+            plan.study,
+            stored.trials,
+            stored.seconds,
+            verdict,
+            str(folder.path),
+            comparison,
+            stored.calibration,
+        )
     )
     try:
         folder.write_verdict(verdict)

@@ -25,7 +25,8 @@ from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.twin import Twin
 from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.pg.reach import reach_dsn
-from pgclinic.report.kinds import render_grow
+from pgclinic.report.kinds import growth_page
+from pgclinic.report.reported import ReportedGrowth
 from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.report.sections.growth.text import growth_text, kept_words, planned_words, twin_words
 from pgclinic.report.words.figures import count
@@ -176,7 +177,7 @@ def _finish(request: GrowRequest, found: GrowthForecast, folder: Path, info: Run
     problem: RunFailedError | None = None
     try:
         write_growth(folder, found)
-        report = str(write_private_report(folder, render_grow(info, found, str(folder))))
+        report = str(write_private_report(folder, growth_page(ReportedGrowth(info, found, str(folder)))))
     except RunFailedError as error:
         problem = error
     if request.as_json:

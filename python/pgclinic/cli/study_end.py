@@ -10,7 +10,8 @@ from pgclinic.errors import RunFailedError
 from pgclinic.model.output import StudyOutput
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.text import RunPaths, verdict_text
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
@@ -39,8 +40,10 @@ def finish_study(
     only a message. ``dsns`` are the whole addresses of existing servers, whose passwords no run folder stores.
     """
     stored = read_run(folder.path)
-    page = render_report(
-        stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), calibration=stored.calibration
+    page = study_page(
+        ReportedStudy(
+            stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), calibration=stored.calibration
+        )
     )
     problem = None
     try:

@@ -15,7 +15,8 @@ from pgclinic.experiment.road import Experiment
 from pgclinic.model.plan import ArmSpec
 from pgclinic.model.progress import Progress
 from pgclinic.model.tuning import Assay, Bisect, Search
-from pgclinic.report.kinds import render_tuning
+from pgclinic.report.kinds import tuning_page
+from pgclinic.report.reported import ReportedTuning
 from pgclinic.report.sections.tuned.text import tuning_output, tuning_text
 from pgclinic.store.run_folder import read_run
 from pgclinic.tune.ask import Strategy
@@ -51,7 +52,9 @@ def finish_tuning(
     problem: RunFailedError | None = None
     try:
         folder.write_tuning(found)
-        report = str(folder.write_report(render_tuning(stored.info, experiment.plan, found, str(folder.path))))
+        report = str(
+            folder.write_report(tuning_page(ReportedTuning(stored.info, experiment.plan, found, str(folder.path))))
+        )
     except RunFailedError as error:
         problem = error
     if as_json:

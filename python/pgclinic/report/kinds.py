@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-from pgclinic.model.bench import BenchResult
-from pgclinic.model.calibration import Calibration
-from pgclinic.model.checkup import Changes, Checkup
-from pgclinic.model.compare import Comparison
-from pgclinic.model.grow import GrowthForecast
-from pgclinic.model.plan import ExperimentPlan
-from pgclinic.model.run import RunInfo, Second
-from pgclinic.model.snapshot import Snapshot
-from pgclinic.model.study import Study
-from pgclinic.model.trial import TrialRecord
-from pgclinic.model.tuning import Assay, Bisect, Search
-from pgclinic.model.verdict import Verdict
+from pgclinic.model.run import RunInfo
 from pgclinic.report.html import report_page
 from pgclinic.report.markdown import report_markdown
 from pgclinic.report.reported import (
@@ -210,21 +199,8 @@ def _page(sections: Sequence[Section[R]], one: R, *, title: str, kind: str, sour
     )
 
 
-def render_report(
-    run: RunInfo,
-    study: Study,
-    trials: Sequence[TrialRecord],
-    seconds: Sequence[Second],
-    verdict: Verdict,
-    folder: str = ".",
-    comparison: Comparison | None = None,
-    calibration: Calibration | None = None,
-) -> str:
-    """The page of a study, or of a ``comparison``. ``folder`` is how the user would name the run folder."""
-    return study_page(ReportedStudy(run, study, trials, seconds, verdict, folder, comparison, calibration))
-
-
 def study_page(one: ReportedStudy) -> str:
+    """The page of a study, or of a comparison."""
     return _page(
         STUDY,
         one,
@@ -233,38 +209,21 @@ def study_page(one: ReportedStudy) -> str:
     )
 
 
-def render_bench(
-    run: RunInfo, result: BenchResult, trial: TrialRecord, seconds: Sequence[Second], folder: str | None = None
-) -> str:
-    """The page of a bench that was observed. ``folder`` is None where the run was not kept."""
-    return bench_page(ReportedBench(run, result, trial, seconds, folder))
-
-
 def bench_page(one: ReportedBench) -> str:
+    """The page of a bench that was observed."""
     first = first_screen(one.run, one.result, activity_of(one))
     return _page(
         BENCH, one, title=f"{first.headline}: {first.scripts}", kind="bench report", source="the records of the run"
     )
 
 
-def render_tuning(run: RunInfo, plan: ExperimentPlan, found: Assay | Search | Bisect, folder: str) -> str:
-    """The page of an assay, a search or a bisection."""
-    return tuning_page(ReportedTuning(run, plan, found, folder))
-
-
 def tuning_page(one: ReportedTuning) -> str:
+    """The page of an assay, a search or a bisection."""
     return _page(TUNING, one, title=tuned_view(one).title, kind=type(one.found).__name__.lower())
 
 
 def upgrade_page(one: ReportedUpgrade) -> str:
     return _page(UPGRADE, one, title=upgrade_view(one).title, kind="upgrade")
-
-
-def render_checkup(
-    checkup: Checkup, snapshot: Snapshot, changes: Changes | None = None, folder: str | None = None
-) -> str:
-    """The page of a checkup. ``folder`` is None where nothing is kept."""
-    return checkup_page(ReportedCheckup(checkup, snapshot, changes, folder))
 
 
 def checkup_page(one: ReportedCheckup) -> str:
@@ -287,11 +246,6 @@ def checkup_markdown(one: ReportedCheckup) -> str:
 
 def advice_page(one: ReportedAdvice) -> str:
     return _page(ADVICE, one, title=f"{one.advice.word.value}: {one.advice.database}", kind="advice on indexes")
-
-
-def render_grow(run: RunInfo, growth: GrowthForecast, folder: str) -> str:
-    """The page of ``pgclinic grow``. ``folder`` is how the user would name the run folder."""
-    return growth_page(ReportedGrowth(run, growth, folder))
 
 
 def growth_page(one: ReportedGrowth) -> str:

@@ -30,7 +30,7 @@ class ReportedStudy:
     trials: Sequence[TrialRecord]
     seconds: Sequence[Second]
     verdict: Verdict
-    folder: str
+    folder: str = "."
     comparison: Comparison | None = None
     calibration: Calibration | None = None
 
@@ -43,7 +43,7 @@ class ReportedBench:
     result: BenchResult
     trial: TrialRecord
     seconds: Sequence[Second]
-    folder: str | None
+    folder: str | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class ReportedCheckup:
 
     checkup: Checkup
     snapshot: Snapshot
-    changes: Changes | None
-    folder: str | None
+    changes: Changes | None = None
+    folder: str | None = None
 
 
 @dataclass(frozen=True)

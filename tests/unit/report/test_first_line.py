@@ -10,7 +10,8 @@ from fixtures.page_text import without_spans
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Cure, CureStep, Proof
 from pgclinic.model.plan_proof import PlanProof, PlanWord
-from pgclinic.report.kinds import render_checkup
+from pgclinic.report.kinds import checkup_page
+from pgclinic.report.reported import ReportedCheckup
 from pgclinic.report.sections.findings.text import checkup_text
 from pgclinic.report.words.checkup_lines import (
     best_proof,
@@ -78,13 +79,13 @@ def test_plans_and_blocks_have_a_line_each() -> None:
 
 
 def test_the_page_begins_with_what_to_run_and_what_it_gives() -> None:
-    page = render_checkup(with_proof(BY_TIME), SNAPSHOT, folder="runs/x")
+    page = checkup_page(ReportedCheckup(with_proof(BY_TIME), SNAPSHOT, folder="runs/x"))
     hero = page[page.index('class="verdict') : page.index('class="facts"')]
     assert "server time falls to 4 % (proven on a twin)" in hero
     assert "select pg_terminate_backend(4711);" in without_spans(hero)
     assert 'style="width: 4.0%"' in hero
     assert "pgclinic treat runs/x 1 -o treatment.sql" in hero
-    unproven = render_checkup(with_proof(replace(BY_TIME, word=None, ratio=None, plans=None)), SNAPSHOT)
+    unproven = checkup_page(ReportedCheckup(with_proof(replace(BY_TIME, word=None, ratio=None, plans=None)), SNAPSHOT))
     hero = unproven[unproven.index('class="verdict') : unproven.index('class="facts"')]
     assert "not proven yet" in hero
     assert "width:" not in hero and "pgclinic treat" not in hero
@@ -104,7 +105,7 @@ def test_a_page_with_all_cures_has_every_statement_to_run() -> None:
     checkup = replace(with_proof(BY_RATE), cure=Cure(steps=steps, proof=BY_TIME))
     answer = first_answer(checkup)
     assert answer is not None and [finding.key for finding, _ in answer.steps] == [one.key for one in treated]
-    page = render_checkup(checkup, SNAPSHOT, folder="runs/x")
+    page = checkup_page(ReportedCheckup(checkup, SNAPSHOT, folder="runs/x"))
     hero = page[page.index('class="verdict') : page.index('class="facts"')]
     assert "treat runs/x --all" in hero
     assert hero.count(";\n") + hero.count(";</code>") >= len(treated)

@@ -23,7 +23,8 @@ from pgclinic.judge.reasons import counter_reason
 from pgclinic.model.load import SecondFailure
 from pgclinic.model.study import Counter
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.view import claim_view
 from pgclinic.report.sections.arms.view import arms_view, failures_text, how_counted, speed_table
 from pgclinic.report.sections.blocks.picture import interval_picture
@@ -39,7 +40,7 @@ TRIALS, SECONDS = ladder_trials()
 
 
 def page(verdict: Verdict | None = None) -> str:
-    return render_report(ladder_info(), STUDY, TRIALS, SECONDS, verdict or ladder_verdict(), "runs/one")
+    return study_page(ReportedStudy(ladder_info(), STUDY, TRIALS, SECONDS, verdict or ladder_verdict(), "runs/one"))
 
 
 # --- words
@@ -348,7 +349,7 @@ def test_page_of_a_ladder() -> None:
 def test_page_of_another_study_has_no_staircase() -> None:
     study = global_counters()
     trials = blocks_of(study, (0.6, 0.61, 0.59))
-    html = render_report(run_info(), study, trials, (), judge(study, trials))
+    html = study_page(ReportedStudy(run_info(), study, trials, (), judge(study, trials)))
     assert 'class="stairs"' not in html
     assert "Every step" not in html
     assert "The other claims" not in html
@@ -371,5 +372,5 @@ def test_page_of_a_ladder_that_has_only_begun() -> None:
         for claim in ladder_verdict().claims
     )
     verdict = replace(ladder_verdict(arms_seen()[:2]), claims=blank)
-    html = render_report(ladder_info(), STUDY, TRIALS[:2], SECONDS[:40], verdict)
+    html = study_page(ReportedStudy(ladder_info(), STUDY, TRIALS[:2], SECONDS[:40], verdict))
     assert html.count('class="tread measured"') == 2

@@ -13,8 +13,9 @@ from fixtures.records import StudyRun, failed_trial, global_counters, run_info
 from pgclinic.model.load import WindowResult, WindowsResult
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
 from pgclinic.report.parts.time_chart import POINTS_MAX, TimeChart
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.server.panels import COLOURS, panel_of, quantity
 from pgclinic.report.sections.server.series import (
     PARTS_MAX,
@@ -53,7 +54,7 @@ def names_of(arm: ObservedArm) -> list[str]:
 
 
 def page(trials: tuple[TrialRecord, ...] = TRIALS) -> str:
-    return render_report(run_info(), STUDY, trials, SECONDS, judge(STUDY, trials), "runs/one")
+    return study_page(ReportedStudy(run_info(), STUDY, trials, SECONDS, judge(STUDY, trials), "runs/one"))
 
 
 # --- which trial

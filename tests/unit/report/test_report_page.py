@@ -20,7 +20,8 @@ from pgclinic.judge.calibration import calibration_of
 from pgclinic.model.doubt import Doubt, DoubtKind, ServerRestarted
 from pgclinic.model.run import Second
 from pgclinic.report.html import script_json
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.view import block_rows, claim_view, plain_interval, window_rows
 from pgclinic.report.sections.blocks.picture import interval_picture
 from pgclinic.report.sections.calibration.view import calibration_view
@@ -36,7 +37,7 @@ TRIALS, SECONDS = RUN.make()
 
 
 def page() -> str:
-    return render_report(run_info(), STUDY, TRIALS, SECONDS, judge(STUDY, TRIALS), "runs/one")
+    return study_page(ReportedStudy(run_info(), STUDY, TRIALS, SECONDS, judge(STUDY, TRIALS), "runs/one"))
 
 
 # --- tables
@@ -73,7 +74,9 @@ def test_plain_interval_only_for_a_number_of_blocks_fixed_beforehand() -> None:
     assert plain_interval(run_info(), fixed, verdict) == "0.59 to 0.61"
     assert plain_interval(run_info(), fixed, judge(STUDY, blocks_of(STUDY, STEADY[:4])).headline) is None
     assert plain_interval(run_info(profile="other"), fixed, verdict) is None
-    html = render_report(run_info(), fixed, blocks_of(STUDY, STEADY), (), judge(fixed, blocks_of(STUDY, STEADY)))
+    html = study_page(
+        ReportedStudy(run_info(), fixed, blocks_of(STUDY, STEADY), (), judge(fixed, blocks_of(STUDY, STEADY)))
+    )
     assert "0.59 to 0.61" in html
 
 
@@ -186,7 +189,7 @@ def test_nothing_from_a_run_can_become_markup() -> None:
     doubt = Doubt(kind=DoubtKind.SERVER_RESTARTED, facts=ServerRestarted(seen=evil))
     trials = (replace(trials[0], doubts=(doubt,)), *trials[1:])
     seconds = (Second(trial=1, block=1, arm=evil, second=0, tps=1.0, failed=0, latency_us_p50=1, latency_us_p99=1),)
-    html = render_report(run_info(server=evil), study, trials, seconds, judge(study, trials), evil)
+    html = study_page(ReportedStudy(run_info(server=evil), study, trials, seconds, judge(study, trials), evil))
     assert "<script>alert" not in html
     assert html.count("<script") == page().count("<script")
     assert html.count("</script") == page().count("</script")
@@ -194,7 +197,7 @@ def test_nothing_from_a_run_can_become_markup() -> None:
 
 def test_what_is_no_web_address_is_no_link() -> None:
     source = replace(STUDY.source, url="javascript:alert(1)")
-    html = render_report(run_info(), replace(STUDY, source=source), (), (), judge(STUDY, ()), ".")
+    html = study_page(ReportedStudy(run_info(), replace(STUDY, source=source), (), (), judge(STUDY, ()), "."))
     assert "javascript:" not in html
 
 
@@ -224,7 +227,7 @@ def test_page_is_the_same_every_time() -> None:
 def test_page_of_a_run_that_was_cut_short(blocks: int) -> None:
     trials = TRIALS[: 2 * blocks]
     seconds = tuple(second for second in SECONDS if second.trial <= 2 * blocks)
-    html = render_report(run_info(), STUDY, trials, seconds, judge(STUDY, trials))
+    html = study_page(ReportedStudy(run_info(), STUDY, trials, seconds, judge(STUDY, trials)))
     assert "inconclusive" in html
 
 
@@ -299,7 +302,7 @@ def test_the_page_shows_what_the_calibration_told_of_the_machine() -> None:
     assert [row[0].split(" (")[0] for row in view.rows] == [f"{one.length_s} s" for one in calibration.slices]
     assert sum("used" in row[0] for row in view.rows) <= 1
     assert sum("recommended" in row[0] for row in view.rows) == 1
-    html = render_report(run_info(), STUDY, TRIALS, SECONDS, judge(STUDY, TRIALS), calibration=calibration)
+    html = study_page(ReportedStudy(run_info(), STUDY, TRIALS, SECONDS, judge(STUDY, TRIALS), calibration=calibration))
     assert "A/A calibration" in html
     assert "held-is-slower" in html.split("A/A calibration")[1]
     assert "A/A calibration" not in page()

@@ -11,7 +11,8 @@ from fixtures.statements import SELECT, UPDATE, Counted, events_of, plan, script
 from pgclinic.model.sample import Sample, Samples
 from pgclinic.model.statement import FingerprintMethod
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.statements.view import arms_statements
 
 RUN = StudyRun(blocks=2)
@@ -93,10 +94,10 @@ def test_one_statement_that_is_the_whole_transaction_needs_no_section() -> None:
 
 def test_the_page_has_the_section_and_no_text_raw() -> None:
     trials = tuple(map(with_statements, TRIALS))
-    page = render_report(run_info(), RUN.study, trials, SECONDS, VERDICT)
+    page = study_page(ReportedStudy(run_info(), RUN.study, trials, SECONDS, VERDICT))
     assert 'id="statements"' in page
     assert "&#39;&lt;b&gt;&#39;" in page
     assert "'<b>'" not in page
     assert SCAN in page
     assert 'id="plans"' in page
-    assert 'id="statements"' not in render_report(run_info(), RUN.study, TRIALS, SECONDS, VERDICT)
+    assert 'id="statements"' not in study_page(ReportedStudy(run_info(), RUN.study, TRIALS, SECONDS, VERDICT))

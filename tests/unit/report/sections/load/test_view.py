@@ -14,7 +14,8 @@ from pgclinic.model.doubt import Doubt, DoubtKind, ServerRestarted
 from pgclinic.model.sample import Samples
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.trial_events import TrialEvents
-from pgclinic.report.kinds import render_bench
+from pgclinic.report.kinds import bench_page
+from pgclinic.report.reported import ReportedBench
 from pgclinic.report.sections.load.view import first_screen
 from pgclinic.report.sections.log.view import log_view
 from pgclinic.report.words.doubts import doubt_words
@@ -23,7 +24,7 @@ TRIAL = bench_trial()
 
 
 def page(record: TrialRecord = TRIAL, folder: str | None = None) -> str:
-    return render_bench(bench_run_info(), bench_result(record), record, bench_seconds(record), folder)
+    return bench_page(ReportedBench(bench_run_info(), bench_result(record), record, bench_seconds(record), folder))
 
 
 def test_every_section_is_there() -> None:

@@ -6,8 +6,9 @@ from msgspec.structs import replace
 from fixtures.planned import judge
 from fixtures.records import StudyRun, blocks_of, global_counters, run_info
 from pgclinic.model.study import Claim, Published, Study
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
 from pgclinic.report.parts.links import linked
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.view import claim_view
 from pgclinic.report.sections.measure.picture import MeasurePicture, measure_picture
 
@@ -86,7 +87,7 @@ def test_throughput_and_claims_without_blocks_have_no_such_picture() -> None:
 def page(claim: Claim) -> str:
     study = about(claim)
     trials, seconds = StudyRun(free_s=8, held_s=8, study=study).make()
-    return render_report(run_info(), study, trials, seconds, judge(study, trials), "runs/one")
+    return study_page(ReportedStudy(run_info(), study, trials, seconds, judge(study, trials), "runs/one"))
 
 
 def test_a_report_draws_what_its_claim_compares() -> None:
@@ -106,10 +107,10 @@ def test_a_report_draws_what_its_claim_compares() -> None:
 def test_an_empty_chart_is_not_drawn() -> None:
     trials, seconds = StudyRun(free_s=8, held_s=8).make()
     blind = tuple(replace(second, buffer_hits_per_transaction=None) for second in seconds)
-    html = render_report(run_info(), STUDY, trials, blind, judge(STUDY, trials), "runs/one")
+    html = study_page(ReportedStudy(run_info(), STUDY, trials, blind, judge(STUDY, trials), "runs/one"))
     assert "Throughput over time" in html
     assert "Work behind each transaction" not in html
-    nothing = render_report(run_info(), STUDY, (), (), judge(STUDY, ()), "runs/one")
+    nothing = study_page(ReportedStudy(run_info(), STUDY, (), (), judge(STUDY, ()), "runs/one"))
     assert "data-chart=" not in nothing
     assert "Nothing was recorded" not in nothing
 

@@ -9,7 +9,8 @@ from pgclinic.model.study import ArmFile, Claim, Counter, Published, Study
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import ClaimVerdict
 from pgclinic.model.verdict_word import VerdictWord
-from pgclinic.report.kinds import render_report
+from pgclinic.report.kinds import study_page
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.view import ClaimView, claim_view
 from pgclinic.report.sections.measure.sweep import Sweep, sweep_of
 from pgclinic.report.words.verdicts import capitalised, measure_words, outcome, plain_sentence
@@ -208,7 +209,7 @@ def test_no_picture_without_a_block() -> None:
 
 def test_the_page_shows_the_sweep_once() -> None:
     trials = trials_of()
-    html = render_report(run_info(), STUDY, trials, (), judge(STUDY, trials), "runs/one")
+    html = study_page(ReportedStudy(run_info(), STUDY, trials, (), judge(STUDY, trials), "runs/one"))
     assert html.count('class="strip sweep"') == 1
     assert "TPS of tables" not in html
     assert "The levels: grown bytes, geometric mean of 5 blocks" in html

@@ -15,7 +15,7 @@ from pgclinic.model.plan_proof import PlanProof, PlanWord, StatementByPlan
 from pgclinic.model.query_plan import PlanNode, PlanSource, QueryPlan
 from pgclinic.model.snapshot import StatementText
 from pgclinic.model.trial import TrialRecord
-from pgclinic.report.kinds import STUDY, render_report
+from pgclinic.report.kinds import STUDY, study_page
 from pgclinic.report.markdown import report_markdown
 from pgclinic.report.reported import ReportedCheckup, ReportedStudy
 from pgclinic.report.sections.plans.tree import nodes_in
@@ -115,7 +115,7 @@ def test_a_comparison_with_the_names_of_nodes_alone_shows_those() -> None:
         [[("Seq Scan on <script>", "gone")], [("Sort", "new"), ("Index Scan", "new")]],
     )
     assert (second.differ, [shown.label for shown in second.plans]) == (False, ["a, b"])
-    page = render_report(run_info(), study, trials, (), verdict, "runs/x", comparison)
+    page = study_page(ReportedStudy(run_info(), study, trials, (), verdict, "runs/x", comparison))
     assert "Seq Scan on &lt;script&gt;" in page
     assert "on <script>" not in page
 
