@@ -1,55 +1,57 @@
 #!/usr/bin/env python3
 """Indexes chosen by measurements against indexes chosen by the planner's costs, on the same twin.
 
-Indexes of an application are taken away, its clients run for a while, and a twin is captured. Three methods then choose
-as many indexes for it at most: `advise`; Dexter's (all single columns and pairs at once, and of these what plans use
-whose cost falls by half); and Extend (Schlosser et al., ICDE 2019: step by step the new or longer index that saves most
-cost per byte). The other two ask EXPLAIN with real indexes in place of hypothetical ones. Each set is then executed on
-the twin: printed is the server time of the workload, as a share of that without any of them.
+Indexes of an application are taken away, its clients run for a while, and a twin is captured; TPC-H has none but its
+primary keys, and each of its 22 queries is executed twice. Three methods then choose as many indexes at most: `advise`;
+Dexter's (all single columns and pairs at once, and of these what plans use whose cost falls by half); and Extend
+(Schlosser et al., ICDE 2019: step by step the new or longer index that saves most cost per byte). The other two ask
+EXPLAIN, with HypoPG where it can be had for this version, else with real indexes. Each set is then executed on the
+twin: printed is the server time of the workload, as a share of that without any of them, beside that with the indexes
+that were taken away; and which of these each method found again. One of them matters if it saves 0.5 % of the time
+beyond what the others save.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import permutations
+from dataclasses import dataclass
 from pathlib import Path
 
 from applications import NAMES, Application, application, at_work, temporary_home
+from hypopg import HypoPG, find_hypopg
+from index_methods import Method, PlannerCosts, dexter, extend
 from pgclinic.advise.advisor import AdviceAsked, AdviceSubject, advise
+from pgclinic.advise.choice import MIN_SAVED
 from pgclinic.advise.measurement import WeighedStatement, saved_share
 from pgclinic.capture.twin import capture_twin
 from pgclinic.cli.duration import parse_duration_s
 from pgclinic.experiment.on_twin import OnTwin, on_twin
 from pgclinic.experiment.servers import ChosenServer, ServerAsked, choose_server
 from pgclinic.experiment.twin_check import known_settings
-from pgclinic.indexes.definition import create_statement, qualified_name
-from pgclinic.indexes.naming import index_name
-from pgclinic.indexes.searched_columns import searched_columns
+from pgclinic.indexes.definition import create_statement
+from pgclinic.lab.instance import start_server
 from pgclinic.model.advise import AdviceLimits, IndexDefinition
 from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.twin import Twin
-from pgclinic.pg.query_files import query
-from pgclinic.pg.session import QueryError, Session
-from pgclinic.sql.quoting import identifier, name_parts
-from pgclinic.trial.server import binaries_of
-from pgclinic.twin.calibrate import CalibratedStatement
+from pgclinic.pg.session import Access, Session
+from pgclinic.trial.server import binaries_of, template_of
+from pgclinic.twin.author import AUTHOR
 from pgclinic.twin.file import write_twin
 from pgclinic.twin.kept_file import keep_twin
 from pgclinic.twin.mask import mask_twin
 from pgclinic.twin.values import ValueSource
 from pgclinic.twin.wanted import TwinWanted
-from pgclinic.whatif.change_trial import texts_of
-from pgclinic.whatif.explained import explained
 from pgclinic.whatif.index_trial import IndexTrial
-from pgclinic.whatif.trial_session import trial_session
+from pgclinic.whatif.trial_session import TIMEOUT_MS, trial_session
+from tpch import run_queries, tpch_application
 
-MAJOR = "18"
+TPCH = "tpch"
 #: Indexes that statements of the application need; of TPC-C all that are no keys.
 TAKEN = {
     "shop": (
@@ -76,183 +78,136 @@ _SECONDARY = (
     "select format('%I.%I', n.nspname, c.relname) from pg_index i join pg_class c on c.oid = i.indexrelid "
     "join pg_namespace n on n.oid = c.relnamespace where not i.indisunique and n.nspname = 'public'"
 )
-#: Dexter's default: an index is worth it where a statement's cost falls by half.
-_DEXTER_SAVED = 0.5
-_EXTEND_WIDTH = 3
-_BUILD_TIMEOUT_MS = 300_000
+_DEFINITION = (
+    "select pg_get_indexdef(i.indexrelid), c.relname, t.relkind = 'p', "
+    "array(select pg_get_indexdef(i.indexrelid, k, true) from generate_series(1, i.indnkeyatts) k) "
+    "from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid "
+    "where i.indexrelid = %(name)s::regclass"
+)
+_DEFINED = re.compile(r"CREATE INDEX .+? ON (?:ONLY )?(?P<table>.+?) USING (?P<method>\w+) \((?P<rest>.*)\Z", re.DOTALL)
 _OTHER_SEED = 7
-
-Method = Callable[["PlannerCosts", int], list[IndexDefinition]]
-
-
-@dataclass
-class PlannerCosts:
-    """The planner's cost of each statement with real indexes, in one transaction that is rolled back."""
-
-    session: Session
-    twin: Twin
-    statements: Sequence[CalibratedStatement]
-    source: ValueSource
-    texts: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    weights: dict[int, float] = field(default_factory=dict)
-    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    of_table: dict[str, set[int]] = field(default_factory=dict)
-    whole: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        tables = {table.name: table for table in self.twin.tables}
-        found: dict[str, dict[str, None]] = {}
-        for one in self.statements:
-            key = one.statement.counted.query_id
-            self.texts[key] = tuple(texts_of(self.source, one))[:1]
-            self.weights[key] = float(one.statement.counted.calls)
-            for source in one.statement.typed.sources:
-                table = tables.get(source.table)
-                if table is None:
-                    continue
-                searched = searched_columns(one.statement.typed, source.number)
-                names = (*searched.equal, *searched.joined, *searched.ranges, *searched.ordered)
-                known = {
-                    column.name for column in table.columns if column.base_type not in ("jsonb", "point", "tsvector")
-                }
-                found.setdefault(table.name, {}).update(dict.fromkeys(name for name in names if name in known))
-                self.of_table.setdefault(table.name, set()).add(key)
-        self.columns = {table: tuple(names) for table, names in found.items()}
-
-    def index(self, table: str, columns: Sequence[str]) -> IndexDefinition:
-        kept = next(one for one in self.twin.tables if one.name == table)
-        return IndexDefinition(
-            table=table,
-            keys=tuple(identifier(name) for name in columns),
-            name=index_name(name_parts(table)[-1], ("bench", *columns), frozenset()),
-            is_partitioned=kept.is_partitioned,
-        )
-
-    @contextmanager
-    def there(self, indexes: Sequence[IndexDefinition]) -> Iterator[int]:
-        """The indexes are there, with so many bytes in all."""
-        self.session.execute("savepoint there")
-        try:
-            before = self._bytes()
-            self.session.execute(f"set local statement_timeout = {_BUILD_TIMEOUT_MS}")
-            for one in indexes:
-                self.session.execute(create_statement(one, concurrently=False))
-                parts = self.session.rows(query("index_parts", int(MAJOR)), {"name": qualified_name(one)})
-                self.whole.update((str(name), one.name) for (name,) in parts)
-            yield self._bytes() - before
-        finally:
-            self.session.execute("rollback to savepoint there")
-
-    def costs(self, keys: Sequence[int]) -> dict[int, float]:
-        return {key: float(plan["Total Cost"]) for key, plan in self.plans(keys).items()}
-
-    def plans(self, keys: Sequence[int]) -> dict[int, Mapping[str, object]]:
-        found = {}
-        for key in keys:
-            for text in self.texts[key]:
-                try:
-                    found[key] = explained(self.session, "format json", text)
-                except QueryError as error:
-                    if error.sqlstate is None:
-                        raise
-        return found
-
-    def _bytes(self) -> int:
-        (size,) = self.session.row("select coalesce(sum(pg_relation_size(oid)), 0) from pg_class where relkind = 'i'")
-        return int(size)
+#: How often each query of TPC-H is executed, and after how long it is stopped.
+_TPCH_ROUNDS, _TPCH_LIMIT_S = 2, 300.0
 
 
-def dexter(costs: PlannerCosts, most: int) -> list[IndexDefinition]:
-    """Single columns and pairs, all at once; kept is what the plans of statements use whose cost falls by half."""
-    saved: dict[IndexDefinition, float] = {}
-    for table, columns in costs.columns.items():
-        wanted = [costs.index(table, one) for count in (1, 2) for one in permutations(columns[:6], count)]
-        keys = sorted(costs.of_table[table])
-        before = costs.costs(keys)
-        with costs.there(wanted):
-            for key, plan in costs.plans(keys).items():
-                after = float(str(plan["Total Cost"]))
-                if key in before and after <= (1 - _DEXTER_SAVED) * before[key]:
-                    names = {costs.whole.get(name, name) for name in names_in(plan)}
-                    for index in (one for one in wanted if one.name in names):
-                        saved[index] = saved.get(index, 0.0) + costs.weights[key] * (before[key] - after)
-    return sorted(saved, key=lambda one: -saved[one])[:most]
+@dataclass(frozen=True)
+class TakenIndex:
+    """An index that was there: as it was made, and its keys without operator classes and orders."""
 
-
-def names_in(plan: Mapping[str, object]) -> Iterator[str]:
-    """The indexes of a plan."""
-    if "Index Name" in plan:
-        yield str(plan["Index Name"])
-    below = plan.get("Plans", ())
-    for one in below if isinstance(below, list) else ():
-        yield from names_in(one)
-
-
-def extend(costs: PlannerCosts, most: int) -> list[IndexDefinition]:
-    """The step that saves most cost per byte: a new index on a column, or one more column behind those of an index."""
-    chosen: list[tuple[str, tuple[str, ...]]] = []
-    while True:
-        best, ratio = None, 0.0
-        for table, columns in costs.columns.items():
-            own = [one for one in chosen if one[0] == table]
-            steps = [[*own, (table, (name,))] for name in columns] if len(chosen) < most else []
-            for wide in (one for one in own if len(one[1]) < _EXTEND_WIDTH):
-                others = [one for one in own if one != wide]
-                steps += [[*others, (table, (*wide[1], name))] for name in columns if name not in wide[1]]
-            keys = sorted(costs.of_table[table])
-            with costs.there([costs.index(*one) for one in own]) as own_bytes:
-                now = costs.costs(keys)
-            for step in (one for one in steps if len(set(one)) == len(one)):
-                with costs.there([costs.index(*one) for one in step]) as size:
-                    after = costs.costs(keys)
-                gained = sum(costs.weights[key] * (now[key] - after[key]) for key in now.keys() & after.keys())
-                if gained / max(size - own_bytes, 8192) > ratio:
-                    ratio, best = gained / max(size - own_bytes, 8192), (table, step, gained)
-        if best is None or best[2] <= 0.005 * sum(
-            costs.weights[key] * cost for key, cost in costs.costs(sorted(costs.texts)).items()
-        ):
-            break
-        chosen = [one for one in chosen if one[0] != best[0]] + list(best[1])
-    return [costs.index(*one) for one in chosen]
+    definition: IndexDefinition
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A twin with the server that it runs on and its workload."""
+    """A twin with the server that it runs on, its workload, and the indexes that the original had."""
 
     twin: Twin
     dataset: TwinDataset
     on: OnTwin
     server: ChosenServer
+    taken: tuple[TakenIndex, ...]
+    hypopg: HypoPG | None
 
 
-def captured(one: Application, folder: Path, seconds: float) -> Subject:
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for. ``time_s`` is how long the clients run."""
+
+    major: str
+    scale: float
+    time_s: float
+    budget_s: float
+    folder: Path
+
+
+def captured(one: Application, asked: Asked, hypopg: HypoPG | None) -> Subject:
     """The twin of the application without the indexes that are taken away."""
-    path = folder / f"{one.name}.twin"
-    with one.copied_server(MAJOR) as running:
+    path = asked.folder / f"{one.name}.twin"
+    with one.copied_server(asked.major) as running:
         with one.session(running) as session:
             names = TAKEN.get(one.name) or [name for (name,) in session.rows(_SECONDARY)]
+            taken = tuple(taken_index(session, name) for name in names)
             for name in names:
                 session.execute(f"drop index {name}")
             session.execute("select pg_stat_statements_reset()")
-        print(f"{one.name}: without {', '.join(names)}")
-        with at_work(one.load(running, clients=2)):
-            time.sleep(seconds)
+        print(f"{one.name}: without {', '.join(names) or 'any index but its keys'}", flush=True)
+        if one.name == TPCH:
+            run_queries(
+                one.access(running), asked.scale, rounds=_TPCH_ROUNDS, limit_s=_TPCH_LIMIT_S, on_query=say_query
+            )
             twin = mask_twin(capture_twin(one.access(running)))
+        else:
+            with at_work(one.load(running, clients=2)):
+                time.sleep(asked.time_s)
+                twin = mask_twin(capture_twin(one.access(running)))
     write_twin(path, twin, masked_text="", force=True)
-    server = choose_server(ServerAsked(version=MAJOR))
+    server = choose_server(ServerAsked(version=asked.major))
     on = on_twin(
         TwinWanted(path), (binaries_of(server.spec),), clients=None, own_scripts=False, on_stage=lambda _: None
     )
-    return Subject(twin, keep_twin(path), on, server)
+    return Subject(twin, keep_twin(path), on, server, taken, hypopg)
+
+
+def say_query(number: int, seconds: float | None) -> None:
+    took = f"{seconds:.1f} s" if seconds is not None else f"stopped after {_TPCH_LIMIT_S:g} s: it is left out"
+    print(f"  query {number}: {took}", flush=True)
+
+
+def taken_index(session: Session, name: str) -> TakenIndex:
+    text, bare, is_partitioned, columns = session.row(_DEFINITION, {"name": name})
+    found = _DEFINED.match(str(text))
+    if found is None:
+        sys.exit(f"not understood: {text}")
+    keys, behind = _parenthesised(found["rest"])
+    where = behind.partition(" WHERE ")[2]
+    include = re.search(r"INCLUDE \(([^)]*)\)", behind)
+    return TakenIndex(
+        IndexDefinition(
+            table=found["table"],
+            keys=(keys,),
+            name=str(bare),
+            method=found["method"],
+            include=(include[1],) if include else (),
+            predicate=where or None,
+            is_partitioned=bool(is_partitioned),
+        ),
+        tuple(str(one) for one in columns),
+    )
+
+
+def _parenthesised(rest: str) -> tuple[str, str]:
+    """What stands before the parenthesis that was open, and what behind it."""
+    depth = 1
+    for at, letter in enumerate(rest):
+        depth += (letter == "(") - (letter == ")")
+        if not depth:
+            return rest[:at], rest[at + 1 :]
+    return rest, ""
+
+
+@contextmanager
+def costs_session(subject: Subject) -> Iterator[Session]:
+    """A session of the twin's author on a server of its own, with HypoPG's functions where there are any."""
+    binaries = binaries_of(subject.server.spec)
+    settings = {**known_settings(binaries, subject.twin), "full_page_writes": "off", "autovacuum": "off"}
+    template = template_of(binaries, subject.dataset)
+    with start_server(binaries, settings=settings, template=template) as running:
+        access = Access(running.server, running.secrets, author=AUTHOR)
+        if subject.hypopg is not None:
+            subject.hypopg.create(Access(running.server, running.secrets))
+        with Session(
+            access.of_author, statement_timeout_ms=TIMEOUT_MS, application_name="costs", users_search_path=True
+        ) as session:
+            yield session
 
 
 def by_costs(subject: Subject, method: Method, most: int) -> list[IndexDefinition]:
     checked = subject.on.checked
     statements = checked.mix.statements if checked is not None else ()
-    settings = known_settings(binaries_of(subject.server.spec), subject.twin)
-    with trial_session(binaries_of(subject.server.spec), subject.dataset, settings) as session:
-        costs = PlannerCosts(session, subject.twin, statements, ValueSource(session, subject.twin))
+    with costs_session(subject) as session:
+        source = ValueSource(session, subject.twin)
+        costs = PlannerCosts(session, subject.twin, statements, source, subject.hypopg is not None)
         session.execute("begin")
         try:
             return method(costs, most)
@@ -260,17 +215,24 @@ def by_costs(subject: Subject, method: Method, most: int) -> list[IndexDefinitio
             session.execute("rollback")
 
 
-def by_measurements(subject: Subject, most: int, budget_s: float, folder: Path) -> list[IndexDefinition]:
-    asked = AdviceAsked(
-        AdviceLimits(max_indexes=most), budget_s, time.monotonic(), folder, ("pgclinic", "advise"), prove=False
+def by_measurements(subject: Subject, most: int, asked: Asked) -> list[IndexDefinition]:
+    wanted = AdviceAsked(
+        AdviceLimits(max_indexes=most),
+        asked.budget_s,
+        time.monotonic(),
+        asked.folder / "runs",
+        ("pgclinic", "advise"),
+        prove=False,
     )
-    found = advise(AdviceSubject(subject.twin, subject.dataset, subject.on, subject.server), asked)
+    found = advise(AdviceSubject(subject.twin, subject.dataset, subject.on, subject.server), wanted)
     return [one.definition for one in found.indexes]
 
 
-def measured(subject: Subject, indexes: Sequence[IndexDefinition]) -> float:
+def measured(
+    subject: Subject, indexes: Sequence[IndexDefinition], *, parts: bool = False
+) -> tuple[float, dict[IndexDefinition, float]]:
     """The server time of the workload with the indexes, as a share of that without: by executions of its statements,
-    with other values than those by which any method chose."""
+    with other values than those by which any method chose. With ``parts`` what each saves beyond the others too."""
     checked = subject.on.checked
     statements = checked.mix.statements if checked is not None else ()
     whole = sum(one.total_ms for one in subject.twin.workload.statements)
@@ -286,44 +248,103 @@ def measured(subject: Subject, indexes: Sequence[IndexDefinition]) -> float:
         with trial.built(indexes) as built:
             first = built.seen([])
             after = built.seen()
-            return 1.0 - saved_share(weighed, (first, built.seen([])), after)
+            fewer = {
+                one: built.seen([other for other in built.made if other != one], like=after)
+                for one in (built.made if parts else ())
+            }
+            around = (first, built.seen([]))
+            saved = saved_share(weighed, around, after)
+            own = {one: saved - saved_share(weighed, around, seen) for one, seen in fewer.items()}
+            return 1.0 - saved, own
 
 
-def compared(one: Application, numbers: Sequence[int], seconds: float, budget_s: float, folder: Path) -> None:
-    subject = captured(one, folder, seconds)
+def found_again(taken: TakenIndex, chosen: Sequence[IndexDefinition]) -> str:
+    """By an index of the same kind whose first keys are those of the one that was taken away, in any order; in part if
+    it only begins alike."""
+    wanted = [bare_key(one) for one in taken.columns]
+    word = "not"
+    for one in chosen:
+        if one.table != taken.definition.table or one.method != taken.definition.method:
+            continue
+        keys = [bare_key(key) for key in one.keys]
+        if set(keys[: len(wanted)]) == set(wanted):
+            return "found"
+        if keys[:1] == wanted[:1]:
+            word = "in part"
+    return word
+
+
+def bare_key(key: str) -> str:
+    """A key without operator class, order and outer parentheses."""
+    if key.startswith("("):
+        inner, _ = _parenthesised(key[1:])
+        return re.sub(r"\s+|::text", "", inner)
+    # The operator class or the order stands behind a blank; pg_get_indexdef gives an expression bare.
+    return re.sub(r"\s+|::text", "", key if re.search(r"[(>]", key) else key.split(" ", maxsplit=1)[0])
+
+
+def compared(one: Application, numbers: Sequence[int], asked: Asked, hypopg: HypoPG | None) -> None:
+    subject = captured(one, asked, hypopg)
+    if subject.taken:
+        say_taken(one, subject)
     methods: dict[str, Callable[[int], list[IndexDefinition]]] = {
         "Dexter's method": lambda most: by_costs(subject, dexter, most),
         "Extend": lambda most: by_costs(subject, extend, most),
-        "advise": lambda most: by_measurements(subject, most, budget_s, folder / "runs"),
+        "advise": lambda most: by_measurements(subject, most, asked),
     }
     for most in numbers:
         for name, method in methods.items():
             began_s = time.monotonic()
             found = method(most)
             took_s = time.monotonic() - began_s
-            share = measured(subject, found)
+            share, _ = measured(subject, found)
             row = f"{one.name:<8} at most {most:>2}   {name:<16} {len(found):>2} indexes   {share:.3f} of the time"
             print(f"{row}   chosen in {took_s:.0f} s")
             for index in found:
-                print(f"    {create_statement(index, concurrently=False)}", flush=True)
+                print(f"    {create_statement(index, concurrently=False)}")
+            again = {index.definition.name: found_again(index, found) for index in subject.taken}
+            for word in ("found", "in part", "not"):
+                names = [key for key, value in again.items() if value == word]
+                if names:
+                    print(f"    {word if word != 'not' else 'not found'} again: {', '.join(names)}")
+            sys.stdout.flush()
+
+
+def say_taken(one: Application, subject: Subject) -> None:
+    """What the indexes that were taken away save on the twin."""
+    share, own = measured(subject, [index.definition for index in subject.taken], parts=True)
+    print(f"{one.name:<8} as it was      {len(own):>2} indexes   {share:.3f} of the time")
+    for index, part in sorted(own.items(), key=lambda pair: -pair[1]):
+        print(f"    {part:6.1%} by itself{'' if part >= MIN_SAVED else ', does not matter'}: {index.name}", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=["tpcc", "shop"], help=f"of {', '.join(NAMES)}")
+    parser.add_argument("names", nargs="*", default=["tpcc", "shop"], help=f"of {', '.join((*NAMES, TPCH))}")
     parser.add_argument("--indexes", type=int, nargs="*", default=[5, 10])
     parser.add_argument("--time", default="20s", help="how long the clients run before the capture")
     parser.add_argument("--budget", default="10m", help="of advise")
-    asked = parser.parse_args()
-    with temporary_home(), tempfile.TemporaryDirectory() as folder:
-        for name in asked.names:
-            compared(
-                application(name),
-                asked.indexes,
-                parse_duration_s(asked.time, "--time"),
-                parse_duration_s(asked.budget, "--budget"),
-                Path(folder),
-            )
+    parser.add_argument("--scale", type=float, default=0.05, help="of TPC-H")
+    parser.add_argument("--version", default="15", help="of PostgreSQL; Debian has HypoPG for 15")
+    parser.add_argument("--hypopg", type=Path, help="a folder with hypopg.so and its script, for that version")
+    parser.add_argument("--real", action="store_true", help="real indexes in place of hypothetical ones")
+    options = parser.parse_args()
+    with temporary_home() as home, tempfile.TemporaryDirectory() as folder:
+        hypopg, said = None, "real indexes and EXPLAIN, as asked"
+        if not options.real:
+            # The server's account reads the library.
+            hypopg, said = find_hypopg(options.version, home / "hypopg", options.hypopg)
+        print(f"PostgreSQL {options.version}; costs by {said if hypopg else f'real indexes: {said}'}", flush=True)
+        asked = Asked(
+            major=options.version,
+            scale=options.scale,
+            time_s=parse_duration_s(options.time, "--time"),
+            budget_s=parse_duration_s(options.budget, "--budget"),
+            folder=Path(folder),
+        )
+        for name in options.names:
+            one = tpch_application(options.scale) if name == TPCH else application(name)
+            compared(one, options.indexes, asked, hypopg)
     return 0
 
 

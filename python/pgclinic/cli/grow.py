@@ -39,6 +39,14 @@ class GrowRequest:
     fixed: Annotated[
         tuple[str, ...], Option("--fixed", help="A table that keeps its rows; repeatable.", metavar="TABLE")
     ] = ()
+    growing: Annotated[
+        tuple[str, ...],
+        Option(
+            "--growing",
+            help="A table that grows although it has few rows and nothing is inserted; repeatable.",
+            metavar="TABLE",
+        ),
+    ] = ()
     memory: Annotated[
         str | None, Option("--memory", help="Memory of the original's machine, such as 64GB.", metavar="SIZE")
     ] = None

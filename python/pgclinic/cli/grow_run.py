@@ -65,7 +65,12 @@ def run_grow(request: GrowRequest) -> int:
     binaries = _binaries(request, original.twin)
     say_cleaned()
     wanted = GrowWanted(
-        to=to, fixed=request.fixed, budget_s=budget_s, began_s=command_began_s(), memory_bytes=memory_bytes
+        to=to,
+        fixed=request.fixed,
+        growing=request.growing,
+        budget_s=budget_s,
+        began_s=command_began_s(),
+        memory_bytes=memory_bytes,
     )
     run = GrowRun(original.twin, binaries, wanted)
     folder, info = _folder(request, original, budget_s)

@@ -49,15 +49,22 @@ class GrowthPlan:
         return any(column == name for _, name in self.keys)
 
 
-def growth_plan(twin: Twin, factor_max: float, fixed: Collection[str] = ()) -> GrowthPlan:
-    """What grows, up to ``factor_max`` times the rows. Raises UsageError: a table of ``fixed`` is not there, or none
-    grows."""
+def growth_plan(
+    twin: Twin, factor_max: float, fixed: Collection[str] = (), growing: Collection[str] = ()
+) -> GrowthPlan:
+    """What grows, up to ``factor_max`` times the rows: tables of reference data only where they are among ``growing``.
+
+    Raises UsageError: a table of ``fixed`` or ``growing`` is not there or is among both, or none grows.
+    """
     roots = _roots(twin)
-    asked = {roots[_named(twin, name)] for name in fixed}
+    asked = {roots[_named(twin, name, "--fixed")] for name in fixed}
+    wanted = {roots[_named(twin, name, "--growing")] for name in growing}
+    for name in sorted(asked & wanted):
+        raise UsageError(f"{name} can be either --fixed or --growing")
     kept = {table.name: KeptBecause.ASKED for table in twin.tables if roots[table.name] in asked}
     kept |= {name: KeptBecause.EMPTY for name in _empty(twin) if name not in kept}
     kept |= {name: KeptBecause.PARTITIONS for name in _full_partitions(twin) if name not in kept}
-    kept |= dict.fromkeys(_reference(twin, kept, roots), KeptBecause.REFERENCE)
+    kept |= dict.fromkeys(_reference(twin, kept, roots, wanted), KeptBecause.REFERENCE)
     while True:
         plan = _plan(twin, kept)
         full = [name for name in plan.growing if _has_full_key(twin, plan, name, factor_max)]
@@ -105,13 +112,13 @@ def table_rows(twin: Twin) -> dict[str, float]:
 # What grows
 
 
-def _named(twin: Twin, name: str) -> str:
+def _named(twin: Twin, name: str, option: str) -> str:
     """The table by its name with or without its schema. Raises UnknownNameError."""
     for table in twin.tables:
         if name in (table.name, name_parts(table.name)[-1]):
             return table.name
     known = {name_parts(table.name)[-1] for table in twin.tables} | {table.name for table in twin.tables}
-    raise UnknownNameError("table", name, known, where="--fixed")
+    raise UnknownNameError("table", name, known, where=option)
 
 
 def _empty(twin: Twin) -> Iterator[str]:
@@ -150,8 +157,10 @@ def _roots(twin: Twin) -> dict[str, str]:
     return {name: root(name) for name in parents}
 
 
-def _reference(twin: Twin, kept: Mapping[str, KeptBecause], roots: Mapping[str, str]) -> Iterator[str]:
-    """Tables with few rows, no statement that inserts, and no foreign key to a table that grows."""
+def _reference(
+    twin: Twin, kept: Mapping[str, KeptBecause], roots: Mapping[str, str], growing: Collection[str]
+) -> Iterator[str]:
+    """Tables with few rows, no statement that inserts, and no foreign key to a growing table; not ``growing`` ones."""
     inserted = {roots.get(name, name) for name in inserted_tables(twin)}
     rows: dict[str, float] = {}
     parents: dict[str, set[str]] = {}
@@ -160,7 +169,7 @@ def _reference(twin: Twin, kept: Mapping[str, KeptBecause], roots: Mapping[str, 
     for table in twin.tables:
         above = {roots.get(key.parent, key.parent) for key in table.foreign_keys} - {roots[table.name]}
         parents.setdefault(roots[table.name], set()).update(above)
-    small = {name for name in rows if rows[name] <= KEPT_WHOLE_ROWS and name not in inserted}
+    small = {name for name in rows if rows[name] <= KEPT_WHOLE_ROWS and name not in inserted and name not in growing}
     while True:
         still = {name for name in small if parents[name] <= small | kept.keys()}
         if still == small:

@@ -65,6 +65,7 @@ class GrowWanted:
 
     to: float
     fixed: Collection[str] = ()
+    growing: Collection[str] = ()
     budget_s: float = 300.0
     began_s: float = 0.0
     memory_bytes: float | None = None
@@ -92,7 +93,7 @@ class GrowRun:
     listener: GrowListener = field(default_factory=GrowListener)
 
     def __post_init__(self) -> None:
-        self.plan = growth_plan(self.twin, max(self.request.to, 8.0), self.request.fixed)
+        self.plan = growth_plan(self.twin, max(self.request.to, 8.0), self.request.fixed, self.request.growing)
         self._sizes: dict[float, TwinSize] = {}
         self._measured: dict[int, dict[float, StatementAtSize]] = {}
         self._problems: dict[int, CannotRun] = {}
