@@ -17,7 +17,6 @@ from typing import Annotated, NoReturn, cast
 
 import typer
 
-from pgclinic import __version__
 from pgclinic.cli.advise import AdviseRequest
 from pgclinic.cli.assay import AssayRequest
 from pgclinic.cli.bench import RawCommand, bench
@@ -26,6 +25,7 @@ from pgclinic.cli.capture import capture_app
 from pgclinic.cli.checkup import CheckupCommand, CheckupRequest
 from pgclinic.cli.compare import CompareRequest
 from pgclinic.cli.grow import GrowRequest
+from pgclinic.cli.help import with_help
 from pgclinic.cli.interrupts import INTERRUPTED, answer_signals, code_of_signal, ignore_signals
 from pgclinic.cli.lab import LabStartRequest, lab_app
 from pgclinic.cli.options.record import command_of
@@ -39,7 +39,7 @@ from pgclinic.cli.study import StudyRunRequest, study_app
 from pgclinic.cli.treat import treat
 from pgclinic.cli.twin import TwinCheckRequest, twin_app
 from pgclinic.cli.upgrade import UpgradeRequest
-from pgclinic.errors import PgclinicError
+from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.report.parts.visible import visible_output
 
 FAILED = 2
@@ -71,20 +71,24 @@ app.command("grow")(command_of(GrowRequest))
 app.command("bench", cls=RawCommand, add_help_option=False)(bench)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        print(f"pgclinic {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def pgclinic(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    as_json: Annotated[
         bool,
-        typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True),
+        typer.Option("--json", help="With --version: print versions, commit, Python and platform as JSON."),
     ] = False,
 ) -> None:
-    pass
+    if version:
+        from pgclinic.cli.version import print_version
+
+        print_version(as_json=as_json)
+        raise typer.Exit
+    if as_json:
+        raise UsageError("--json before a command needs --version", hint="name a command, and --json after it")
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def _run_request(request: object) -> int:
@@ -160,7 +164,8 @@ def run(arguments: list[str]) -> int:
     # Typer vendors its parser; BadParameter is the public end of the family of its usage errors.
     usage_errors = cast("type[Exception]", typer.BadParameter.__mro__[2])
     try:
-        code = _run_request(command.main(args=arguments, prog_name="pgclinic", standalone_mode=False))
+        words = with_help(command, arguments)
+        code = _run_request(command.main(args=words, prog_name="pgclinic", standalone_mode=False))
         sys.stdout.flush()
     except PgclinicError as error:
         _say(error.message)
