@@ -135,7 +135,6 @@ def help_text() -> str:
         "  -?, --help                         show this help; -V, --version the version",
         "",
         "Exit codes: 0 done, 1 nothing was run, 2 clients were aborted or data are inconsistent, 3 a --fail-if holds.",
-        "Without a server of your own: pgclinic bench --lab -S -c 8 -T 10",
     ]
     return "\n".join(lines)
 

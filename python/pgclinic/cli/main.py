@@ -17,11 +17,11 @@ from typing import Annotated, NoReturn, cast
 
 import typer
 
-from pgclinic import __version__
+from pgclinic.cli.help import with_help
 from pgclinic.cli.interrupts import INTERRUPTED, answer_signals, code_of_signal, ignore_signals
 from pgclinic.cli.streams import StdoutError, abandon_stdout, prepare_streams
 from pgclinic.cli.verbs import VerbGroup, done
-from pgclinic.errors import PgclinicError
+from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.report.parts.visible import visible_output
 
 FAILED = 2
@@ -37,20 +37,24 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        print(f"pgclinic {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def pgclinic(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    as_json: Annotated[
         bool,
-        typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True),
+        typer.Option("--json", help="With --version: print versions, commit, Python and platform as JSON."),
     ] = False,
 ) -> None:
-    pass
+    if version:
+        from pgclinic.cli.version import print_version
+
+        print_version(as_json=as_json)
+        raise typer.Exit
+    if as_json:
+        raise UsageError("--json before a command needs --version", hint="name a command, and --json after it")
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @visible_output()
@@ -60,7 +64,8 @@ def run(arguments: list[str]) -> int:
     # Typer vendors its parser; BadParameter is the public end of the family of its usage errors.
     usage_errors = cast("type[Exception]", typer.BadParameter.__mro__[2])
     try:
-        code = done(command.main(args=arguments, prog_name="pgclinic", standalone_mode=False))
+        words = with_help(command, arguments)
+        code = done(command.main(args=words, prog_name="pgclinic", standalone_mode=False))
         sys.stdout.flush()
     except PgclinicError as error:
         _say(error.message)

@@ -61,6 +61,12 @@ def statements_of(text: str) -> tuple[Any, ...]:
         raise UnreadableError("the statement is nested too deeply") from error
 
 
+def grammar_version() -> str:
+    """The PostgreSQL release whose grammar this is, such as 18.4."""
+    number = msgspec.json.decode(_tree("SELECT 1"))["version"]
+    return f"{number // 10000}.{number % 10000}"
+
+
 def only_statement(text: str) -> Any | None:
     """The tree of the statement that a text is; None for several, for none, and for what is no SQL."""
     try:
