@@ -25,6 +25,7 @@ from pgclinic.cli.bisect import BisectRequest
 from pgclinic.cli.capture import capture_app
 from pgclinic.cli.checkup import CheckupCommand, CheckupRequest
 from pgclinic.cli.compare import CompareRequest
+from pgclinic.cli.doctor import DoctorRequest
 from pgclinic.cli.grow import GrowRequest
 from pgclinic.cli.interrupts import INTERRUPTED, answer_signals, code_of_signal, ignore_signals
 from pgclinic.cli.lab import LabStartRequest, lab_app
@@ -68,6 +69,7 @@ app.command("search")(command_of(SearchRequest))
 app.command("bisect")(command_of(BisectRequest))
 app.command("upgrade")(command_of(UpgradeRequest))
 app.command("grow")(command_of(GrowRequest))
+app.command("doctor")(command_of(DoctorRequest))
 app.command("bench", cls=RawCommand, add_help_option=False)(bench)
 
 
@@ -123,6 +125,10 @@ def _run_request(request: object) -> int:
             from pgclinic.cli.runs_history_run import show_history
 
             code = show_history(request)
+        case DoctorRequest():
+            from pgclinic.cli.doctor_run import run_doctor
+
+            code = run_doctor(request)
         case TwinCheckRequest():
             from pgclinic.cli.twin_run import run_twin_check
 
