@@ -85,6 +85,9 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         (f"pgclinic grow {DSN} --to 10x", "What do ten times the rows cost?"),
         ("pgclinic grow shop.twin --to 5x --fixed countries --memory 64GB", "One table keeps its size."),
     ),
+    "doctor": _examples(
+        ("pgclinic doctor", "What would make the verdicts of this machine better?"),
+    ),
     "bench": _examples(
         ("pgclinic bench --lab -S -c 8 -T 10", "Select-only on a server that is started for this run."),
         ("pgclinic bench -c 16 -j 2 -T 60 -P 5 shop", "TPC-B on the database shop."),

@@ -43,6 +43,7 @@ VERBS = {
     "bisect": Verb("bisect:BisectRequest", "bisect_run:run_bisect"),
     "upgrade": Verb("upgrade:UpgradeRequest", "upgrade_run:run_upgrade"),
     "grow": Verb("grow:GrowRequest", "grow_run:run_grow"),
+    "doctor": Verb("doctor:DoctorRequest", "doctor_run:run_doctor"),
     "bench": Verb("bench:bench", read_by="bench:RawCommand", has_help=False),
     "study": Verb("study:study_app"),
     "lab": Verb("lab:lab_app"),

@@ -30,6 +30,11 @@ class Binaries(Record):
         place = f"{self.bindir}|{status.st_mtime_ns}" if self.source == "bindir" else self.source
         return f"{place}|{self.version}|{status.st_size}"
 
+    @property
+    def has_jit(self) -> bool:
+        """Whether it was built with LLVM, so that its servers can compile expressions."""
+        return any(self.bindir.parent.glob("lib/**/llvmjit.so"))
+
     def program(self, name: str) -> Path:
         return self.bindir / name
 

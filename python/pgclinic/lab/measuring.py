@@ -55,6 +55,18 @@ def measurement(on_beside: Callable[[], None]) -> Iterator[None]:
         os.close(descriptor)
 
 
+def is_measuring() -> bool:
+    """Whether another command measures now."""
+    path = folder("locks") / "measuring.lock"
+    if not path.exists():
+        return False
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        return not _is_alone(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _is_alone(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

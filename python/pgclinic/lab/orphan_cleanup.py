@@ -16,7 +16,8 @@ from pgclinic.lab.uninterrupted import remove_tree
 from pgclinic.model.record import Record
 from pgclinic.store.directory_lock import directory_lock
 
-_KINDS = {"versions": "version", "clusters": "cluster", "templates": "template"}
+#: What is built under a hidden name, by the folder that has it.
+BUILT_KINDS = {"versions": "version", "clusters": "cluster", "templates": "template"}
 
 
 class Cleaned(Record):
@@ -44,11 +45,11 @@ def clean_up_orphans() -> tuple[Cleaned | Kept, ...]:
         return ()
     found: list[Cleaned | Kept] = [_set_aside(entry) for entry in unreadable_entries()]
     for instance in entries():
-        reason = _reason_to_clean(instance)
+        reason = reason_to_clean(instance)
         if reason is not None:
             found += _dismantled(instance, reason)
     found += _unregistered()
-    for name, kind in _KINDS.items():
+    for name, kind in BUILT_KINDS.items():
         found += _half_built(name, kind)
     return tuple(found)
 
@@ -66,7 +67,8 @@ def _dismantled(instance: Instance, reason: str) -> list[Cleaned | Kept]:
     return [Cleaned(kind="server", name=instance.name, reason=reason, processes=processes, bytes=size)]
 
 
-def _reason_to_clean(instance: Instance) -> str | None:
+def reason_to_clean(instance: Instance) -> str | None:
+    """Why what is registered is in use by nobody any more; None for a server that is."""
     if instance.boot != boot_id():
         return "the machine was restarted"
     if instance.detached:

@@ -7,6 +7,7 @@ from enum import Enum
 from pgclinic.model.advise import IndexAdvice
 from pgclinic.model.checkup import Changes, Checkup
 from pgclinic.model.compare import Comparison
+from pgclinic.model.doctor import CheckName, CheckState, DoctorReadings, VerdictCost
 from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.machine import Machine
 from pgclinic.model.record import Record
@@ -158,3 +159,25 @@ class GrowOutput(Record):
     run: str
     report: str | None
     growth: GrowthForecast
+
+
+class DoctorCheck(Record):
+    """One reading of ``doctor``, judged. ``command`` improves it, ``cost`` is what it costs the verdict now.
+
+    Both are null where it is fine.
+    """
+
+    name: CheckName
+    state: CheckState
+    found: str
+    command: str | None = None
+    cost: VerdictCost | None = None
+
+
+class DoctorOutput(Record):
+    """``doctor --json``: ``checks`` in their order on the terminal, ``readings`` all figures that they rest on."""
+
+    answer: str
+    can_run: bool
+    checks: tuple[DoctorCheck, ...]
+    readings: DoctorReadings

@@ -63,6 +63,16 @@ def filesystems_of(pid: int, proc: Path = Path("/proc")) -> tuple[HostFilesystem
     return tuple(found.values())
 
 
+def filesystem_kind(path: Path, proc: Path = Path("/proc/self")) -> str | None:
+    """The kind of the file system that has ``path``, such as ext4; None where it cannot be read."""
+    try:
+        known = mounts((proc / "mountinfo").read_text(encoding="utf-8", errors="replace"))
+        mount = _mount_of(path.stat().st_dev, str(path.resolve()), known)
+    except OSError:
+        return None
+    return mount.kind if mount is not None else None
+
+
 def _places(process: Path) -> Iterator[tuple[str, Path, str]]:
     """What it holds, where it can be reached from here, and its path as the server has it."""
     data = process / "cwd"

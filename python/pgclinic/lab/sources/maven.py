@@ -95,6 +95,11 @@ def cached_releases() -> tuple[Release, ...]:
     return tuple(sorted(parse_release(name) for name in names))
 
 
+def cached_binaries() -> tuple[Binaries, ...]:
+    """Their programs."""
+    return tuple(_binaries(release) for release in cached_releases())
+
+
 def known_releases(max_age_s: float = _LIST_AGE_S) -> tuple[Release, ...]:
     """The releases that can be had, by a list at most that old if there is a network; empty when none was ever seen."""
     store = folder("versions") / ".known.json"

@@ -1,0 +1,1 @@
+"""What a machine can do for verdicts, and what would make them better."""

@@ -1,0 +1,1 @@
+"""What ``pgclinic doctor`` prints."""
