@@ -6,13 +6,14 @@ import select
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-import psycopg
-from psycopg import pq
+from typing import TYPE_CHECKING
 
 from pgclinic.model.sample import Row, Value
 from pgclinic.pg.connect import connect
 from pgclinic.pg.session import Access, QueryError, Session
+
+if TYPE_CHECKING:
+    from psycopg import pq
 
 _INTEGERS = frozenset({20, 21, 23, 26})
 _FLOATS = frozenset({700, 701, 1700})
@@ -63,6 +64,8 @@ class BatchSession:
         ``give_up`` is asked several times a second while the server keeps us waiting. Raises QueryError when it says
         so, or when the connection is lost; the session is of no use then.
         """
+        import psycopg
+
         try:
             with self._pipeline():
                 steps = self._send(statements)
@@ -94,6 +97,9 @@ class BatchSession:
         return steps
 
     def _collect(self, steps: list[tuple[str, bool]], give_up: Callable[[], bool]) -> dict[str, BatchAnswer]:
+        import psycopg
+        from psycopg import pq
+
         answers: dict[str, BatchAnswer] = {}
         asked_s = time.monotonic()
         for name, preparing in steps:
@@ -118,6 +124,8 @@ class BatchSession:
 
     def _result(self, give_up: Callable[[], bool]) -> pq.abc.PGresult | None:
         """The next result, as soon as it is there."""
+        import psycopg
+
         poll = select.poll()
         while True:
             unsent = self._pgconn.flush()
@@ -145,6 +153,8 @@ class _Pipeline:
 
 
 def _failure(result: pq.abc.PGresult) -> QueryError:
+    from psycopg import pq
+
     state = result.error_field(pq.DiagnosticField.SQLSTATE)
     words = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or result.error_message
     return QueryError(words.decode(errors="replace").strip(), sqlstate=state.decode() if state else None)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-import psycopg
-from psycopg import sql
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pgclinic.errors import ServerFullError, ServerLostError, UsageError
 from pgclinic.model.server import Server
-from pgclinic.pg.bounded import GRACE_S, BoundedConnection, open_bounded
 from pgclinic.pg.dsn import dsn_of
 
+if TYPE_CHECKING:
+    import psycopg
+
+    from pgclinic.pg.bounded import BoundedConnection
+
 _FULL = ("too many clients", "connection slots are reserved", "too many connections")
-Connection = psycopg.Connection[tuple[Any, ...]]
+Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 APPLICATION_NAME = "pgclinic"
 CONNECT_TIMEOUT_S = 5
 BACKEND_PID = "select pg_catalog.pg_backend_pid()"
@@ -43,6 +44,10 @@ def connect(
     the lab does not answer, UsageError when an attached one does not. A statement that outlasts its timeout by GRACE_S,
     as a server that is stopped has it, is given up and the connection closed.
     """
+    import psycopg
+
+    from pgclinic.pg.bounded import GRACE_S
+
     keywords: dict[str, Any] = dict(secrets or {})
     if database is not None:
         keywords["dbname"] = database
@@ -61,12 +66,18 @@ def connect(
 
 def set_password(connection: Connection, user: str, password: str) -> None:
     """Give a user a password; it is hashed here, so that the server's log cannot contain it."""
+    from psycopg import sql
+
     verifier = connection.pgconn.encrypt_password(password.encode(), user.encode())
     statement = sql.SQL("alter role {} password {}").format(sql.Identifier(user), sql.Literal(verifier.decode()))
     connection.execute(statement)
 
 
 def _open(dsn: str, keywords: dict[str, Any], application_name: str, *, attached: bool) -> BoundedConnection:
+    import psycopg
+
+    from pgclinic.pg.bounded import open_bounded
+
     keywords = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": application_name, **keywords}
     if not attached:
         keywords["options"] = ""  # or the caller's PGOPTIONS would change the settings of a lab server

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
 from pgclinic.errors import UsageError
 from pgclinic.model.server import Server
 
@@ -16,6 +13,9 @@ def parse_dsn(dsn: str) -> dict[str, str]:
 
     Raises UsageError; libpq's own message is not repeated, because it can quote the password.
     """
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
     try:
         return {key: str(value) for key, value in conninfo_to_dict(dsn).items() if value is not None}
     except ProgrammingError:
@@ -33,10 +33,14 @@ def split_secrets(parameters: dict[str, str]) -> tuple[dict[str, str], dict[str,
 
 def without_password(dsn: str) -> str:
     """The same connection as keywords, without secrets. Raises UsageError when it cannot be read."""
+    from psycopg.conninfo import make_conninfo
+
     return make_conninfo(**split_secrets(parse_dsn(dsn))[0])
 
 
 def dsn_of(server: Server) -> str:
     """How to connect to a server, as keywords; a server never carries a secret."""
+    from psycopg.conninfo import make_conninfo
+
     known = {"host": server.host, "port": str(server.port), "user": server.user, "dbname": server.database}
     return make_conninfo(**server.parameters, **known)

@@ -9,13 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psycopg
-from psycopg import pq
-from psycopg.conninfo import conninfo_to_dict
-from psycopg.errors import ConnectionTimeout
-
 from pgclinic.errors import UsageError
-from pgclinic.pg.bounded import open_bounded
 from pgclinic.pg.connect import Connection
 from pgclinic.pg.dsn import SECRETS
 
@@ -63,9 +57,12 @@ def libpq_keywords(
         dbname = environment.get("PGDATABASE") or environment.get("PGUSER") or pwd.getpwuid(os.geteuid()).pw_name
     if not is_connection_string(dbname):
         return keywords | {"dbname": dbname}
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
     try:
         return keywords | {key: str(value) for key, value in conninfo_to_dict(dbname).items() if value is not None}
-    except psycopg.ProgrammingError as error:
+    except ProgrammingError as error:
         words = str(error).strip().splitlines()[0]
         # libpq quotes what it cannot read, and that can be a password; only an unknown option's name is safe.
         if words.startswith("invalid connection option"):
@@ -80,6 +77,8 @@ def connect_as_libpq(
     keywords: Mapping[str, str], *, application_name: str, ask_password: Callable[[], str | None] = lambda: None
 ) -> Connection:
     """An autocommit connection. ``ask_password`` is called once if the server wants one. Raises UsageError."""
+    import psycopg
+
     wanted = dict(keywords) | _default_socket(keywords)
     wanted.setdefault("fallback_application_name", application_name)
     if not (os.environ.get("PGCONNECT_TIMEOUT") or keywords.get("service") or os.environ.get("PGSERVICE")):
@@ -124,6 +123,10 @@ def reached(connection: Connection) -> Reached:
 
 
 def _open(keywords: Mapping[str, str]) -> Connection:
+    import psycopg
+
+    from pgclinic.pg.bounded import open_bounded
+
     try:
         return open_bounded("", keywords)
     except psycopg.ProgrammingError as error:
@@ -131,6 +134,8 @@ def _open(keywords: Mapping[str, str]) -> Connection:
 
 
 def _words(error: Exception) -> str:
+    from psycopg.errors import ConnectionTimeout
+
     if isinstance(error, ConnectionTimeout):
         return "the server does not answer: connection timeout expired"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -142,6 +147,8 @@ def _words(error: Exception) -> str:
 
 def _default_socket(keywords: Mapping[str, str]) -> dict[str, str]:
     """The folder in which a socket of that port really is: builds of libpq differ in where they look by default."""
+    from psycopg import pq
+
     defaults = {option.keyword.decode(): option.val for option in pq.Conninfo.get_defaults()}
     if any(keywords.get(key) or defaults.get(key) for key in ("host", "hostaddr", "service")):
         return {}

@@ -11,21 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
 from msgspec import structs
-from psycopg import generators, pq
-from psycopg.abc import PQGen
-from psycopg.types.json import set_json_loads
 
 from pgclinic.errors import RunFailedError
 from pgclinic.model.server import Server
-from pgclinic.pg.bounded import BoundedConnection
 from pgclinic.pg.connect import CATALOG_ONLY, Connection, connect
 
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg import pq
+    from psycopg.abc import PQGen
+
 CANCEL_TIMEOUT_S = 2.0
-_FIELD = pq.DiagnosticField
 _CATALOG_ONLY = f"set search_path = {CATALOG_ONLY}"
 
 
@@ -172,13 +171,13 @@ class Session:
     def rows(self, sql: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
         """All rows of the last statement's result; ``%(name)s`` stands for a value. Raises QueryError."""
         cursor = self._run(sql, values)
-        try:
+        with _own_errors():
             return [self._readable(row) for row in cursor.fetchall()]
-        except psycopg.Error as error:
-            raise _translated(error) from error
 
     def decode_any_bytes(self) -> None:
         """From now on texts that have no encoding come as text too: what is no UTF-8 is shown as ``\\xe9``."""
+        from psycopg.types.json import set_json_loads
+
         self._readable = _readable
         set_json_loads(_readable_json, self._connection)
 
@@ -194,37 +193,33 @@ class Session:
         """All rows of the last statement's result, each by the names of its columns. Raises QueryError."""
         cursor = self._run(sql, values)
         names = [column.name for column in cursor.description or ()]
-        try:
+        with _own_errors():
             return [dict(zip(names, self._readable(row), strict=True)) for row in cursor.fetchall()]
-        except psycopg.Error as error:
-            raise _translated(error) from error
 
     def parse(self, sql: str) -> ParseFault | None:
         """What the server finds wrong with one statement, which is parsed and analysed and never executed.
 
         ``$1`` and so on stand for values. None where it finds nothing wrong. Raises QueryError when it does not answer.
         """
-        try:
+        from psycopg import pq
+
+        with _own_errors():
             result = self._connection.wait(_prepare(self._connection.pgconn, sql))
-        except psycopg.Error as error:
-            raise _translated(error) from error
+        code = pq.DiagnosticField
         if result.status == pq.ExecStatus.COMMAND_OK:
             return None
         field = {
-            name: (result.error_field(code) or b"").decode(errors="replace")
-            for name, code in (("sqlstate", _FIELD.SQLSTATE), ("message", _FIELD.MESSAGE_PRIMARY))
+            name: (result.error_field(wanted) or b"").decode(errors="replace")
+            for name, wanted in (("sqlstate", code.SQLSTATE), ("message", code.MESSAGE_PRIMARY))
         }
-        position = result.error_field(_FIELD.STATEMENT_POSITION)
+        position = result.error_field(code.STATEMENT_POSITION)
         return ParseFault(**field, position=int(position) - 1 if position else None)
 
     def copy_in(self, statement: str, blocks: Iterable[bytes]) -> None:
         """Send rows in the form that the COPY statement names. Raises QueryError."""
-        try:
-            with self._connection.cursor() as cursor, cursor.copy(statement) as copy:
-                for block in blocks:
-                    copy.write(block)
-        except psycopg.Error as error:
-            raise _translated(error) from error
+        with _own_errors(), self._connection.cursor() as cursor, cursor.copy(statement) as copy:
+            for block in blocks:
+                copy.write(block)
 
     def on_notice(self, say: Callable[[str], None]) -> None:
         """Hear what the server remarks, as ``NOTICE:  text``."""
@@ -255,6 +250,8 @@ class Session:
 
         The server is told to stop first, as it would go on until it next looks at the connection.
         """
+        import psycopg
+
         with contextlib.suppress(psycopg.Error, OSError):
             self._connection.cancel_safe(timeout=CANCEL_TIMEOUT_S)
         with (
@@ -265,6 +262,8 @@ class Session:
 
     def server_answers(self) -> bool:
         """Whether the server answers a new session, or refuses it; False after ten seconds without a word."""
+        from pgclinic.pg.bounded import BoundedConnection
+
         still_answers = self._connection.still_answers if isinstance(self._connection, BoundedConnection) else None
         return still_answers is None or still_answers()
 
@@ -286,20 +285,27 @@ class Session:
         self.close()
 
     def _run(self, sql: str, values: Mapping[str, object] | None = None) -> psycopg.Cursor[tuple[Any, ...]]:
-        try:
+        with _own_errors():
             # The text comes from our .sql files and from study files; values travel beside it, never inside it.
             # psycopg takes a connection without an encoding for one that has ASCII alone.
             has_encoding = self._connection.info.encoding != "ascii"
             return self._connection.execute(sql if has_encoding else sql.encode(), values)
-        except psycopg.Error as error:
-            raise _translated(error) from error
 
 
 def _prepare(pgconn: pq.abc.PGconn, sql: str) -> PQGen[pq.abc.PGresult]:
+    from psycopg import generators
+
     pgconn.send_prepare(b"", sql.encode())
     results: list[pq.abc.PGresult] = yield from generators.execute(pgconn)
     return results[-1]
 
 
-def _translated(error: psycopg.Error) -> QueryError:
-    return QueryError(str(error).strip() or type(error).__name__, sqlstate=error.sqlstate)
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """An error of the driver leaves the ``with`` as a QueryError."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error as error:
+        raise QueryError(str(error).strip() or type(error).__name__, sqlstate=error.sqlstate) from error

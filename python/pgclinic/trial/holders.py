@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from pgclinic.errors import RunFailedError
-from pgclinic.pg.feedback import feed_back_xmin
 from pgclinic.pg.query_files import query
 from pgclinic.pg.session import Access, QueryError, Session
 
@@ -90,6 +89,8 @@ def held_by_prepared_transaction(access: Access) -> Iterator[None]:
 @contextmanager
 def held_by_physical_slot(access: Access) -> Iterator[None]:
     """A standby that had fed its horizon back and was never seen again: its slot remembers."""
+    from pgclinic.pg.feedback import feed_back_xmin
+
     with holder_session(access) as session:
         session.execute("select pg_create_physical_replication_slot('pgclinic_holder', true)")
         feed_back_xmin(access, "pgclinic_holder")
