@@ -14,7 +14,7 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: reference readme-picture claims-table build demo test lint rust-test rust-lint python-lint test-tools lock clean
+.PHONY: docs reference readme-picture claims-table build demo test lint rust-test rust-lint python-lint test-tools lock clean
 
 build: $(VENV)/.built
 
@@ -44,8 +44,8 @@ rust-test: $(VENV)/.dev
 	PGCLINIC_LOAD_IO=epoll cargo test --quiet --locked --workspace --test 'load_*'
 
 python-lint: $(VENV)/.dev
-	$(BIN)/ruff format --check --quiet python tests benches
-	$(BIN)/ruff check --quiet python tests benches
+	$(BIN)/ruff format --check --quiet python tests benches docs/site
+	$(BIN)/ruff check --quiet python tests benches docs/site
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports --no-cache --verbose >/dev/null || $(BIN)/lint-imports --no-cache
 	$(BIN)/python -m mypy.stubtest --concise pgclinic._load
@@ -55,6 +55,10 @@ python-lint: $(VENV)/.dev
 reference: $(VENV)/.dev
 	$(BIN)/python tools/write-reference docs/reference
 	$(BIN)/python tools/write-cross-fire
+
+# The documentation as a site, in build/site: a folder of files, which a browser opens without a server.
+docs: $(VENV)/.dev
+	$(BIN)/python docs/site/build.py
 
 # README's picture and sample output. With RUN=runs/..., a run of `make demo`, that becomes the kept one first.
 DEMO_EVIDENCE := docs/evidence/global-counters-demo.tar.xz
