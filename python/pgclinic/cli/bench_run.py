@@ -25,7 +25,6 @@ from pgclinic.bench.silence import SilenceWatch
 from pgclinic.bench.tpcc_data import FillListener, settle, violations
 from pgclinic.cli.bench_live import BenchLive
 from pgclinic.cli.interrupts import first_one_stops
-from pgclinic.cli.leftovers import say_cleaned, say_dropped_on
 from pgclinic.cli.output import say
 from pgclinic.errors import PgclinicError
 from pgclinic.lab.measuring import measurement
@@ -89,6 +88,8 @@ def _benchmark(request: BenchRequest, words: Sequence[str]) -> int:
             _connection(request, live) as connection,
         ):
             if request.lab is None:
+                from pgclinic.cli.leftovers import say_dropped_on
+
                 say_dropped_on(connection.access, live.say)
             request = settle(request, connection.access)
             tables = read_tables(connection.session, request, connection.access.server.database, live.say)
@@ -139,6 +140,7 @@ def _connection(request: BenchRequest, live: BenchLive) -> AbstractContextManage
     if request.lab is None:
         return open_connection(request.address, for_load=True, ask_password=_ask_password)
     from pgclinic.bench.lab_server import lab_connection
+    from pgclinic.cli.leftovers import say_cleaned
 
     say_cleaned()
     return lab_connection(request, request.lab, FillListener(stage=live.stage, filled=live.filling))
