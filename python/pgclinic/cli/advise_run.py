@@ -28,8 +28,6 @@ from pgclinic.model.output import AdviceOutput
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.twin import Twin
 from pgclinic.pg.reach import reach_dsn
-from pgclinic.report.exports.advice_script import advice_script
-from pgclinic.report.kinds import advice_page
 from pgclinic.report.reported import ReportedAdvice
 from pgclinic.report.sections.advice.text import advice_text
 from pgclinic.report.sections.capture.text import masked_text
@@ -64,6 +62,8 @@ class _Checked:
 
 def run_advise(request: AdviseRequest) -> int:
     """Advise indexes and return the exit code; all that can be wrong is found before anything is done."""
+    from pgclinic.report.kinds import advice_page
+
     checked, began_s = _checked(request), command_began_s()
     twin, place = _captured(checked) if checked.file is None else (read_twin(checked.file), str(checked.file))
     say_cleaned()
@@ -156,6 +156,8 @@ def _run_info(checked: _Checked, twin: Twin, place: str) -> RunInfo:
 
 
 def _write_script(request: AdviseRequest, advice: IndexAdvice) -> str | None:
+    from pgclinic.report.exports.advice_script import advice_script
+
     if request.output is None:
         return None
     write_new(request.output, advice_script(advice).encode(), force=request.force)

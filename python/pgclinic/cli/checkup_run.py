@@ -26,9 +26,6 @@ from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.snapshot import Snapshot
 from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.pg.reach import reach_dsn
-from pgclinic.report.exports.prometheus import prometheus
-from pgclinic.report.exports.statements_sent import statements_text
-from pgclinic.report.kinds import checkup_markdown, render_checkup
 from pgclinic.report.reported import ReportedCheckup
 from pgclinic.report.sections.causes.text import graph_dot, graph_text
 from pgclinic.report.sections.changes.text import changes_text
@@ -81,6 +78,8 @@ def run_checkup(request: CheckupRequest) -> int:
 
 def _print_statements(request: CheckupRequest) -> None:
     """Print every statement that a checkup sends, with the part of it that the statement is for."""
+    from pgclinic.report.exports.statements_sent import statements_text
+
     major = reach_dsn(request.dsn).major if request.dsn is not None else request.major or NEWEST_MAJOR
     sent = sent_statements(major)
     if request.as_json:
@@ -103,6 +102,8 @@ def exit_code(checkup: Checkup, fail_on: Severity | None) -> int:
 
 def _kept(checked: CheckedRequest, read: ReadServer, case: Case, checkup: Checkup, began_s: float) -> _KeptCheckup:
     """Prove, write the run folder, and return what is kept. What cannot be stored is printed all the same."""
+    from pgclinic.report.kinds import render_checkup
+
     request, before, prove = checked.request, checked.before, checked.request.proofs.prove
     if request.no_run or (request.snapshot is not None and not prove):
         return _KeptCheckup(checkup, _changes(before, checkup), None)
@@ -157,6 +158,9 @@ def _run_info(checked: CheckedRequest, checkup: Checkup) -> RunInfo:
 
 def _show(request: CheckupRequest, kept: _KeptCheckup, snapshot: Snapshot) -> None:
     """Print what stdout gets: an export, JSON, the graph, or the text."""
+    from pgclinic.report.exports.prometheus import prometheus
+    from pgclinic.report.kinds import checkup_markdown
+
     checkup, changes = kept.checkup, kept.changes
     folder = str(kept.folder) if kept.folder is not None else None
     report = str(kept.report) if kept.report is not None else None

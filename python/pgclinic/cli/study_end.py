@@ -10,7 +10,6 @@ from pgclinic.errors import RunFailedError
 from pgclinic.model.output import StudyOutput
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.kinds import render_report
 from pgclinic.report.sections.answer.text import RunPaths, verdict_text
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
@@ -38,6 +37,8 @@ def finish_study(
     If they cannot be written, the verdict is printed all the same; then that is the error, or with ``must_store`` False
     only a message. ``dsns`` are the whole addresses of existing servers, whose passwords no run folder stores.
     """
+    from pgclinic.report.kinds import render_report
+
     stored = read_run(folder.path)
     page = render_report(
         stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), calibration=stored.calibration
