@@ -22,6 +22,24 @@ RATE_MIN_TPS = 1.0
 TRIALS_LIKELY = 3 + math.ceil(math.log2(math.log(2) / math.log(GAP)))
 
 
+@dataclass(frozen=True)
+class SearchLength:
+    """How long a search takes: ``capacity_s`` in closed loop, then loads of ``trial_s`` each."""
+
+    capacity_s: float
+    trial_s: float
+    trials_likely: int = TRIALS_LIKELY
+    trials_max: int = TRIALS_MAX
+
+    @property
+    def likely_s(self) -> float:
+        return self.capacity_s + self.trials_likely * self.trial_s
+
+    @property
+    def most_s(self) -> float:
+        return self.capacity_s + self.trials_max * self.trial_s
+
+
 @dataclass
 class RateSearch:
     """Ask ``next_rate``, run it, ``tell`` what came; until ``next_rate`` is None.

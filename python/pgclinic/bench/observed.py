@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pgclinic.bench.lab_server import dataset_of
 from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.server_connection import ServerConnection
 from pgclinic.load.engine import Stopper
@@ -18,11 +18,12 @@ from pgclinic.model.run import Second
 from pgclinic.model.study import Condition
 from pgclinic.model.traffic import ScriptTraffic, TpccTraffic, Traffic
 from pgclinic.model.trial import ServerSpec, TrialRecord, TrialSpec
-from pgclinic.observe.settings import changed_settings
 from pgclinic.pg.dsn import dsn_of
-from pgclinic.trial.done_record import Clock, done_record
-from pgclinic.trial.observed_load import Hooks, MeasuredLoad, Wishes, observed_load
 from pgclinic.trial.seconds import LiveSeconds
+
+if TYPE_CHECKING:
+    from pgclinic.trial.done_record import Clock
+    from pgclinic.trial.observed_load import MeasuredLoad
 
 #: The only arm of a bench, and its only block.
 ARM, BLOCK = "bench", 1
@@ -45,6 +46,8 @@ class ObservedBench:
 
     def record(self, *, ended_early_on_purpose: bool = False) -> TrialRecord:
         """As a study's trial has it. A load that ended as it should, before its time, is no short one."""
+        from pgclinic.trial.done_record import done_record
+
         judged = self._judged(ended_early_on_purpose)
         record = done_record(judged, self.measured, self.started, version=self.version, settings=self.settings)
         return replace(record, spec=self.spec)
@@ -79,6 +82,10 @@ class Observer:
         hears: LoadListener,
     ) -> ObservedBench:
         """Run the load that is the ``number``-th of the bench. Raises what observed_load raises."""
+        from pgclinic.observe.settings import changed_settings
+        from pgclinic.trial.done_record import Clock
+        from pgclinic.trial.observed_load import Hooks, Wishes, observed_load
+
         access = self.connection.access
         spec = trial_spec(self.request, self.connection, load, number)
         seconds: list[Second] = []
@@ -133,7 +140,11 @@ def trial_spec(request: BenchRequest, connection: ServerConnection, load: LoadSp
 def _dataset(request: BenchRequest, load: LoadSpec, *, attached: bool) -> Dataset:
     if load.tpcc is not None:
         return TpccDataset(warehouses=load.tpcc.warehouses)
-    return AttachedDataset() if attached else dataset_of(request)
+    if attached:
+        return AttachedDataset()
+    from pgclinic.bench.lab_server import dataset_of
+
+    return dataset_of(request)
 
 
 def _traffic(load: LoadSpec) -> Traffic:

@@ -19,7 +19,6 @@ from pgclinic.model.run import RunInfo
 from pgclinic.model.threshold import ThresholdResult
 from pgclinic.model.trial import TrialRecord
 from pgclinic.model.version import version_of_number
-from pgclinic.samples.trial_activity import trial_activity
 from pgclinic.store.bench_folder import bench_info
 from pgclinic.store.machine import read_machine
 
@@ -76,6 +75,8 @@ def make_result(
 
 def observed_of(trial: TrialRecord) -> BenchObserved:
     """The part of the record that the result shows."""
+    from pgclinic.samples.trial_activity import trial_activity
+
     return BenchObserved(
         counters=trial.counters,
         doubts=trial.doubts,

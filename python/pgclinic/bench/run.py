@@ -8,7 +8,7 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from pgclinic.bench.find_rate import RATE_MIN_TPS, TRIALS_LIKELY, TRIALS_MAX, RateSearch
+from pgclinic.bench.find_rate import RATE_MIN_TPS, RateSearch, SearchLength
 from pgclinic.bench.observed import ARM, BLOCK, LoadListener, ObservedBench, Observer
 from pgclinic.bench.request import BenchRequest
 from pgclinic.bench.stability import describe_stability, is_stable
@@ -42,24 +42,6 @@ class RunListener:
     on_trial: Callable[[int, str], None] = lambda _number, _rate: None
     on_rate: Callable[[RateTrial], None] = lambda _: None
     on_event: Callable[[LoadEvent], None] = lambda _: None
-
-
-@dataclass(frozen=True)
-class SearchLength:
-    """How long a search takes: ``capacity_s`` in closed loop, then loads of ``trial_s`` each."""
-
-    capacity_s: float
-    trial_s: float
-    trials_likely: int = TRIALS_LIKELY
-    trials_max: int = TRIALS_MAX
-
-    @property
-    def likely_s(self) -> float:
-        return self.capacity_s + self.trials_likely * self.trial_s
-
-    @property
-    def most_s(self) -> float:
-        return self.capacity_s + self.trials_max * self.trial_s
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgclinic.advise.advisor import AdviceAsked, AdviceListener, AdviceSubject, advise
 from pgclinic.capture.twin import capture_twin
 from pgclinic.cli.advise import AdviseLimitOptions, AdviseRequest
 from pgclinic.cli.checkup_read import place_words
@@ -19,7 +18,6 @@ from pgclinic.cli.output import print_json, say, text_columns
 from pgclinic.cli.this_command import addresses_of, command_began_s, command_words
 from pgclinic.errors import UsageError
 from pgclinic.experiment.execute import Listener
-from pgclinic.experiment.on_twin import on_twin
 from pgclinic.experiment.servers import ServerAsked, choose_server
 from pgclinic.fleet.here import Here
 from pgclinic.load.tool import this_tool
@@ -28,10 +26,7 @@ from pgclinic.model.output import AdviceOutput
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.twin import Twin
 from pgclinic.pg.reach import reach_dsn
-from pgclinic.report.exports.advice_script import advice_script
-from pgclinic.report.kinds import advice_page
 from pgclinic.report.reported import ReportedAdvice
-from pgclinic.report.sections.advice.text import advice_text
 from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.report.sections.twin.text import twin_summary_text
 from pgclinic.store.advise_folder import PROOFS, write_advice, write_advice_folder
@@ -64,6 +59,9 @@ class _Checked:
 
 def run_advise(request: AdviseRequest) -> int:
     """Advise indexes and return the exit code; all that can be wrong is found before anything is done."""
+    from pgclinic.report.kinds import advice_page
+    from pgclinic.report.sections.advice.text import advice_text
+
     checked, began_s = _checked(request), command_began_s()
     twin, place = _captured(checked) if checked.file is None else (read_twin(checked.file), str(checked.file))
     say_cleaned()
@@ -83,6 +81,9 @@ def run_advise(request: AdviseRequest) -> int:
 
 def _advised(checked: _Checked, wanted: TwinWanted, folder: Path, began_s: float) -> IndexAdvice:
     """Measure with the live view on stderr; the folder has the advice from the end of its measurements on."""
+    from pgclinic.advise.advisor import AdviceAsked, AdviceListener, AdviceSubject, advise
+    from pgclinic.experiment.on_twin import on_twin
+
     twin, kept = read_twin(wanted.path), list[IndexAdvice]()
 
     def on_advice(advice: IndexAdvice) -> None:
@@ -156,6 +157,8 @@ def _run_info(checked: _Checked, twin: Twin, place: str) -> RunInfo:
 
 
 def _write_script(request: AdviseRequest, advice: IndexAdvice) -> str | None:
+    from pgclinic.report.exports.advice_script import advice_script
+
     if request.output is None:
         return None
     write_new(request.output, advice_script(advice).encode(), force=request.force)

@@ -16,7 +16,6 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.run import RunInfo, Second
 from pgclinic.model.trial import TrialRecord
 from pgclinic.report.sections.load.text import result_lines
-from pgclinic.report.sections.waits.view import labelled_lines, missing_rows, trust_rows, why_rows
 from pgclinic.store.bench_folder import bench_name, read_bench_result, write_bench
 from pgclinic.store.run_folder import RunFolder, StoredRun
 
@@ -83,6 +82,8 @@ def _observed_lines(ended: EndedBench) -> list[str]:
     trial, observed = ended.trial, ended.result.observed
     if trial is None or observed is None:
         return []
+    from pgclinic.report.sections.waits.view import labelled_lines, missing_rows, trust_rows, why_rows
+
     rows = [*(why_rows(observed.activity) if observed.activity is not None else ())]
     rows += [*trust_rows(trial), *missing_rows(trial)]
     return ["", *labelled_lines(rows, text_columns())]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TextIO
 
+from pgclinic.bench.find_rate import SearchLength
 from pgclinic.bench.request import BenchRequest
-from pgclinic.bench.run import SearchLength
 from pgclinic.cli.live import REFRESH_S, TerminalView
 from pgclinic.model.bench import RateTrial
 from pgclinic.model.load_progress import LoadEvent, LoadProgress

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import msgspec
 
-from pgclinic.bench.lab_server import lab_connection
 from pgclinic.bench.load_spec import load_spec
 from pgclinic.bench.observed import Observer
 from pgclinic.bench.prepare import read_tables, vacuum
@@ -24,14 +23,10 @@ from pgclinic.bench.secrets import without_secrets
 from pgclinic.bench.server_connection import ServerConnection, open_connection
 from pgclinic.bench.silence import SilenceWatch
 from pgclinic.bench.tpcc_data import FillListener, settle, violations
-from pgclinic.bench.tpcc_initialize import initialize_tpcc
-from pgclinic.cli.bench_end import EndedBench, finish_bench
 from pgclinic.cli.bench_live import BenchLive
 from pgclinic.cli.interrupts import first_one_stops
-from pgclinic.cli.leftovers import say_cleaned, say_dropped_on
 from pgclinic.cli.output import say
 from pgclinic.errors import PgclinicError
-from pgclinic.experiment.on_twin import bench_on_twin
 from pgclinic.lab.measuring import measurement
 from pgclinic.load.engine import Stopper, check_script, refuse_debug_engine
 from pgclinic.load.pgbench_tables import InitListener, done_line, initialize
@@ -39,7 +34,6 @@ from pgclinic.model.bench import RateTrial, TpccViolation
 from pgclinic.model.load import LoadSpec
 from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.progress import BESIDE
-from pgclinic.report.sections.twin.text import twin_summary_text
 from pgclinic.store.bench_folder import new_bench_folder
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.trial.shell_account import with_shell_account
@@ -70,6 +64,8 @@ def _initialize(request: InitRequest) -> None:
 
 def _initialize_tpcc(request: TpccInitRequest) -> None:
     """Fill the nine tables of TPC-C and check them."""
+    from pgclinic.bench.tpcc_initialize import initialize_tpcc
+
     with (
         BenchLive(sys.stderr, plain=request.plain) as live,
         open_connection(request.address, for_load=False, ask_password=_ask_password) as connection,
@@ -92,6 +88,8 @@ def _benchmark(request: BenchRequest, words: Sequence[str]) -> int:
             _connection(request, live) as connection,
         ):
             if request.lab is None:
+                from pgclinic.cli.leftovers import say_dropped_on
+
                 say_dropped_on(connection.access, live.say)
             request = settle(request, connection.access)
             tables = read_tables(connection.session, request, connection.access.server.database, live.say)
@@ -106,6 +104,8 @@ def _benchmark(request: BenchRequest, words: Sequence[str]) -> int:
             broken = _check_data(request, ran, connection, live)
             trial = trial_of(ran)
             result = make_result(request, ran, connection, tables, command, broken, trial)
+            from pgclinic.cli.bench_end import EndedBench, finish_bench
+
             ended = EndedBench(info, result, trial, ran.observed.seconds if ran.observed else ())
         finish_bench(ended, request.outputs, folder)
     return result.exit_code
@@ -126,6 +126,9 @@ def _on_twin(request: BenchRequest) -> BenchRequest:
     lab = request.lab
     if lab is None or lab.twin is None:
         return request
+    from pgclinic.experiment.on_twin import bench_on_twin
+    from pgclinic.report.sections.twin.text import twin_summary_text
+
     with BenchLive(sys.stderr, plain=request.outputs.plain) as live:
         settled, fidelity = bench_on_twin(request, lab, lab.twin, live.stage)
     if fidelity is not None:
@@ -136,6 +139,9 @@ def _on_twin(request: BenchRequest) -> BenchRequest:
 def _connection(request: BenchRequest, live: BenchLive) -> AbstractContextManager[ServerConnection]:
     if request.lab is None:
         return open_connection(request.address, for_load=True, ask_password=_ask_password)
+    from pgclinic.bench.lab_server import lab_connection
+    from pgclinic.cli.leftovers import say_cleaned
+
     say_cleaned()
     return lab_connection(request, request.lab, FillListener(stage=live.stage, filled=live.filling))
 

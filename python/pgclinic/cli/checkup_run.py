@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgclinic.checkup.case import Case
-from pgclinic.checkup.changes import compare_checkups
-from pgclinic.checkup.examine import examine
-from pgclinic.checkup.sent_statements import sent_statements
 from pgclinic.cli.checkup import CheckupRequest
 from pgclinic.cli.checkup_check import CheckedRequest, check_request
 from pgclinic.cli.checkup_read import ReadServer, read_server
@@ -26,13 +24,7 @@ from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.snapshot import Snapshot
 from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.pg.reach import reach_dsn
-from pgclinic.report.exports.prometheus import prometheus
-from pgclinic.report.exports.statements_sent import statements_text
-from pgclinic.report.kinds import checkup_markdown, checkup_page
 from pgclinic.report.reported import ReportedCheckup
-from pgclinic.report.sections.causes.text import graph_dot, graph_text
-from pgclinic.report.sections.changes.text import changes_text
-from pgclinic.report.sections.findings.text import CheckupPlaces, checkup_text
 from pgclinic.store.checkup_folder import (
     read_checkup,
     read_examined,
@@ -59,6 +51,8 @@ class _KeptCheckup:
 
 def run_checkup(request: CheckupRequest) -> int:
     """Examine the server, or print what would be sent to it, and return the exit code."""
+    from pgclinic.checkup.examine import examine
+
     if request.print_sql:
         _print_statements(request)
         return 0
@@ -81,6 +75,9 @@ def run_checkup(request: CheckupRequest) -> int:
 
 def _print_statements(request: CheckupRequest) -> None:
     """Print every statement that a checkup sends, with the part of it that the statement is for."""
+    from pgclinic.checkup.sent_statements import sent_statements
+    from pgclinic.report.exports.statements_sent import statements_text
+
     major = reach_dsn(request.dsn).major if request.dsn is not None else request.major or NEWEST_MAJOR
     sent = sent_statements(major)
     if request.as_json:
@@ -127,6 +124,8 @@ def _kept(checked: CheckedRequest, read: ReadServer, case: Case, checkup: Checku
                 request=request,
             )
             write_checkup(folder, checkup)
+        from pgclinic.report.kinds import checkup_page
+
         changes = _changes(before, checkup)
         page = checkup_page(ReportedCheckup(checkup, read.examined.snapshot, changes, str(folder)))
         return _KeptCheckup(checkup, changes, folder, write_private_report(folder, page))
@@ -137,6 +136,8 @@ def _kept(checked: CheckedRequest, read: ReadServer, case: Case, checkup: Checku
 
 
 def _changes(before: Checkup | None, checkup: Checkup) -> Changes | None:
+    from pgclinic.checkup.changes import compare_checkups
+
     return compare_checkups(before, checkup) if before is not None else None
 
 
@@ -157,14 +158,14 @@ def _run_info(checked: CheckedRequest, checkup: Checkup) -> RunInfo:
 
 def _show(request: CheckupRequest, kept: _KeptCheckup, snapshot: Snapshot) -> None:
     """Print what stdout gets: an export, JSON, the graph, or the text."""
+    from pgclinic.report.sections.causes.text import graph_dot, graph_text
+    from pgclinic.report.sections.changes.text import changes_text
+    from pgclinic.report.sections.findings.text import CheckupPlaces, checkup_text
+
     checkup, changes = kept.checkup, kept.changes
     folder = str(kept.folder) if kept.folder is not None else None
     report = str(kept.report) if kept.report is not None else None
-    texts = {
-        "--prometheus": lambda: prometheus(checkup),
-        "--markdown": lambda: checkup_markdown(ReportedCheckup(checkup, snapshot, changes, folder)),
-    }
-    to_stdout = write_exports(request.exports.places, texts)
+    to_stdout = _exported(request.exports.places, ReportedCheckup(checkup, snapshot, changes, folder))
     if to_stdout is not None:
         print(to_stdout, end="")
     elif request.as_json:
@@ -177,3 +178,14 @@ def _show(request: CheckupRequest, kept: _KeptCheckup, snapshot: Snapshot) -> No
         if changes is not None:
             print()
             print(changes_text(changes))
+
+
+def _exported(places: Mapping[str, str], checkup: ReportedCheckup) -> str | None:
+    """Write what was asked for, and return what goes to stdout instead of the text."""
+    if not places:
+        return None
+    from pgclinic.report.exports.prometheus import prometheus
+    from pgclinic.report.kinds import checkup_markdown
+
+    texts = {"--prometheus": lambda: prometheus(checkup.checkup), "--markdown": lambda: checkup_markdown(checkup)}
+    return write_exports(places, texts)

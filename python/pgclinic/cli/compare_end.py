@@ -22,11 +22,6 @@ from pgclinic.model.run import RunInfo
 from pgclinic.model.threshold import Threshold, ThresholdState
 from pgclinic.model.verdict import Verdict
 from pgclinic.model.verdict_word import CompareWord
-from pgclinic.report.exports.bencher import bencher_json
-from pgclinic.report.exports.junit import junit_xml
-from pgclinic.report.exports.otava import otava_csv
-from pgclinic.report.kinds import study_page
-from pgclinic.report.markdown import markdown
 from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.text import RunPaths
 from pgclinic.report.sections.side_by_side.text import compare_text
@@ -97,6 +92,8 @@ def write_answer(
     stored: StoredRun, plan: ExperimentPlan, verdict: Verdict, thresholds: tuple[Threshold, ...] = ()
 ) -> StoredAnswer:
     """Compare what the run's trials gave, write verdict, comparison and page into its folder, and return them."""
+    from pgclinic.report.kinds import study_page
+
     folder, comparison = RunFolder(stored.path), compared_stored(stored, plan, verdict, thresholds)
     page = study_page(
         ReportedStudy(
@@ -131,6 +128,11 @@ def exit_code(comparison: Comparison, *, strict: bool) -> int:
 
 def _export_texts(comparison: Comparison, stored: StoredRun, *, strict: bool) -> dict[str, Callable[[], str]]:
     """Return what makes the text of each export, by its option."""
+    from pgclinic.report.exports.bencher import bencher_json
+    from pgclinic.report.exports.junit import junit_xml
+    from pgclinic.report.exports.otava import otava_csv
+    from pgclinic.report.markdown import markdown
+
     info, trials = stored.info, stored.trials
     started = datetime.fromtimestamp(info.started_epoch_us / 1e6, UTC).isoformat(timespec="seconds")
     elapsed_s = sum(trial.elapsed_s for trial in trials)

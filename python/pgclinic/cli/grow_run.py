@@ -25,7 +25,6 @@ from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.twin import Twin
 from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.pg.reach import reach_dsn
-from pgclinic.report.kinds import growth_page
 from pgclinic.report.reported import ReportedGrowth
 from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.report.sections.growth.text import growth_text, kept_words, planned_words, twin_words
@@ -178,6 +177,8 @@ def _listener(live: LiveView, folder: Path) -> GrowListener:
 
 def _finish(request: GrowRequest, found: GrowthForecast, folder: Path, info: RunInfo) -> None:
     """Keep the answer, write its page, print it. What cannot be stored is printed all the same."""
+    from pgclinic.report.kinds import growth_page
+
     report: str | None = None
     problem: RunFailedError | None = None
     try:

@@ -9,7 +9,6 @@ from pgclinic.cli.output import say
 from pgclinic.errors import RunFailedError
 from pgclinic.lab.clone import megabytes
 from pgclinic.lab.orphan_cleanup import Cleaned, Kept, clean_up_orphans
-from pgclinic.lab.sources import attach
 from pgclinic.lab.trial_databases import drop_leftovers, recorded
 from pgclinic.pg.session import Access
 
@@ -34,6 +33,8 @@ def say_dropped(dsns: Iterable[str | None]) -> None:
     """Drop the databases of killed commands on these servers, with a message. Raises UsageError: cannot connect."""
     if all(database.is_used() for database in recorded()):
         return
+    from pgclinic.lab.sources import attach
+
     for dsn in dict.fromkeys(dsns):
         if dsn is not None:
             say_dropped_on(attach(dsn))

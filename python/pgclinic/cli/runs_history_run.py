@@ -17,10 +17,7 @@ from pgclinic.model.bench import BenchResult
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.history import FigureState, HistoryOutput
 from pgclinic.model.plan import ExperimentPlan
-from pgclinic.report.exports.junit import history_junit_xml
-from pgclinic.report.markdown import text_markdown
 from pgclinic.report.runs.history import run_history
-from pgclinic.report.runs.history_page import history_page
 from pgclinic.report.runs.history_text import history_text
 from pgclinic.report.words.machine import machine_words
 from pgclinic.store.document import refuse_existing, write_new
@@ -98,6 +95,10 @@ def _plans(runs: Sequence[FoundRun]) -> Mapping[Path, ExperimentPlan]:
 
 
 def _write(output: Path, history: HistoryOutput, *, force: bool, private: bool) -> None:
+    from pgclinic.report.exports.junit import history_junit_xml
+    from pgclinic.report.markdown import text_markdown
+    from pgclinic.report.runs.history_page import history_page
+
     texts: Mapping[str, Callable[[], str]] = {
         ".html": lambda: history_page(history, output.absolute().parent),
         ".md": lambda: text_markdown(f"History of {history.name}", history_text(history, _COLUMNS)),

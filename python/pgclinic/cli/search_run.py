@@ -24,7 +24,6 @@ from pgclinic.model.progress import Progress
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Aim, Levels, Risk, Search, SettingLevel
 from pgclinic.model.version import NEWEST_MAJOR
-from pgclinic.report.exports.found_conf import found_conf
 from pgclinic.report.live.view import climb_lines
 from pgclinic.report.sections.climb.text import climb_line
 from pgclinic.report.words.figures import count
@@ -233,6 +232,8 @@ def _every_level(catalog: SettingsCatalog, aim: Aim, base: ArmSpec, only: Sequen
 
 def _written(experiment: Experiment, levels: Levels, found: Search, request: SearchRequest) -> list[tuple[str, Path]]:
     """Write the configuration into the run, and where the user wants it; return what the answer points to."""
+    from pgclinic.report.exports.found_conf import found_conf
+
     if not found.settings:
         return []
     text = found_conf(found, levels, experiment.info)

@@ -10,7 +10,6 @@ from pgclinic.errors import RunFailedError
 from pgclinic.model.output import StudyOutput
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.kinds import study_page
 from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.text import RunPaths, verdict_text
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
@@ -39,6 +38,8 @@ def finish_study(
     If they cannot be written, the verdict is printed all the same; then that is the error, or with ``must_store`` False
     only a message. ``dsns`` are the whole addresses of existing servers, whose passwords no run folder stores.
     """
+    from pgclinic.report.kinds import study_page
+
     stored = read_run(folder.path)
     page = study_page(
         ReportedStudy(

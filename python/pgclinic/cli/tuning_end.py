@@ -15,7 +15,6 @@ from pgclinic.experiment.road import Experiment
 from pgclinic.model.plan import ArmSpec
 from pgclinic.model.progress import Progress
 from pgclinic.model.tuning import Assay, Bisect, Search
-from pgclinic.report.kinds import tuning_page
 from pgclinic.report.reported import ReportedTuning
 from pgclinic.report.sections.tuned.text import tuning_output, tuning_text
 from pgclinic.store.run_folder import read_run
@@ -47,6 +46,8 @@ def finish_tuning(
     experiment: Experiment, found: TuningAnswer, *, as_json: bool, files: Sequence[tuple[str, Path]] = ()
 ) -> None:
     """Keep the answer, write its page, print it; ``files`` are others that it points to, by what they are."""
+    from pgclinic.report.kinds import tuning_page
+
     folder, stored = experiment.folder, read_run(experiment.folder.path)
     report: str | None = None
     problem: RunFailedError | None = None

@@ -8,8 +8,6 @@ from pgclinic.cli.output import print_json, text_columns
 from pgclinic.cli.upgrade import UpgradeRequest
 from pgclinic.errors import RunFailedError
 from pgclinic.model.upgrade import Upgrade
-from pgclinic.report.kinds import UPGRADE, upgrade_page
-from pgclinic.report.markdown import report_markdown
 from pgclinic.report.reported import ReportedUpgrade
 from pgclinic.report.sections.upgrade.text import upgrade_output, upgrade_text
 from pgclinic.store.run_folder import RunFolder, read_run
@@ -17,6 +15,9 @@ from pgclinic.store.run_folder import RunFolder, read_run
 
 def finish_upgrade(folder: RunFolder, found: Upgrade, request: UpgradeRequest) -> int:
     """Keep the answer, write its page and exports, print it, and return the exit code."""
+    from pgclinic.report.kinds import UPGRADE, upgrade_page
+    from pgclinic.report.markdown import report_markdown
+
     one = ReportedUpgrade(read_run(folder.path).info, found, str(folder.path))
     report: str | None = None
     problem: RunFailedError | None = None

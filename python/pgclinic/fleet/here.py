@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
@@ -19,8 +19,9 @@ from pgclinic.model.event import Event, SecondMeasured, StageReached
 from pgclinic.model.progress import BESIDE, WAITING
 from pgclinic.model.trial import TrialRecord, TrialSpec
 from pgclinic.store.machine import read_machine
-from pgclinic.trial.interleaved import run_interleaved
-from pgclinic.trial.run import TrialListener, run_trial
+
+if TYPE_CHECKING:
+    from pgclinic.trial.run import TrialListener
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Here:
         return BlockRecord(spec=block, trials=tuple(records))
 
     def _run_together(self, block: BlockSpec, listener: BlockListener) -> BlockRecord:
+        from pgclinic.trial.interleaved import run_interleaved
+
         def on_stage(stage: str) -> None:
             for spec in block.trials:
                 listener.on_event(stage_of(spec, stage))
@@ -94,6 +97,8 @@ class Here:
         return BlockRecord(spec=block, trials=records)
 
     def _run_trial(self, spec: TrialSpec, listener: BlockListener) -> TrialRecord:
+        from pgclinic.trial.run import run_trial
+
         own = _trial_listener(spec, listener)
         with exclusive_measurement(lambda: own.on_stage(WAITING), lambda: own.on_stage(BESIDE), self.until_s):
             record = run_trial(spec, own, dsn=self._whole_address(spec))
@@ -105,6 +110,8 @@ class Here:
 
 
 def _trial_listener(spec: TrialSpec, listener: BlockListener) -> TrialListener:
+    from pgclinic.trial.run import TrialListener
+
     return TrialListener(
         on_stage=lambda stage: listener.on_event(stage_of(spec, stage)),
         on_second=lambda second: listener.on_event(SecondMeasured(second=second)),

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from pgclinic.bench.result import NOT_RUN
 from pgclinic.errors import RunFailedError, UsageError
 from pgclinic.experiment.extend import extended
-from pgclinic.experiment.road import compared_stored, judge_stored
 from pgclinic.experiment.stored import plan_of
 from pgclinic.judge.thresholds import parse_ratio_threshold
 from pgclinic.model.advise import IndexAdvice
@@ -70,6 +68,8 @@ class RenderedRun:
 
 def judged_run(found: FoundRun) -> FoundRun:
     """With its answer, where that follows from its trials alone."""
+    from pgclinic.experiment.road import judge_stored
+
     if found.info is None or found.answer is not None:
         return found
     if found.info.kind is RunKind.STUDY:
@@ -132,6 +132,8 @@ def _advice(found: FoundRun, info: RunInfo, advice: IndexAdvice) -> RenderedRun:
 
 
 def _study(stored: StoredRun) -> RenderedRun:
+    from pgclinic.experiment.road import judge_stored
+
     plan = extended(plan_of(stored), stored.info)
     if not plan.study.questions:
         raise UsageError(f"{stored.path}: no claim can be judged with the server and machine of that run")
@@ -147,6 +149,8 @@ def _study(stored: StoredRun) -> RenderedRun:
 
 
 def _compared(stored: StoredRun) -> tuple[Verdict, Comparison]:
+    from pgclinic.experiment.road import compared_stored, judge_stored
+
     plan = extended(plan_of(stored), stored.info)
     verdict = judge_stored(stored, plan)
     thresholds = tuple(parse_ratio_threshold(text) for text in stored.info.fail_if)
@@ -168,6 +172,8 @@ def _comparison(stored: StoredRun) -> RenderedRun:
 
 def bench_text(result: BenchResult) -> str:
     """What the terminal shows of a load, which every bench has."""
+    from pgclinic.bench.result import NOT_RUN
+
     if result.exit_code == NOT_RUN:
         return "the load did not begin"
     return "\n".join(result_lines(result))

@@ -5,9 +5,8 @@ Its programs are called by path; the package itself is never imported.
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 from pgclinic.errors import SourceError
@@ -39,13 +38,13 @@ class EmbeddedSource(StartsServers):
     @classmethod
     def installed(cls) -> EmbeddedSource | None:
         """The source of this Python environment, None when the wheel is not installed."""
-        spec = importlib.util.find_spec(_PACKAGE)
+        spec = find_spec(_PACKAGE)
         if spec is None or spec.origin is None:
             return None
         package = Path(spec.origin).parent
         if missing_programs(package / _BIN):
             return None
-        release = importlib.metadata.version(_PACKAGE).split(".")
+        release = _wheel_version().split(".")
         return cls(package, parse_version(".".join(release[:2])))
 
     def offers(self, wish: Version) -> bool:
@@ -67,7 +66,7 @@ class EmbeddedSource(StartsServers):
         return found
 
     def _copy_path(self) -> Path:
-        return folder("versions") / f"embedded-{importlib.metadata.version(_PACKAGE)}"
+        return folder("versions") / f"embedded-{_wheel_version()}"
 
     def _reachable_bindir(self) -> Path | None:
         account = server_account()
@@ -93,3 +92,10 @@ class EmbeddedSource(StartsServers):
             if libraries.is_dir():
                 clone_tree(libraries, building / libraries.name)
             building.rename(path)
+
+
+def _wheel_version() -> str:
+    """The version of the installed wheel, such as 18.6.0."""
+    from importlib.metadata import version
+
+    return version(_PACKAGE)

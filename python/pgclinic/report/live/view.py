@@ -12,7 +12,6 @@ from pgclinic.model.study import Question
 from pgclinic.model.tuning import Aim, AssaySoFar, SearchStep
 from pgclinic.model.verdict import ClaimVerdict
 from pgclinic.report.live.progress import clock, place_words, sparkline
-from pgclinic.report.sections.blocks.text import BLOCKS_SHOWN, LINES_AROUND, forest_lines
 from pgclinic.report.sections.climb.text import BAR_COLUMNS, bar, change_words
 from pgclinic.report.words.effects import effect_words
 from pgclinic.report.words.figures import count, number
@@ -43,6 +42,8 @@ def live_view(head: Sequence[Text], beside: Sequence[Text], judged: Judged | Non
     most = max(1, min(LINES_MAX, rows - 1))
     lines = [*head, *beside]
     if judged is not None:
+        from pgclinic.report.sections.blocks.text import BLOCKS_SHOWN, LINES_AROUND, forest_lines
+
         blocks = min(BLOCKS_SHOWN, most - len(lines) - LINES_AROUND)
         lines += forest_lines(judged.question, judged.seen, columns=columns, blocks=blocks)
     return Text("\n").join(fitted(line, columns) for line in lines[:most])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pgclinic.bench.run import SearchLength
+from pgclinic.bench.find_rate import SearchLength
 from pgclinic.judge.thresholds import unit_of
 from pgclinic.model.bench import BenchResult, RateSearchResult, RateTrial, Stability
 from pgclinic.model.load import Histogram, LoadResult
