@@ -44,9 +44,9 @@ from pgclinic.whatif.trials_in_time import TimeLeft
 from pgclinic.whatif.twin_blocks import BlocksKept
 from pgclinic.whatif.twin_change import TwinChange
 
-#: Values for statements that the workload leaves out are looked for in this part of the budget.
+#: Values for statements that the workload leaves out are looked for in this part of the time that is left.
 _VALUES_SHARE = 0.03
-#: Candidates are measured until this part of the budget has passed, sets until the second; blocks have the rest.
+#: Candidates are measured until this part of it has passed, sets until the second; blocks have the rest.
 _CANDIDATES_SHARE, _SETS_SHARE = 0.5, 0.65
 #: Statements that are not executed as they are by then are left out: candidates for the others come first.
 _AS_IT_IS_SHARE = 0.25
@@ -121,13 +121,17 @@ def advise(subject: AdviceSubject, asked: AdviceAsked, listener: AdviceListener 
 def _measured(subject: AdviceSubject, asked: AdviceAsked, heard: AdviceListener) -> _Measured:
     binaries, twin = binaries_of(subject.server.spec), subject.twin
 
+    # What building the twin took is not there any more: shares are of what it left.
+    here_s = time.monotonic()
+    left_s = max(0.0, asked.budget_s - (here_s - asked.began_s))
+
     def over(share: float) -> bool:
-        return time.monotonic() - asked.began_s > share * asked.budget_s
+        return time.monotonic() - here_s > share * left_s
 
     with trial_session(binaries, subject.dataset, known_settings(binaries, twin)) as session:
         heard.on_stage("finding values for the statements")
         source = ValueSource(session, twin)
-        statements = _with_values(session, source, subject, time.monotonic() + _VALUES_SHARE * asked.budget_s)
+        statements = _with_values(session, source, subject, here_s + _VALUES_SHARE * left_s)
         trial = IndexTrial(session, statements, source)
         heard.on_stage(f"{len(statements)} statements as they are")
         before, weighed = trial.as_it_is(lambda: over(_AS_IT_IS_SHARE)), _weighed(twin, statements)

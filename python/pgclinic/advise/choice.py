@@ -1,7 +1,8 @@
 """Which of the measured indexes to make: those that save most server time within limits. Pure.
 
 Each statement takes the best of the options whose indexes are all there; each index costs what it costs writes.
-CP-SAT, of OR-tools, finds the optimum; where it is not installed one index is added after the other.
+CP-SAT, of OR-tools, finds the optimum; where it is not installed one index is added after the other. Between indexes
+that differ by less than single executions do, the smaller one is taken.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from pgclinic.model.advise import AdviceLimits, ChosenBy
 #: An index has to save so large a share of the server time beyond what the others save, and as much again where it is
 #: as large as its table, or keeps all updates from being HOT.
 MIN_SAVED = 0.005
+#: An index takes the place of a larger one if each statement keeps so much of what it saves: times of single executions
+#: differ by that from one to the next.
+AS_GOOD = 0.95
 #: CP-SAT calculates with integers: a share of the time is so many of its units.
 _UNITS = 10**9
 #: It stops at so small a distance from the optimum, or after so long with the best set that it has.
@@ -56,9 +60,7 @@ class ChoiceProblem:
     def saved(self, chosen: Iterable[int]) -> float:
         """The share of the server time that a set saves, by its statements' best options."""
         there = frozenset(chosen)
-        gained = sum(
-            next((one.saved for one in options if one.indexes <= there), 0.0) for options in self._by_query.values()
-        )
+        gained = sum(_best(options, there) for options in self._by_query.values())
         return gained - sum(self.costs[number] for number in there)
 
     def fits(self, chosen: Iterable[int], limits: AdviceLimits) -> bool:
@@ -98,8 +100,45 @@ def chosen_indexes(
 ) -> frozenset[int]:
     """The best set, without those ``refused``; empty where nothing saves enough. CP-SAT stops after ``seconds``."""
     if (by or solver()) is ChosenBy.CP_SAT:
-        return _by_solver(problem, limits, refused, seconds)
-    return greedy(problem, limits, refused)
+        chosen = _by_solver(problem, limits, refused, seconds)
+    else:
+        chosen = greedy(problem, limits, refused)
+    return smaller_ones(problem, chosen, limits, refused)
+
+
+def smaller_ones(
+    problem: ChoiceProblem, chosen: frozenset[int], limits: AdviceLimits, refused: Sequence[frozenset[int]] = ()
+) -> frozenset[int]:
+    """The same set with smaller indexes in place of those that are no better than them beyond noise.
+
+    Each statement keeps ``AS_GOOD`` of what it saves with ``chosen``, and the writes of an index cost no more than the
+    least that one has to save beyond those of the index whose place it takes. The largest ones are replaced first,
+    each by the smallest one that will do.
+    """
+    before = {query_id: _best(options, chosen) for query_id, options in problem.by_query.items()}
+    by_size = sorted(range(len(problem.sizes)), key=lambda one: (problem.sizes[one], one))
+    there, looked_at = chosen, set[int]()
+    while open_ones := there - looked_at:
+        number = max(open_ones, key=lambda one: (problem.sizes[one], one))
+        looked_at.add(number)
+        for other in by_size:
+            if problem.sizes[other] >= problem.sizes[number]:
+                break
+            instead = there - {number} | {other}
+            if other in there or instead in refused or not problem.fits(instead, limits):
+                continue
+            if problem.costs[other] > problem.costs[number] + MIN_SAVED:
+                continue
+            if all(_best(problem.by_query[key], instead) >= AS_GOOD * saved for key, saved in before.items()):
+                there = instead
+                looked_at.add(other)
+                break
+    return there
+
+
+def _best(options: Sequence[GainOption], there: frozenset[int]) -> float:
+    """What a statement saves by a set; its options come with the best first."""
+    return next((one.saved for one in options if one.indexes <= there), 0.0)
 
 
 def greedy(problem: ChoiceProblem, limits: AdviceLimits, refused: Sequence[frozenset[int]] = ()) -> frozenset[int]:
@@ -150,7 +189,7 @@ class _Gains:
         return more - sum(self._problem.costs[number] for number in added)
 
     def _best(self, query_id: int, there: frozenset[int]) -> float:
-        return next((one.saved for one in self._problem.by_query[query_id] if one.indexes <= there), 0.0)
+        return _best(self._problem.by_query[query_id], there)
 
 
 def _pruned(problem: ChoiceProblem, there: frozenset[int], refused: Sequence[frozenset[int]]) -> frozenset[int]:

@@ -17,6 +17,8 @@ from pgclinic.whatif.index_trial import BuiltIndex, BuiltSet, IndexTrial, SeenSt
 
 #: So many indexes of one table are there at the same time while each is tried.
 _BATCH = 24
+#: So many candidates are tried where there is no time for any.
+_LATE = 3
 #: A statement that saves a smaller share of the server time, or costs one, is noise.
 _NOISE = 1e-4
 
@@ -55,14 +57,21 @@ def try_candidates(
     should_stop: Callable[[], bool] = lambda: False,
     on_tried: Callable[[int], None] = lambda _: None,
 ) -> TriedCandidates:
-    """Those for the statements with the most time first, until ``should_stop``. Raises QueryError: connection lost."""
+    """Those for the statements with the most time first, until ``should_stop``; the first few whatever it says.
+
+    Raises QueryError: connection lost.
+    """
     found = TriedCandidates()
     before = trial.as_it_is()
-    for batch in _batches(candidates):
+    for number, whole in enumerate(_batches(candidates)):
+        batch = whole
         if should_stop():
-            break
+            if number:
+                break
+            # What came before took the time; with no candidate at all nothing could be advised.
+            batch = whole[:_LATE]
         with trial.built([one.definition for one in batch]) as built:
-            _try_batch(found, batch, built, (statements, before, hot), should_stop)
+            _try_batch(found, batch, built, (statements, before, hot), should_stop, late=number == 0)
         found.tried += len(batch)
         on_tried(found.tried)
     return found
@@ -89,13 +98,15 @@ def _try_batch(
     built: BuiltSet,
     known: tuple[Mapping[int, WeighedStatement], Mapping[int, SeenStatement], HotUpdates],
     should_stop: Callable[[], bool],
+    *,
+    late: bool,
 ) -> None:
-    """Each by itself; those that no plan uses are not executed."""
+    """Each by itself, with ``late`` the first few even then; those that no plan uses are not executed."""
     statements, before, hot = known
     numbers: dict[str, int] = {}
     base = built.seen([])
-    for one in batch:
-        if one.definition not in built.made or should_stop():
+    for at, one in enumerate(batch):
+        if one.definition not in built.made or (should_stop() and not (late and at < _LATE)):
             continue
         if not one.is_referencing and not built.used([one.definition]):
             continue

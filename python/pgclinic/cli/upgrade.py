@@ -1,5 +1,6 @@
 """``pgclinic upgrade``: what another major version does to a workload."""
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
@@ -32,6 +33,14 @@ class UpgradeRequest:
     ] = None
     to: Annotated[
         str | None, Option("--to", help="Version to upgrade to, such as 18 (its newest release).", metavar="VERSION")
+    ] = None
+    bindir: Annotated[
+        Path | None,
+        Option(
+            "--bindir",
+            help="Directory with the binaries of an installed PostgreSQL to upgrade to, in place of --to.",
+            metavar="DIR",
+        ),
     ] = None
     from_: Annotated[
         str | None,

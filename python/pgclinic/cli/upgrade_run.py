@@ -89,23 +89,26 @@ def _original(request: UpgradeRequest, live: LiveView) -> _Original:
     """Return the twin and both releases. Raises UsageError for what cannot be an upgrade."""
     if request.original is None:
         raise UsageError("name a server or a twin", hint="pgclinic upgrade shop.twin --to 18")
-    to = request.to if request.to is not None else str(NEWEST_MAJOR)
+    if request.to is not None and request.bindir is not None:
+        raise UsageError("--to and --bindir are mutually exclusive: a directory has one version")
+    to = request.to if request.to is not None or request.bindir is not None else str(NEWEST_MAJOR)
     # An unknown version is refused before anything is captured.
-    target = parse_version(find_source(to).version)
+    target = parse_version(find_source(to, request.bindir).version)
+    named = f"--to {to}" if to is not None else f"{target} of --bindir"
     path = _file(request, live)
     twin = read_twin(path)
     original = parse_version(twin.version)
     if original.major > target.major:
         raise UsageError(
-            f"the original is PostgreSQL {twin.version}, which is newer than --to {to}",
+            f"the original is PostgreSQL {twin.version}, which is newer than {named}",
             hint="name the version to upgrade to; pg_upgrade cannot go back",
         )
     wish = request.from_ if request.from_ is not None else original.branch
     source = parse_version(find_source(wish).version)
     if source > target:
-        raise UsageError(f"--from {wish} is newer than --to {to}")
+        raise UsageError(f"--from {wish} is newer than {named}")
     before = choose_server(ServerAsked(version=wish), on_stage=live.stage)
-    after = choose_server(ServerAsked(version=to), on_stage=live.stage)
+    after = choose_server(ServerAsked(version=to, bindir=request.bindir), on_stage=live.stage)
     return _Original(twin, path, before, after)
 
 

@@ -111,6 +111,8 @@ def _checked(
         built = capture_twin(access)
         on_stage("finding values for the statements")
         mix = twin_mix(session, twin, seed=request.seed, known=values[0], should_stop=values[1])
+        if not mix.scripts and values[1]():
+            raise RunFailedError("there was no time to find values for any statement", hint="raise --budget")
         if not mix.scripts:
             raise RunFailedError("no statement of the twin can run", hint="see the reasons: pgclinic capture twin")
         plans: tuple[PlanComparison, ...] = ()

@@ -43,6 +43,33 @@ class ExtensionChange(Record):
     after: str | None
 
 
+class CollationChange(Record):
+    """A collation that so many ``indexes`` are sorted by, which have to be rebuilt where its version changes.
+
+    ``before`` and ``after`` are the versions that the libraries of both releases have in the lab. None: it is that of
+    the original's machine, which the lab does not have.
+    """
+
+    name: str
+    indexes: int
+    before: str | None = None
+    after: str | None = None
+
+
+class LockRoom(Record):
+    """More ``tables`` than the lock table has room for: pg_dump, and so pg_upgrade, locks all of them at once.
+
+    ``room`` is ``max_locks_per_transaction`` for each of ``sessions``, which are connections and prepared transactions;
+    ``enough`` is the value that has room for all tables.
+    """
+
+    tables: int
+    room: int
+    max_locks_per_transaction: int
+    sessions: int
+    enough: int
+
+
 class RefusedBySide(Record):
     """An object of the schema that the target refuses and the original's version makes; ``reason`` is the server's."""
 
@@ -68,6 +95,8 @@ class Preflight(Record):
     objects: tuple[RefusedBySide, ...] = ()
     statements: tuple[RefusedStatement, ...] = ()
     skipped: tuple[RefusedBySide, ...] = ()
+    collations: tuple[CollationChange, ...] = ()
+    locks: LockRoom | None = None
     elapsed_s: float = 0.0
 
 

@@ -6,7 +6,16 @@ import random
 
 import pytest
 
-from pgclinic.advise.choice import MIN_SAVED, ChoiceProblem, GainOption, chosen_indexes, greedy, solver
+from pgclinic.advise.choice import (
+    AS_GOOD,
+    MIN_SAVED,
+    ChoiceProblem,
+    GainOption,
+    chosen_indexes,
+    greedy,
+    smaller_ones,
+    solver,
+)
 from pgclinic.model.advise import AdviceLimits, ChosenBy
 
 LIMITS = AdviceLimits(max_indexes=10)
@@ -59,6 +68,38 @@ def test_each_statement_takes_the_best_of_the_chosen_indexes(by: ChosenBy) -> No
 @BOTH
 def test_one_index_for_several_statements_wins_where_one_is_allowed(by: ChosenBy) -> None:
     assert chosen_indexes(problem(CROSSED), AdviceLimits(max_indexes=1), by=by) == {2}
+
+
+@BOTH
+def test_of_indexes_that_differ_by_noise_alone_the_smaller_one_is_chosen(by: ChosenBy) -> None:
+    options = (
+        GainOption(1, frozenset((0,)), 0.200),
+        GainOption(2, frozenset((0,)), 0.100),
+        GainOption(1, frozenset((1,)), 0.195),
+        GainOption(2, frozenset((1,)), 0.097),
+        GainOption(1, frozenset((2,)), 0.200),
+        GainOption(2, frozenset((2,)), 0.080),
+    )
+    sizes = (900, 300, 100)
+    # The smallest one loses a fifth of what the second statement saves.
+    assert chosen_indexes(problem(options, sizes=sizes), LIMITS, by=by) == {1}
+    assert chosen_indexes(problem(options, sizes=(300, 900, 100)), LIMITS, by=by) == {0}
+    # Nor is a smaller one taken whose writes cost as much as an index has to save, or one that was refused.
+    costs = (0.0, 2 * MIN_SAVED, 0.0)
+    assert chosen_indexes(problem(options, costs, sizes), LIMITS, by=by) == {0}
+    assert chosen_indexes(problem(options, sizes=sizes), LIMITS, [frozenset((1,))], by=by) == {0}
+
+
+def test_smaller_indexes_keep_what_every_statement_saves() -> None:
+    for seed in range(5):
+        asked = made_problem(40, 30, seed)
+        best = greedy(asked, LIMITS)
+        smaller = smaller_ones(asked, best, LIMITS)
+        assert len(smaller) == len(best)
+        assert sum(asked.sizes[one] for one in smaller) <= sum(asked.sizes[one] for one in best)
+        for options in asked.by_query.values():
+            had = next((one.saved for one in options if one.indexes <= best), 0.0)
+            assert next((one.saved for one in options if one.indexes <= smaller), 0.0) >= AS_GOOD * had
 
 
 @BOTH

@@ -99,7 +99,21 @@ def test_indexes_of_one_table_are_built_together_and_those_of_another_apart() ->
     assert trial.batches == [("fast", "also"), ("line_item",)]
 
 
-def test_nothing_is_built_when_the_time_is_over() -> None:
+def test_the_first_few_are_tried_when_the_time_is_over_before_any() -> None:
     trial = Trial()
-    assert tried(trial, FAST, stop=True).tried == 0
-    assert trial.batches == []
+    others = [index(f"other{number}", name=f"other{number}") for number in range(9)]
+    found = tried(trial, FAST, *others, stop=True)
+    assert found.tried == 3
+    assert trial.batches == [("fast", "other0", "other1")]
+    assert [one.saved for one in found.options if one.indexes == {0}] == [pytest.approx(0.6 * 0.75)]
+
+
+def test_no_further_table_is_tried_when_the_time_is_over() -> None:
+    trial = Trial()
+    elsewhere = replace_table(ALSO)
+    found = tried(trial, FAST, elsewhere, stop=True)
+    assert (found.tried, trial.batches) == (1, [("fast",)])
+
+
+def replace_table(one: IndexDefinition) -> IndexDefinition:
+    return IndexDefinition(table="public.elsewhere", keys=one.keys, name=one.name)

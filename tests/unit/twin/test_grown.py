@@ -54,6 +54,16 @@ def test_a_small_table_that_refers_to_one_that_grows_does_so_too() -> None:
     assert reasons(with_tables(country, customer, few)) == {"public.country": KeptBecause.REFERENCE}
 
 
+def test_a_small_table_grows_if_it_is_named() -> None:
+    plan = growth_plan(shop_twin(), 10.0, growing=("country",))
+    assert plan.kept == ()
+    assert "public.country" in plan.growing
+    with pytest.raises(UnknownNameError, match="contry"):
+        growth_plan(shop_twin(), 10.0, growing=("contry",))
+    with pytest.raises(UsageError, match=r"public\.country can be either"):
+        growth_plan(shop_twin(), 10.0, ("public.country",), ("country",))
+
+
 def test_a_table_is_named_with_or_without_its_schema() -> None:
     for name in ("customer", "public.customer"):
         assert reasons(shop_twin(), name)["public.customer"] is KeptBecause.ASKED

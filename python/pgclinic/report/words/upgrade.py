@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from pgclinic.model.upgrade import (
     BeforeAnalyze,
+    CollationChange,
     ExtensionChange,
+    LockRoom,
     MissingStatistics,
     Preflight,
     SettingChange,
@@ -117,6 +119,10 @@ def preflight_rows(seen: Preflight, after: str) -> Iterator[tuple[str, str]]:
             yield "setting", setting_words(change, after)
     for extension in seen.extensions:
         yield "extension", extension_words(extension, after)
+    for collation in seen.collations:
+        yield ("collation" if collation.before is not None else "perhaps"), collation_words(collation, after)
+    if seen.locks is not None:
+        yield "locks", locks_words(seen.locks)
     for refused in seen.objects:
         yield "refused", f"{refused.kind} {refused.name}: {refused.reason}"
     for statement in seen.statements:
@@ -126,6 +132,25 @@ def preflight_rows(seen: Preflight, after: str) -> Iterator[tuple[str, str]]:
         )
     for one in seen.skipped:
         yield "not tried", f"{one.kind} {one.name} is not in the twin: {one.reason}"
+
+
+def collation_words(one: CollationChange, after: str) -> str:
+    """de-x-icu: its version is 153.120 with the libraries of 18.6, it was 153.80: REINDEX 2 indexes."""
+    indexes = "1 index" if one.indexes == 1 else f"{one.indexes:,} indexes"
+    if one.before is None:
+        return f"{one.name}: if the new server has another version of this locale, REINDEX {indexes}"
+    return (
+        f"{one.name}: its version is {one.after} with the libraries of {after}, it was {one.before}: REINDEX {indexes}"
+    )
+
+
+def locks_words(one: LockRoom) -> str:
+    """What pg_upgrade needs, and what to set."""
+    return (
+        f"pg_upgrade locks all {one.tables:,} tables at once; max_locks_per_transaction = "
+        f"{one.max_locks_per_transaction} has room for {one.room:,} with {one.sessions} sessions: set it to "
+        f"{one.enough} or more on both servers"
+    )
 
 
 def default_rows(seen: Preflight, after: str) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fixtures.bare_twin import bare_twin
 from pgclinic.model.twin import ObjectKind, SchemaObject, TwinStatement, TwinTable, TwinWorkload
-from pgclinic.tune.upgrade.preflight import SchemaSeen, compared, without_rows
+from pgclinic.tune.upgrade.preflight import SchemaSeen, SortedBy, compared, lock_room, without_rows
 from pgclinic.twin.build import LeftOut
 
 STATEMENTS = (
@@ -57,3 +57,37 @@ def test_extensions_that_are_missing_or_of_another_version() -> None:
 def test_a_schema_without_rows() -> None:
     assert without_rows(TWIN).workload.statements == ()
     assert all(table.rows == 0.0 for table in without_rows(TWIN).tables)
+
+
+def sorted_by(*collations: SortedBy) -> SchemaSeen:
+    return SchemaSeen((), {}, {}, collations)
+
+
+def test_collations_of_indexes_whose_version_differs() -> None:
+    old = sorted_by(
+        SortedBy("de-x-icu", "i", "153.80", 2), SortedBy("fr-x-icu", "i", "153.80", 1), SortedBy("C", "c", None, 4)
+    )
+    new = sorted_by(
+        SortedBy("de-x-icu", "i", "153.120", 2), SortedBy("fr-x-icu", "i", "153.80", 1), SortedBy("C", "c", None, 4)
+    )
+    (found,) = compared(TWIN, old, new).collations
+    assert (found.name, found.before, found.after, found.indexes) == ("de-x-icu", "153.80", "153.120", 2)
+    assert compared(TWIN, old, old).collations == ()
+
+
+def test_the_locale_of_the_database_may_differ_between_machines() -> None:
+    seen = sorted_by(SortedBy("default", "d", None, 7))
+    (found,) = compared(replace(TWIN, collate="en_US.UTF-8"), seen, seen).collations
+    assert (found.name, found.before, found.after, found.indexes) == ("en_US.UTF-8", None, None, 7)
+    assert compared(replace(TWIN, collate="C"), seen, seen).collations == ()
+
+
+def test_more_tables_than_the_lock_table_has_room_for() -> None:
+    tables = tuple(TwinTable(name=f"public.t{number}", columns=()) for number in range(1001))
+    few = {"max_locks_per_transaction": "10"}
+    found = lock_room(replace(TWIN, tables=tables, settings=few))
+    assert found is not None
+    assert (found.tables, found.room, found.enough) == (1001, 1000, 11)
+    assert lock_room(replace(TWIN, tables=tables[:1000], settings=few)) is None
+    assert lock_room(replace(TWIN, tables=tables, settings=few | {"max_prepared_transactions": "1"})) is None
+    assert lock_room(replace(TWIN, tables=tables)) is None
