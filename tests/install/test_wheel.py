@@ -120,5 +120,15 @@ def test_the_installed_command_proves_the_cure_of_the_demo(empty_home: EmptyHome
 
 
 @pytest.mark.drawn(0.1)
-def test_pip_builds_it_from_source_where_rust_is(empty_home: EmptyHome, running: RunningServer) -> None:
-    pytest.skip("written below")
+def test_pip_builds_the_source_distribution_where_rust_is(empty_home: EmptyHome, running: RunningServer) -> None:
+    """What is built of it is whole: program, pages, commit. All needed beside Rust comes from the index of packages."""
+    place = empty_home.folder / "installed"
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "-r", ROOT / "requirements" / "core.txt", "maturin"], check=True)
+    subprocess.run(
+        [*pip, "--no-deps", "--no-build-isolation", empty_home.index.sdist], check=True, cwd=empty_home.folder
+    )
+    check_program(empty_home, [place / "bin" / "pgclinic"], running)
+    assert "(release)" in empty_home.run(place / "bin" / "pgclinic-load", "--version")
+    assert (place / "share/man/man1/pgclinic.1").is_file()
