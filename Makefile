@@ -14,7 +14,7 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: docs reference readme-picture claims-table build demo test lint rust-test rust-lint python-lint test-tools lock clean
+.PHONY: docs wheels reference readme-picture claims-table build demo test lint rust-test rust-lint python-lint test-tools lock clean
 
 build: $(VENV)/.built
 
@@ -99,6 +99,12 @@ lock: $(VENV)/.tools
 	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 requirements/build.in -o requirements/build.txt
 	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 -c requirements/held.in pyproject.toml -o requirements/core.txt
 	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 requirements/dev.in -o requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 requirements/release.in -o requirements/release.txt
+
+# Wheels and source distribution in dist/. The compiler and linker for other machines come from requirements/release.txt.
+wheels: $(VENV)/.built requirements/release.txt
+	$(BIN)/uv pip install --quiet --require-hashes -r requirements/release.txt
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/build-wheels
 
 clean:
 	rm -rf $(VENV) target

@@ -82,7 +82,40 @@ def _completed(tmp_path: Path, *words: str) -> set[str]:
         env={**os.environ, "PATH": path},
         check=True,
     )
+    assert done.stderr == ""
     return set(done.stdout.split())
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+def test_fish_completes_verbs(tmp_path: Path) -> None:
+    script = next(text for path, text in FILES.items() if "fish" in path.parts)
+    place = tmp_path / ".config/fish/completions/pgclinic.fish"
+    place.parent.mkdir(parents=True)
+    place.write_text(script, encoding="utf-8")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["fish", "-c", 'complete -C "pgclinic lab st"'],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path, "HOME": str(tmp_path)},
+        check=True,
+    )
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["start", "stop"]
+
+
+@pytest.mark.parametrize(
+    ("shell", "words"),
+    [
+        ("bash", {"COMP_WORDS": "pgclinic lab st", "COMP_CWORD": "2"}),
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "pgclinic lab st"}),
+    ],
+)
+def test_the_command_answers_a_shell_and_exits_with_0(shell: str, words: dict[str, str]) -> None:
+    environment = {**os.environ, **words, "_PGCLINIC_COMPLETE": f"complete_{shell}"}
+    command = [Path(sys.executable).parent / "pgclinic"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "start" in done.stdout and "stop" in done.stdout and "psql" not in done.stdout
 
 
 def test_bash_completes_verbs_and_options(tmp_path: Path) -> None:

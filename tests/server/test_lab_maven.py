@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from fixtures.lab_home import binaries_for, cli, python, temporary_home
 from pgclinic.errors import SourceError, UnknownNameError
 from pgclinic.lab.binaries import FetchProgress
 from pgclinic.lab.sources import find_source, maven
+from pgclinic.lab.sources.releases import parse_release
 
 # A port that nobody listens on: every download fails at once.
 OFFLINE = {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": ""}
@@ -56,6 +58,25 @@ def test_a_download_tells_its_progress() -> None:
         assert amounts == sorted(amounts)
         assert amounts[-1] == seen[0].total_bytes
         assert seen[-1].what == "unpacking PostgreSQL 13.3"
+
+
+def test_a_download_with_another_checksum_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maven, "_published_checksum", lambda _release, _cache: ("sha512", "0" * 128))
+    with temporary_home(linked=False) as home:
+        with pytest.raises(
+            SourceError, match=r"13\.3 could not be downloaded: its sha512 checksum is [0-9a-f]{128}, and 0"
+        ):
+            find_source("13.3").ensure()
+        assert [
+            path.name for path in (home / "versions").iterdir() if path.name[0].isdigit() or "new" in path.name
+        ] == []
+
+
+@pytest.mark.parametrize(("coordinate", "algorithm"), [("9.6.10", "sha1"), ("13.3.0", "sha512"), ("18.6.0", "sha512")])
+def test_a_checksum_is_published_beside_old_and_new_releases(coordinate: str, algorithm: str, tmp_path: Path) -> None:
+    strongest, published = maven._published_checksum(parse_release(coordinate), tmp_path)
+    assert strongest == algorithm
+    assert len(published) == hashlib.new(algorithm).digest_size * 2
 
 
 @pytest.mark.parametrize(("wish", "nearest"), [("13.6", "13.5"), ("8.4", None), ("99", None), ("13.1.7", "13.1")])

