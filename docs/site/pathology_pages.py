@@ -34,9 +34,9 @@ class Looked:
 
 @cache
 def wait_events() -> Mapping[str, str]:
-    """TYPE:NAME of PostgreSQL 18 (pg_wait_events) by the name in small letters: versions differ in the others."""
+    """TYPE:NAME of PostgreSQL 18 (pg_wait_events), by itself and by NAME, in small letters: versions differ in them."""
     lines = (HERE / "wait_events.txt").read_text(encoding="utf-8").split()
-    return {line.partition(":")[2].lower(): line for line in lines}
+    return {key: line for line in lines for key in (line.lower(), line.partition(":")[2].lower())}
 
 
 @cache
@@ -56,7 +56,7 @@ def looked_at(one: Pathology) -> Looked:
         named = wait_events().get(text.lower()) if text[:1].isupper() or one.area is Area.LOCKS else None
         if named is not None and (not named.startswith(f"{_LOCKS}:") or one.area is Area.LOCKS):
             events.add(named)
-        written = (event.partition(":")[2].lower() for event in _EVENT.findall(text))
+        written = (event.lower() for event in _EVENT.findall(text))
         events |= {wait_events()[name] for name in written if name in wait_events()}
     return Looked(tuple(sorted(settings)), tuple(sorted(events)))
 

@@ -7,6 +7,9 @@ from pgclinic.model.finding import Cost, CostKind, Fact, TimeClaim, Unit
 
 #: The wait for a WAL file to be flushed has one name until 16 and another since 17.
 WAL_SYNC = ("IO:WALSync", "IO:WalSync")
+#: Since PostgreSQL 17 only the first letters of words are capital.
+TEMPORARY_FILES = ("IO:BufFileRead", "IO:BuffileRead", "IO:BufFileWrite", "IO:BuffileWrite")
+SLRU_READ = ("IO:SLRURead", "IO:SlruRead")
 WAL_WRITE = ("IO:WALWrite", "IO:WalWrite")
 #: A commit waits for another one that writes or flushes.
 WAL_WRITE_LOCK = ("LWLock:WALWrite",)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 _GROUPS = {
     "WAL": re.compile(r"(?:IO:|LWLock:)WAL", re.IGNORECASE),
     "data files": re.compile(r"IO:DataFile"),
-    "temporary files": re.compile(r"IO:BufFile"),
+    "temporary files": re.compile(r"IO:BufFile", re.IGNORECASE),
     "locks": re.compile(r"Lock:"),
 }
 

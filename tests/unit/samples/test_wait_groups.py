@@ -14,7 +14,7 @@ from pgclinic.samples.wait_groups import group_of, grouped
         ("IO:WalSync", "WAL"),
         ("LWLock:WALWrite", "WAL"),
         ("IO:DataFileRead", "data files"),
-        ("IO:BuffileWrite", "IO:BuffileWrite"),
+        ("IO:BuffileWrite", "temporary files"),
         ("IO:BufFileWrite", "temporary files"),
         ("Lock:transactionid", "locks"),
         # These only resemble a group.

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
+from pgclinic.checkup.sampled_waits import SLRU_READ
 from pgclinic.checkup.slru import AVOID_SUBTRANSACTIONS, CACHES, SETTINGS_SINCE, SlruUse, slru_use
 from pgclinic.checkup.treatments import change_settings, end_session, setting_evidence
 from pgclinic.model.finding import (
@@ -66,7 +67,7 @@ def _seen(case: Case, use: SlruUse) -> Seen:
             value=use.misses_per_s * block,
             basis=(Fact(name="counted for", value=use.seconds, unit=Unit.SECONDS),),
         ),
-        claim=TimeClaim(waits=("IO:SLRURead",)),
+        claim=TimeClaim(waits=SLRU_READ),
         treatments=tuple(_treatments(case, use)),
     )
 

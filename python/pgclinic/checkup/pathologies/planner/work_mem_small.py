@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.memory_sizes import memory_limit, size_of, vacuum_bytes
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
+from pgclinic.checkup.sampled_waits import TEMPORARY_FILES
 from pgclinic.checkup.treatments import change_role_setting, change_settings, setting_evidence
 from pgclinic.checkup.workload import Work, severity_of, statement_evidence, time_claim, time_cost, workload
 from pgclinic.model.finding import Applies, Area, Fact, Role, Treatment, Unit
@@ -22,7 +23,6 @@ WORK_MEM_MAX = 1 << 30
 BLOCK_MS = 0.008
 #: With fewer samples of these statements the part that waits for their files is chance.
 _SAMPLES_MIN = 20.0
-_WAITS = frozenset(("BufFileRead", "BufFileWrite"))
 #: A statement that ran twice is no pattern.
 CALLS_MIN = 3
 #: Of the memory of the machine, as much may be promised to shared_buffers, vacuums and sessions.
@@ -104,7 +104,7 @@ def _waiting(case: Case, works: Sequence[Work]) -> float:
     """Of the time of these statements, what sampled sessions waited for temporary files."""
     query_ids = {work.query_id for work in works}
     rows = [
-        (float(weight), row.get("wait_event") in _WAITS)
+        (float(weight), f"{row.get('wait_event_type')}:{row.get('wait_event')}" in TEMPORARY_FILES)
         for row in case.active_rows
         if row.get("query_id") in query_ids and isinstance(weight := row.get("backends", 1), int | float)
     ]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pgclinic.checkup.case import Case
 from pgclinic.checkup.pathology import Pathology, ProofOn, Seen
+from pgclinic.checkup.sampled_waits import TEMPORARY_FILES
 from pgclinic.checkup.server_log import log_evidence
 from pgclinic.checkup.treatments import change_settings, setting_evidence
 from pgclinic.model.finding import (
@@ -68,7 +69,7 @@ def _detect(case: Case) -> Iterator[Seen]:
             value=rate,
             basis=(Fact(name="temporary files", value=log.temporary_bytes, unit=Unit.BYTES),),
         ),
-        claim=TimeClaim(waits=("IO:BufFileRead", "IO:BufFileWrite")),
+        claim=TimeClaim(waits=TEMPORARY_FILES),
         treatments=(
             change_settings(
                 case,
