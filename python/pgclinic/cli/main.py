@@ -28,6 +28,7 @@ from pgclinic.cli.compare import CompareRequest
 from pgclinic.cli.grow import GrowRequest
 from pgclinic.cli.interrupts import INTERRUPTED, answer_signals, code_of_signal, ignore_signals
 from pgclinic.cli.lab import LabStartRequest, lab_app
+from pgclinic.cli.mcp import mcp
 from pgclinic.cli.options.record import command_of
 from pgclinic.cli.report import report
 from pgclinic.cli.runs import runs_app
@@ -62,6 +63,7 @@ app.command("treat")(treat)
 app.command("advise")(command_of(AdviseRequest))
 app.command("report")(report)
 app.command("serve")(serve)
+app.command("mcp")(mcp)
 app.command("compare")(command_of(CompareRequest))
 app.command("assay")(command_of(AssayRequest))
 app.command("search")(command_of(SearchRequest))
