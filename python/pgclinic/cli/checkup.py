@@ -107,6 +107,9 @@ class CheckupRequest:
     ] = None
     exports: CheckupExports
     runs: Runs = Path("runs")
+    run_name: Annotated[
+        str | None, Option("--run-name", help="Name of the run folder [DATE-checkup-DATABASE].", metavar="NAME")
+    ] = None
     no_run: Annotated[bool, Option("--no-run", help="Keep no run folder.")] = False
     plain: Plain = False
     as_json: AsJson = False

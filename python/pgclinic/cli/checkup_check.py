@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from pgclinic.cli.checkup import GRAPH_FORMS, CheckupRequest
@@ -15,6 +16,7 @@ from pgclinic.store.checkup_folder import read_checkup
 _OBSERVE = "5s"
 #: Of all proofs together: enough for a few of them.
 _BUDGET = "10m"
+_RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ def check_request(request: CheckupRequest) -> CheckedRequest:
         raise UsageError("--major needs --print-sql")
     _check_source(request)
     _check_proofs(request)
+    _check_run_name(request)
     if request.graph is not None and request.graph not in GRAPH_FORMS:
         raise UnknownNameError("form of a graph", request.graph, GRAPH_FORMS)
     exports = request.exports
@@ -77,6 +80,21 @@ def _check_proofs(request: CheckupRequest) -> None:
         raise UsageError("--new-twin needs --prove")
     if proofs.prove and request.no_run:
         raise UsageError("--prove and --no-run are mutually exclusive", hint="each proof keeps its run")
+
+
+def _check_run_name(request: CheckupRequest) -> None:
+    """Raise UsageError for a name that is not that of one new folder below --runs."""
+    name = request.run_name
+    if name is None:
+        return
+    if request.no_run:
+        raise UsageError("--run-name and --no-run are mutually exclusive")
+    if _RUN_NAME.fullmatch(name) is None:
+        raise UsageError(
+            f"--run-name {name!r} is not the name of a folder", hint="use letters, digits, dots, - and _: shop-before"
+        )
+    if (request.runs / name).exists():
+        raise UsageError(f"--run-name: {request.runs / name} exists already", hint="choose another name")
 
 
 def _severity(word: str | None) -> Severity | None:

@@ -106,7 +106,7 @@ def _kept(checked: CheckedRequest, read: ReadServer, case: Case, checkup: Checku
     folder, info = None, _run_info(checked, checkup)
     in_use = ExitStack()
     try:
-        folder = write_checkup_folder(request.runs, info, read.examined)
+        folder = write_checkup_folder(request.runs, info, read.examined, request.run_name)
         in_use.enter_context(directory_lock(folder, wait=False, patience_s=ASKED_S))
         write_checkup(folder, checkup)
         if prove:

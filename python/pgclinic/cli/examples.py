@@ -54,6 +54,13 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             "Let other machines read them too.",
         ),
     ),
+    "mcp": _examples(
+        ("pgclinic mcp", "Let a program read the runs that are kept in ./runs."),
+        (
+            "pgclinic mcp --allow-run --runs shop/runs",
+            "Let it start checkups of the services of the service file as well.",
+        ),
+    ),
     "compare": _examples(
         ("pgclinic compare --a version=13.3 --b version=18", "Compare two releases with pgbench's TPC-B."),
         (

@@ -37,6 +37,7 @@ VERBS = {
     "advise": Verb("advise:AdviseRequest", "advise_run:run_advise"),
     "report": Verb("report:report"),
     "serve": Verb("serve:serve"),
+    "mcp": Verb("mcp:mcp"),
     "compare": Verb("compare:CompareRequest", "compare_run:run_comparison"),
     "assay": Verb("assay:AssayRequest", "assay_run:run_assay"),
     "search": Verb("search:SearchRequest", "search_run:run_search"),

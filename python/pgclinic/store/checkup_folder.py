@@ -41,17 +41,17 @@ class Examined:
     log: ServerLog | None = None
 
 
-def write_checkup_folder(parent: Path, info: RunInfo, examined: Examined) -> Path:
-    """Make a new folder below ``parent``; the checkup itself is written when it is done.
+def write_checkup_folder(parent: Path, info: RunInfo, examined: Examined, name: str | None = None) -> Path:
+    """Make a new folder below ``parent``, of this name if one is given; the checkup is written when it is done.
 
     Raises DiskFullError, RunFailedError.
     """
-    path = new_private_folder(parent, info, examined.snapshot.server.database)
+    path = new_private_folder(parent, info, examined.snapshot.server.database, name)
     with disk_errors(path):
         write_whole(path / _SNAPSHOT, msgspec.json.encode(examined.snapshot) + b"\n", private=True)
-        for name, record in ((_HOST, examined.host), (_LOG, examined.log)):
+        for file, record in ((_HOST, examined.host), (_LOG, examined.log)):
             if record is not None:
-                write_whole(path / name, msgspec.json.encode(record) + b"\n", private=True)
+                write_whole(path / file, msgspec.json.encode(record) + b"\n", private=True)
     return path
 
 

@@ -11,14 +11,16 @@ from pgclinic.model.run import RunInfo
 from pgclinic.store.run_folder import disk_errors, new_folder, write_whole
 
 
-def new_private_folder(parent: Path, info: RunInfo, database: str) -> Path:
+def new_private_folder(parent: Path, info: RunInfo, database: str, name: str | None = None) -> Path:
     """Make a new folder below ``parent``, named by the day, the command and the database, with run.json in it.
+
+    Where a ``name`` is given the folder has that; a later one of the same name is NAME-2.
 
     Raises DiskFullError, RunFailedError.
     """
     with disk_errors(parent):
         parent.mkdir(parents=True, exist_ok=True)
-        path = new_folder(parent, f"{time.strftime('%Y-%m-%d')}-{info.kind.value}-{_plain(database)}")
+        path = new_folder(parent, name or f"{time.strftime('%Y-%m-%d')}-{info.kind.value}-{_plain(database)}")
         path.chmod(0o700)
     write_private_record(path, "run.json", info)
     return path
