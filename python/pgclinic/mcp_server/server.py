@@ -22,6 +22,7 @@ from mcp.server.stdio import stdio_server
 from pgclinic import __version__
 from pgclinic.errors import PgclinicError, UnknownNameError, UsageError
 from pgclinic.mcp_server.tools import Tools, error_text
+from pgclinic.model.decoding import converted
 from pgclinic.model.record import Record
 from pgclinic.model.tool_answer import (
     DATA_NOTE,
@@ -161,7 +162,7 @@ async def _serve(tools: Tools) -> None:
 
 def _server(tools: Tools) -> Server[Any]:
     known = _all_tools(tools)
-    # msgspec may not learn the same record in two threads at once, and one reader at a time is enough.
+    # A client that asks for much at once waits for its own answers: one report at a time is in memory.
     one_reader = anyio.CapacityLimiter(1)
 
     async def list_tools(
@@ -218,7 +219,7 @@ def read_arguments(kind: type[Record], arguments: Mapping[str, Any]) -> Record:
         if name not in kind.__struct_fields__:
             raise UnknownNameError("argument", name[:_NAME_CHARS], kind.__struct_fields__)
     try:
-        return msgspec.convert(dict(arguments), kind)
+        return converted(dict(arguments), kind)
     except msgspec.ValidationError as error:
         raise UsageError(f"an argument cannot be used: {error}") from error
 
