@@ -7,6 +7,11 @@ the twin's.
 Beyond the largest twin a B-tree may have one level more. It gets one for some hundred times the rows, so twins seldom
 show it. A search that visited three pages, two of them of the index, then visits four: for plans with an index the
 upper bound of buffers is a third higher there.
+
+Times of small twins grow for two reasons: more work, and pages that leave the caches of the processor. The second ends
+where none of them is left there. So beyond the largest twin the interval of the time also has what it is if it grows
+as the buffers do from there on. And where what the plans read outgrows shared_buffers, its upper bound has the pages
+that no longer fit, each read from the memory of the operating system.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ _BUFFERS_MIN, _TIME_MS_MIN = 0.5, 0.001
 #: The relative error of one measurement: buffers are counted, times vary with what else the machine does.
 _BUFFERS_NOISE, _TIME_NOISE = 0.01, 0.05
 _NORMAL = 1e9
+_Z = quantile(0.5 + CONFIDENCE / 2, _NORMAL)
 #: What one more level of a B-tree adds to a search at most.
 _LEVEL = 4.0 / 3.0
 
@@ -40,7 +46,18 @@ class MeasuredStatement:
     measured: tuple[StatementAtSize, ...]
 
 
-def grown_statements(measured: Sequence[MeasuredStatement], to: float, whole_ms: float) -> tuple[GrownStatement, ...]:
+@dataclass(frozen=True)
+class PageReads:
+    """Pages that no longer fit into shared_buffers at the target: so large a ``share`` of those that plans visit, 0 to
+    1, and ``ms`` to read one of them into a buffer from the memory of the operating system."""
+
+    share: float
+    ms: float
+
+
+def grown_statements(
+    measured: Sequence[MeasuredStatement], to: float, whole_ms: float, reads: PageReads | None = None
+) -> tuple[GrownStatement, ...]:
     """Every statement that has two sizes or more, those with the most time at ``to`` first.
 
     ``whole_ms`` is the original's time in all statements.
@@ -48,8 +65,12 @@ def grown_statements(measured: Sequence[MeasuredStatement], to: float, whole_ms:
     several = [one for one in measured if len(one.measured) > 1]
     buffers_laws = _laws([one.measured for one in several], to, _buffers, _BUFFERS_NOISE)
     time_laws = _laws([one.measured for one in several], to, _times_ms, _TIME_NOISE)
+    times_known = [
+        _with_reads(_by_buffers_alone(time, buffers, one.measured), buffers, one.measured, reads)
+        for one, buffers, time in zip(several, buffers_laws, time_laws, strict=True)
+    ]
     with_levels = [_with_level(law, one.measured) for law, one in zip(buffers_laws, several, strict=True)]
-    known = list(zip(several, with_levels, time_laws, strict=True))
+    known = list(zip(several, with_levels, times_known, strict=True))
     then_ms = sum(one.counted.total_ms * time.at_to.value for one, _, time in known) or 1.0
     found = [
         GrownStatement(
@@ -122,6 +143,37 @@ def _with_level(law: Law, measured: Sequence[StatementAtSize]) -> Law:
     return replace(law, at_to=replace(law.at_to, high=law.at_to.high * _LEVEL))
 
 
+def _by_buffers_alone(time: Law, buffers: Law, measured: Sequence[StatementAtSize]) -> Law:
+    """The same with what the time is if it grows from the largest twin on as the buffers do."""
+    if not time.is_extrapolated:
+        return time
+    base, last = _base(measured), measured[-1]
+    points = [SizePoint(one.size, _times_ms(one), _TIME_NOISE) for one in (base, last)]
+    visited = [sum(_buffers(one)) / len(one.executions) for one in (base, last)]
+    value = points[1].mean / points[0].mean * buffers.at_to.value / (visited[1] / visited[0])
+    half = _Z * math.sqrt(sum(point.log_variance for point in points))
+    at_to = time.at_to
+    return replace(
+        time,
+        at_to=replace(at_to, low=min(at_to.low, value * math.exp(-half)), high=max(at_to.high, value * math.exp(half))),
+    )
+
+
+def _with_reads(time: Law, buffers: Law, measured: Sequence[StatementAtSize], reads: PageReads | None) -> Law:
+    """The same where pages of the statement may have to be read at the target; which statement's nobody knows."""
+    if reads is None or not time.is_extrapolated:
+        return time
+    base = _base(measured)
+    read_ms = reads.share * reads.ms * base.buffers * buffers.at_to.value
+    base_ms = sum(_times_ms(base)) / len(base.executions)
+    return replace(time, at_to=replace(time.at_to, high=time.at_to.high + read_ms / base_ms))
+
+
+def _base(measured: Sequence[StatementAtSize]) -> StatementAtSize:
+    """What growth counts from: size 1, or the one that is nearest to it from below."""
+    return next((one for one in measured if one.size >= 1.0), measured[-1])
+
+
 class _LawSegment:
     """The sizes of a statement that its law is fitted to: those with the last plan, or all where only the largest has
     it."""
@@ -165,7 +217,7 @@ class _LawSegment:
 def _from_base(base: SizePoint, first: SizePoint, growth: GrowthInterval) -> GrowthInterval:
     """What was measured at two sizes, and the law from the second one on; the variances of logarithms add up."""
     step = first.mean / base.mean
-    own = quantile(0.5 + CONFIDENCE / 2, _NORMAL) * math.sqrt(base.log_variance + first.log_variance)
+    own = _Z * math.sqrt(base.log_variance + first.log_variance)
     below = math.hypot(own, math.log(growth.value / growth.low))
     above = math.hypot(own, math.log(growth.high / growth.value))
     value = step * growth.value

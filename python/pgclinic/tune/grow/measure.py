@@ -50,12 +50,18 @@ _MEASURED_WITH = {"full_page_writes": "off", "autovacuum": "off"}
 
 @contextmanager
 def measuring_session(
-    binaries: Binaries, dataset: TwinDataset, settings: Mapping[str, str], timeout_s: float
+    binaries: Binaries,
+    dataset: TwinDataset,
+    settings: Mapping[str, str],
+    timeout_s: float,
+    on_warm: Callable[[int, float], None] = lambda _buffers, _seconds: None,
 ) -> Iterator[Session]:
-    """A session of the twin's author on a server of its own with warm buffers. Raises RunFailedError, QueryError."""
+    """A session of the twin's author on a server of its own with warm buffers; ``on_warm`` hears how many were read in
+    how many seconds. Raises RunFailedError, QueryError."""
     template = template_of(binaries, dataset)
     with start_server(binaries, settings={**settings, **_MEASURED_WITH}, template=template) as running:
-        warm_buffers(Access(running.server))
+        began_s = time.monotonic()
+        on_warm(warm_buffers(Access(running.server)), time.monotonic() - began_s)
         access = Access(running.server, running.secrets, author=AUTHOR)
         with Session(
             access.of_author,

@@ -21,12 +21,12 @@ from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.home import folder
 from pgclinic.lab.template import has_template
 from pgclinic.model.dataset import TwinDataset
-from pgclinic.model.grow import GrowthForecast, SizeStatus, StatementAtSize, TwinSize, Unmeasured
+from pgclinic.model.grow import GrowthForecast, SizeStatus, StatementAtSize, TwinSize, Unmeasured, WorkingSet
 from pgclinic.model.twin import Twin
 from pgclinic.pg.session import Session
 from pgclinic.store.machine import read_machine
 from pgclinic.trial.server import template_of
-from pgclinic.tune.grow.laws import MeasuredStatement, grown_statements, times, workload_growth
+from pgclinic.tune.grow.laws import MeasuredStatement, PageReads, grown_statements, times, workload_growth
 from pgclinic.tune.grow.measure import SizeTrial, at_sizes, fitting_settings, measuring_session, relation_bytes
 from pgclinic.tune.grow.relations import Sizes, grown_relations, working_set
 from pgclinic.tune.grow.sizes import COPIES, LARGEST, ROWS_PER_S, STARTED_S, estimated, planned_sizes
@@ -48,6 +48,8 @@ _FIRST_DRAWS, _FIRST_SHARE = 4, 0.1
 DRAWS = 24
 #: Of the budget, for the statements on all twins in turn.
 _MEASURING_SHARE = 0.2
+#: The time of reading fewer pages is mostly that of connecting.
+_PAGES_MIN = 500
 #: Servers are stopped and the answer is made in this time.
 _ANSWER_S = 5.0
 
@@ -102,6 +104,8 @@ class GrowRun:
         self._trials: dict[float, SizeTrial] = {}
         self._calibrated_at = 1.0
         self._rows_per_s = ROWS_PER_S
+        # Pages read into buffers, and the seconds that took, of the twin with the most.
+        self._warmed: tuple[int, float] = (0, 0.0)
         self._is_complete = False
         self._smaller: tuple[str, ...] = ()
 
@@ -155,9 +159,10 @@ class GrowRun:
             MeasuredStatement(counted[key], tuple(sizes[size] for size in sorted(sizes)))
             for key, sizes in self._measured.items()
         ]
-        statements = grown_statements(measured, request.to, whole_ms)
         visited = {name for sizes in self._measured.values() for one in sizes.values() for name in one.relations}
         relations = grown_relations(twin, self._relations, request.to, visited)
+        room = working_set(twin, relations, request.to, request.memory_bytes)
+        statements = grown_statements(measured, request.to, whole_ms, self._reads(room))
         per_call = workload_growth(statements)
         return GrowthForecast(
             database=twin.database,
@@ -172,7 +177,7 @@ class GrowRun:
             per_call=per_call,
             measured_share=sum(one.time_share for one in statements),
             relations=relations,
-            working_set=working_set(twin, relations, request.to, request.memory_bytes),
+            working_set=room,
             vacuums=grown_vacuums(twin, self.plan, relations, request.to),
             calibrated_at=self._calibrated_at,
             observed_s=twin.workload.since_s,
@@ -181,6 +186,14 @@ class GrowRun:
             is_complete=self._is_complete,
             smaller=self._smaller,
         )
+
+    def _reads(self, room: WorkingSet | None) -> PageReads | None:
+        """None where what the plans read fits into shared_buffers at the target, or nobody knows."""
+        pages, seconds = self._warmed
+        if room is None or room.shared_buffers_bytes is None or pages < _PAGES_MIN:
+            return None
+        share = 1.0 - room.shared_buffers_bytes / max(room.at_to_bytes, 1.0)
+        return PageReads(share, 1000.0 * seconds / pages) if share > 0 else None
 
     # One size
 
@@ -256,11 +269,16 @@ class GrowRun:
             known_settings(self.binaries, twin), self.binaries.parsed.major, read_machine().memory_bytes
         )
         self._smaller = (smaller,) if smaller is not None else ()
-        session = servers.enter_context(measuring_session(self.binaries, dataset, settings, timeout_s))
+        session = servers.enter_context(
+            measuring_session(self.binaries, dataset, settings, timeout_s, self._heard_warm)
+        )
         if not self._known:
             self._find_values(session, twin)
         self._relations[size] = relation_bytes(session)
         self._trials[size] = SizeTrial(session, twin)
+
+    def _heard_warm(self, pages: int, seconds: float) -> None:
+        self._warmed = max(self._warmed, (pages, seconds))
 
     def _measure(self, sizes: Sequence[float], *, draws: int, share: float) -> int:
         """Execute all statements on the twins of these sizes in turn, those with the most time first and longest.

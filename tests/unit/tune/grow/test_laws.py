@@ -6,7 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.growth import STATEMENTS, TO, at_sizes, measured_statements
-from pgclinic.tune.grow.laws import MeasuredStatement, grown_statements, plan_changes, times, workload_growth
+from pgclinic.tune.grow.laws import (
+    MeasuredStatement,
+    PageReads,
+    grown_statements,
+    plan_changes,
+    times,
+    workload_growth,
+)
 
 
 def test_each_statement_has_its_exponent_and_its_share() -> None:
@@ -86,3 +93,23 @@ def test_beyond_the_largest_twin_a_b_tree_may_have_one_more_level() -> None:
         (indexed,), (plain,) = grown_statements([lookup], to, 600.0), grown_statements([scan], to, 600.0)
         assert indexed.buffers.at_to.high == pytest.approx(ratio * plain.buffers.at_to.high)
         assert indexed.time.at_to.high == plain.time.at_to.high
+
+
+def test_a_time_that_grew_as_pages_left_the_caches_may_grow_as_buffers_do_from_there_on() -> None:
+    """Each call visits 4 buffers at all sizes; up to 8x its time grows by the square root of the size."""
+    measured = at_sizes(lambda _: "Index Scan", lambda _: 4.0, lambda size: 0.01 * size**0.5)
+    (grown,) = grown_statements([MeasuredStatement(STATEMENTS[0], measured)], 64.0, 600.0)
+    assert grown.time.at_to.value == pytest.approx(8.0, rel=0.01)
+    # As at 8x, within the noise of two measured times.
+    assert 0.8 * 8**0.5 < grown.time.at_to.low < 8**0.5
+
+
+def test_pages_that_no_longer_fit_widen_the_time_upwards() -> None:
+    scan = MeasuredStatement(STATEMENTS[0], at_sizes(lambda _: "Seq Scan", lambda size: 100 * size, lambda size: size))
+    (warm,) = grown_statements([scan], 16.0, 600.0)
+    (cold,) = grown_statements([scan], 16.0, 600.0, PageReads(share=0.5, ms=0.002))
+    assert (cold.time.at_to.low, cold.time.at_to.value) == (warm.time.at_to.low, warm.time.at_to.value)
+    # Half of 1,600 pages, 2 us each, where a call takes 1 ms now.
+    assert cold.time.at_to.high == pytest.approx(warm.time.at_to.high + 1.6, rel=0.02)
+    (within,) = grown_statements([scan], 8.0, 600.0, PageReads(share=0.5, ms=0.002))
+    assert within.time == grown_statements([scan], 8.0, 600.0)[0].time
