@@ -200,6 +200,9 @@ def compare(found: GrowthForecast, measured: dict[int, tuple[PerCall, PerCall]],
             inside[name].append((is_in, one.total_ms))
             words.append(f"{name} {said(law)} measured {ratio:.2f} {'in' if is_in else 'OUT'}")
         print(f"{one.time_share:6.1%}  {'; '.join(words)}  {text(one)}")
+    if not inside["time"]:
+        print("no statement was predicted and measured: raise --budget")
+        return
     for name, seen in inside.items():
         whole = sum(weight for _, weight in seen)
         weighted = sum(weight for is_in, weight in seen if is_in) / whole

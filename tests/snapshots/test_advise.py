@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from fixtures.advised import an_advice
+from msgspec.structs import replace
+
+from fixtures.advised import an_advice, index
 from fixtures.snapshots import Snapshots
-from pgclinic.model.advise import AdviceWord, ChosenBy
+from pgclinic.model.advise import AdviceProof, AdviceWord, ChosenBy, LeftOutIndex
 from pgclinic.report.exports.advice_script import advice_script
 from pgclinic.report.sections.advice.text import advice_text
 
@@ -20,3 +22,23 @@ def test_no_index(snapshots: Snapshots) -> None:
         word=AdviceWord.NONE, indexes=(), drops=(), idle=(), steps=(), proof=None, chosen_by=ChosenBy.GREEDY
     )
     snapshots.check("advise_nothing", advice_text(none))
+
+
+def test_indexes_that_were_left_out_in_blocks(snapshots: Snapshots) -> None:
+    (first,) = an_advice().indexes
+    gone = index("note", name="orders_note_idx")
+    proof = AdviceProof(
+        word="faster",
+        ratio=0.54,
+        low=0.5,
+        high=0.6,
+        blocks=8,
+        left_out=(
+            LeftOutIndex(name=first.definition.name, ratio=0.62, low=0.55, high=0.7, blocks=8),
+            LeftOutIndex(name="orders_note_idx", ratio=1.05, low=1.01, high=1.09, blocks=8),
+            LeftOutIndex(name="orders_day_idx", ratio=0.99, low=0.95, high=1.03, blocks=8),
+        ),
+    )
+    others = (replace(first, definition=index("day", name="orders_day_idx"), saved_share=0.012),)
+    others += (replace(first, definition=index("state", name="orders_state_idx"), saved_share=0.01),)
+    snapshots.check("advise_left_out", advice_text(an_advice(indexes=(first, *others), withdrawn=(gone,), proof=proof)))

@@ -14,9 +14,9 @@ from pgclinic.advise.candidates import candidates
 from pgclinic.advise.choice import solver
 from pgclinic.advise.chosen_set import MeasuredSet, choose_and_measure, steps
 from pgclinic.advise.hot_updates import HotUpdates
-from pgclinic.advise.measurement import WeighedStatement, served
+from pgclinic.advise.measurement import WeighedStatement, ratios_between, served
 from pgclinic.advise.needless import NeedlessIndexes, needless_indexes
-from pgclinic.advise.proof import ProvenSet, proof_of_set
+from pgclinic.advise.proof import LeftOutPart, ProvenSet, proof_of_set, saves_nothing
 from pgclinic.advise.tried_candidates import TriedCandidates, try_candidates
 from pgclinic.errors import PgclinicError, RunFailedError
 from pgclinic.experiment.execute import Listener
@@ -110,12 +110,27 @@ def advise(subject: AdviceSubject, asked: AdviceAsked, listener: AdviceListener 
     heard.on_advice(advice)
     if advice.indexes and asked.prove:
         heard.on_stage("proving the indexes in blocks")
-        proof = _proven(subject, asked, advice, measured.proof, heard)
-        is_slower = proof.word == CompareWord.SLOWER.value
-        advice = replace(advice, proof=proof, word=AdviceWord.CONTRADICTED if is_slower else advice.word)
+        advice = with_proof(advice, _proven(subject, asked, advice, measured, heard))
     advice = replace(advice, took_s=time.monotonic() - asked.began_s)
     heard.on_advice(advice)
     return advice
+
+
+def with_proof(advice: IndexAdvice, proof: AdviceProof) -> IndexAdvice:
+    """The advice without the indexes of which the blocks show that they save nothing of their own. Pure."""
+    if proof.word == CompareWord.SLOWER.value:
+        return replace(advice, proof=proof, word=AdviceWord.CONTRADICTED)
+    names = {one.name for one in proof.left_out if saves_nothing(one)}
+    withdrawn = [one for one in advice.indexes if one.definition.name in names]
+    indexes = tuple(one for one in advice.indexes if one.definition.name not in names)
+    return replace(
+        advice,
+        proof=proof,
+        indexes=indexes,
+        withdrawn=tuple(one.definition for one in withdrawn),
+        saved_share=advice.saved_share - sum(one.saved_share for one in withdrawn),
+        word=advice.word if indexes else AdviceWord.NONE,
+    )
 
 
 def _measured(subject: AdviceSubject, asked: AdviceAsked, heard: AdviceListener) -> _Measured:
@@ -277,11 +292,20 @@ def creating(definition: IndexDefinition) -> tuple[str, ...]:
 
 
 def _proven(
-    subject: AdviceSubject, asked: AdviceAsked, advice: IndexAdvice, tried: PlanProof | None, heard: AdviceListener
+    subject: AdviceSubject, asked: AdviceAsked, advice: IndexAdvice, measured: _Measured, heard: AdviceListener
 ) -> AdviceProof:
-    """The whole set in what is left of the budget."""
+    """The whole set in what is left of the budget; indexes with the largest part of their own are left out first."""
     statements = tuple(statement for index in advice.indexes for statement in index.create)
     title = f"{len(advice.indexes)} advised indexes" if len(advice.indexes) > 1 else "1 advised index"
     kept = BlocksKept(asked.runs, asked.command, asked.fleet, heard.experiment, heard.on_stage)
+    parts = tuple(
+        LeftOutPart(
+            one.definition.name,
+            tuple(statement for other in advice.indexes if other is not one for statement in other.create),
+            ratios_between(measured.best.fewer.get(one.definition, {}), measured.best.after),
+        )
+        for one in advice.indexes
+    )
     left_s = TimeLeft(asked.budget_s, asked.began_s).seconds
-    return proof_of_set(subject.dataset, subject.on, subject.server, ProvenSet(statements, title, tried), left_s, kept)
+    proven = ProvenSet(statements, title, measured.proof, parts)
+    return proof_of_set(subject.dataset, subject.on, subject.server, proven, left_s, kept)

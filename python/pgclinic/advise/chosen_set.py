@@ -7,7 +7,7 @@ at what it promises needs no other to be looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pgclinic.advise.choice import MIN_SAVED, chosen_indexes
 from pgclinic.advise.measurement import WeighedStatement, saved_share
@@ -31,6 +31,8 @@ class MeasuredSet:
     after: Mapping[int, SeenStatement] = field(default_factory=dict)
     parts: Mapping[IndexDefinition, float] = field(default_factory=dict)
     rounds: int = 0
+    #: What was seen without each of them.
+    fewer: Mapping[IndexDefinition, Mapping[int, SeenStatement]] = field(default_factory=dict)
 
 
 def choose_and_measure(
@@ -63,7 +65,7 @@ def choose_and_measure(
             best = found
         if found.saved >= _AS_EXPECTED * expected:
             break
-    return MeasuredSet(best.indexes, best.saved, best.after, best.parts, rounds)
+    return replace(best, rounds=rounds)
 
 
 def _without_needless(
@@ -81,7 +83,7 @@ def _without_needless(
         parts = {one: saved - saved_share(statements, around, seen) for one, seen in fewer.items()}
         least = min(parts, key=lambda one: parts[one], default=None)
         if least is None or parts[least] >= MIN_SAVED:
-            return MeasuredSet(there, saved, after, parts)
+            return MeasuredSet(there, saved, after, parts, fewer=fewer)
         there = tuple(one for one in there if one != least)
 
 

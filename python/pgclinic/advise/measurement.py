@@ -46,6 +46,11 @@ def time_ratio(before: SeenStatement, after: SeenStatement) -> float:
     return 1.0 if 1 - _SAME < ratio < 1 + _SAME else ratio
 
 
+def ratios_between(before: Mapping[int, SeenStatement], after: Mapping[int, SeenStatement]) -> dict[int, float]:
+    """What each statement takes after in place of 1 before, by query id; of one with the same plans it is 1."""
+    return {key: time_ratio(before[key], after[key]) for key in before.keys() & after.keys()}
+
+
 def saved_share(
     statements: Mapping[int, WeighedStatement],
     around: Sequence[Mapping[int, SeenStatement]],

@@ -132,9 +132,23 @@ class AdviceStep(Record):
     saved_share: float
 
 
+class LeftOutIndex(Record):
+    """The whole set against the set without the index ``name``, in the same blocks. ``ratio`` is server time with it
+    over without it, with its 95 % CI: below 1 the index saves time that the others do not. ``reason`` says why there is
+    no ratio."""
+
+    name: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    blocks: int = 0
+    reason: str | None = None
+
+
 class AdviceProof(Record):
     """The whole set against the twin as it is, in blocks. ``ratio`` is server time with the set over without, with its
-    95 % CI, or throughput where ``measure`` is tps. ``reason`` says why there is no ratio."""
+    95 % CI, or throughput where ``measure`` is tps. ``reason`` says why there is no ratio. ``left_out`` are the indexes
+    that were left out in blocks as well, each once; the others were left out by single executions alone."""
 
     word: str | None = None
     ratio: float | None = None
@@ -144,6 +158,7 @@ class AdviceProof(Record):
     blocks: int = 0
     run: str | None = None
     reason: str | None = None
+    left_out: tuple[LeftOutIndex, ...] = ()
 
 
 class IndexAdvice(Record):
@@ -153,7 +168,8 @@ class IndexAdvice(Record):
     ``in_plans`` of these were used by a statement. ``statements`` were tried, with ``tried_share`` of the time;
     ``left_out`` were not. ``rounds`` is how often a set was measured together. ``counted_s`` is for how long the
     original's statements were counted, None where it does not say; ``idle`` are indexes that none of them used, where
-    that was too short to call them unused.
+    that was too short to call them unused. ``withdrawn`` were chosen, and the blocks show that they save nothing beyond
+    what the others save.
     """
 
     database: str
@@ -167,6 +183,7 @@ class IndexAdvice(Record):
     idle: tuple[str, ...] = ()
     steps: tuple[AdviceStep, ...] = ()
     proof: AdviceProof | None = None
+    withdrawn: tuple[IndexDefinition, ...] = ()
     candidates: int = 0
     measured: int = 0
     in_plans: int = 0

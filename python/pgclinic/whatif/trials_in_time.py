@@ -47,6 +47,15 @@ def trials_in_time(share_s: float, warm_up_s: float = WARM_UP_S, arms: int = _AR
     return None
 
 
+def arms_in_time(share_s: float, arms_max: int, measure_s: float, warm_up_s: float = WARM_UP_S) -> int:
+    """How many arms a proof can have that measures each of them for ``measure_s`` in every block; two at least."""
+    for arms in range(arms_max, _ARMS, -1):
+        found = trials_in_time(share_s, warm_up_s, arms)
+        if found is not None and found.measure_s >= measure_s:
+            return arms
+    return _ARMS
+
+
 def needed_s(warm_up_s: float = WARM_UP_S) -> float:
     """The least time in which a proof gives an interval."""
     return BLOCKS_MIN * _ARMS * (MEASURE_S_MIN + warm_up_s + OVERHEAD_S_GUESS)

@@ -18,17 +18,20 @@ from pgclinic.experiment.prepare import prepare
 from pgclinic.experiment.road import run, start
 from pgclinic.experiment.run_info import new_run_info
 from pgclinic.experiment.servers import ChosenServer
+from pgclinic.experiment.stored import plan_of
 from pgclinic.fleet.here import Fleet
 from pgclinic.judge.comparison import compare
+from pgclinic.judge.verdict import judge
 from pgclinic.load.script_argument import parse_script
 from pgclinic.model.compare import Comparison
 from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.run import RunKind
-from pgclinic.model.study import Study
+from pgclinic.model.study import Study, WorkloadChange
+from pgclinic.model.transport import Transport
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import read_run
-from pgclinic.study.compare import A, B, Common, Length, comparison_study
+from pgclinic.study.compare import PROFILE, A, B, Common, Length, comparison_study
 from pgclinic.study.compare_arms import ArmAsked
 from pgclinic.whatif.trials_in_time import WARM_UP_S, Trials
 from pgclinic.whatif.twin_change import TwinChange
@@ -39,8 +42,18 @@ class TooLittleMemoryError(RunFailedError):
 
 
 @dataclass(frozen=True)
+class OtherArm:
+    """A part of the change in an arm of its own, beside it in every block. ``fidelity`` is how closely the twin matches
+    for what the rest of the change does."""
+
+    name: str
+    change: TwinChange
+    fidelity: Fidelity | None = None
+
+
+@dataclass(frozen=True)
 class BlocksAsked:
-    """One change on one twin, in ``share_s`` for all of it.
+    """One change on one twin, in ``share_s`` for all of it; ``others`` run in the same blocks.
 
     ``name`` is that of the study, ``title`` and ``about`` are its words; ``fidelity`` is how closely the twin matches.
     """
@@ -57,6 +70,7 @@ class BlocksAsked:
     warm_up_s: float = WARM_UP_S
     fidelity: Fidelity | None = None
     seed: int = 1
+    others: tuple[OtherArm, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,7 +93,7 @@ def run_twin_blocks(asked: BlocksAsked, kept: BlocksKept) -> tuple[Comparison, P
     machine = read_machine()
     plan = comparison_plan(
         _study(asked),
-        {A: asked.server, B: asked.server},
+        {A: asked.server, B: asked.server, **{other.name: asked.server for other in asked.others}},
         seed=asked.seed,
         memory_bytes=machine.memory_bytes,
         fidelity=asked.fidelity,
@@ -109,6 +123,19 @@ def run_twin_blocks(asked: BlocksAsked, kept: BlocksKept) -> tuple[Comparison, P
     return comparison, experiment.folder.path
 
 
+def beside_others(asked: BlocksAsked, folder: Path) -> dict[str, Transport | None]:
+    """The change against each of the other arms, by the arm's name, from the blocks of its run: server time of the
+    change over that of the arm."""
+    stored = read_run(folder)
+    plan = plan_of(stored)
+    found = {}
+    for other in asked.others:
+        question = replace(plan.study.questions[0], name=f"b-against-{other.name}", control=other.name)
+        own = replace(plan, study=replace(plan.study, question=question), fidelity=other.fidelity)
+        found[other.name] = judge(own, stored.trials).headline.transport
+    return found
+
+
 def _study(asked: BlocksAsked) -> Study:
     change = asked.change
     as_it_is = ArmAsked(settings=dict(change.before))
@@ -128,6 +155,21 @@ def _study(asked: BlocksAsked) -> Study:
         ),
         "",
     )
+    treated_arm, profile = study.arms[B], study.profiles[PROFILE]
+    others = {
+        other.name: replace(
+            treated_arm,
+            workload=WorkloadChange(changes="\n".join(f"{statement};" for statement in other.change.statements)),
+        )
+        for other in asked.others
+    }
+    study = replace(
+        study,
+        arms={**study.arms, **others},
+        profiles={
+            PROFILE: replace(profile, measure_s={**profile.measure_s, **dict.fromkeys(others, asked.trials.measure_s)})
+        },
+    )
     study = study_on_twin(study, asked.on)
     return replace(
         study,
@@ -137,5 +179,6 @@ def _study(asked: BlocksAsked) -> Study:
         arms={
             A: replace(study.arms[A], about="as it is"),
             B: replace(study.arms[B], about=change.title),
+            **{other.name: replace(study.arms[other.name], about=other.change.title) for other in asked.others},
         },
     )

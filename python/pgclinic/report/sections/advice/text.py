@@ -13,6 +13,7 @@ from pgclinic.model.advise import (
     DroppableIndex,
     DropReason,
     IndexAdvice,
+    LeftOutIndex,
     StatementServed,
 )
 from pgclinic.report.words.facts import time_words
@@ -150,6 +151,31 @@ def basis_rows(advice: IndexAdvice) -> Iterator[tuple[str, str]]:
         f"most {count(advice.limits.max_indexes, 'index').replace('indexs', 'indexes')}{_size_limit(advice)} and "
         f"{percent(advice.limits.max_write_overhead)} of the server time for writes",
     )
+    yield from _left_out_rows(advice)
+
+
+def _left_out_rows(advice: IndexAdvice) -> Iterator[tuple[str, str]]:
+    """How each index was left out, and what is not advised for that reason."""
+    proof = advice.proof
+    if proof is None or proof.ratio is None or len(advice.indexes) + len(advice.withdrawn) < 2:
+        return
+    for one in proof.left_out:
+        if one.ratio is None:
+            yield "left out", f"{one.name}: {one.reason or 'no interval'}"
+            continue
+        words = f"{one.name} saves {percent(1 - one.ratio)} beyond the others, {_ends(one)}"
+        yield "left out", words + (": not advised" if one.name in {gone.name for gone in advice.withdrawn} else "")
+    others = len(advice.indexes) + len(advice.withdrawn) - len(proof.left_out)
+    if others:
+        number_ = "the others" if proof.left_out else "each index"
+        yield "left out", f"{number_} by single executions alone: the budget has no time for {others} more in blocks"
+
+
+def _ends(one: LeftOutIndex) -> str:
+    if one.low is None or one.high is None:
+        return f"no interval yet from {count(one.blocks, 'block')}"
+    open_ = ", which decides nothing" if one.low < 1.0 < one.high else ""
+    return f"95 % CI {percent(1 - one.high)} to {percent(1 - one.low)}, {count(one.blocks, 'block')}{open_}"
 
 
 def _scale(advice: IndexAdvice) -> str:
