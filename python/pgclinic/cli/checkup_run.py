@@ -26,6 +26,7 @@ from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.snapshot import Snapshot
 from pgclinic.model.version import NEWEST_MAJOR
 from pgclinic.pg.reach import reach_dsn
+from pgclinic.report.exports.junit_answers import checkup_junit_xml
 from pgclinic.report.exports.prometheus import prometheus
 from pgclinic.report.exports.statements_sent import statements_text
 from pgclinic.report.kinds import checkup_markdown, render_checkup
@@ -73,7 +74,7 @@ def run_checkup(request: CheckupRequest) -> int:
     examined = read.examined
     case = Case(examined.snapshot, host=examined.host, log=examined.log)
     kept = _kept(checked, read, case, examine(case, server=read.place), began_s)
-    _show(request, kept, examined.snapshot)
+    _show(request, kept, examined.snapshot, checked.fail_on)
     if kept.problem is not None:
         raise kept.problem
     return exit_code(kept.checkup, checked.fail_on)
@@ -155,13 +156,14 @@ def _run_info(checked: CheckedRequest, checkup: Checkup) -> RunInfo:
     )
 
 
-def _show(request: CheckupRequest, kept: _KeptCheckup, snapshot: Snapshot) -> None:
+def _show(request: CheckupRequest, kept: _KeptCheckup, snapshot: Snapshot, fail_on: Severity | None) -> None:
     """Print what stdout gets: an export, JSON, the graph, or the text."""
     checkup, changes = kept.checkup, kept.changes
     folder = str(kept.folder) if kept.folder is not None else None
     report = str(kept.report) if kept.report is not None else None
     texts = {
         "--prometheus": lambda: prometheus(checkup),
+        "--junit": lambda: checkup_junit_xml(checkup, fail_on),
         "--markdown": lambda: checkup_markdown(ReportedCheckup(checkup, snapshot, changes, folder)),
     }
     to_stdout = write_exports(request.exports.places, texts)

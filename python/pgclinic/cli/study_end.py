@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from pgclinic.cli.experiment_run import how_to_resume
 from pgclinic.cli.output import is_coloured, print_coloured, print_json, say, text_columns
@@ -10,7 +12,10 @@ from pgclinic.errors import RunFailedError
 from pgclinic.model.output import StudyOutput
 from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
-from pgclinic.report.kinds import render_report
+from pgclinic.report.exports.junit_answers import studies_junit_xml
+from pgclinic.report.kinds import STUDY, render_report
+from pgclinic.report.markdown import report_markdown
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.text import RunPaths, verdict_text
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
@@ -22,6 +27,37 @@ EXIT_CODES = {
     "inconclusive": 4,
     "invalid": 4,
 }
+
+
+@dataclass(frozen=True)
+class JudgedStudy:
+    """A study as it ran, its verdict, and the folder of its run."""
+
+    study: Study
+    verdict: Verdict
+    folder: Path
+
+
+def study_export_texts(judged: Sequence[JudgedStudy]) -> dict[str, Callable[[], str]]:
+    """Return what makes the text of each export, of all studies together, by its option."""
+    return {
+        "--junit": lambda: studies_junit_xml([(one.study, one.verdict) for one in judged]),
+        "--markdown": lambda: "\n".join(_markdown(one) for one in judged),
+    }
+
+
+def _markdown(one: JudgedStudy) -> str:
+    stored = read_run(one.folder)
+    reported = ReportedStudy(
+        run=stored.info,
+        study=one.study,
+        trials=stored.trials,
+        seconds=stored.seconds,
+        verdict=one.verdict,
+        folder=str(one.folder),
+        calibration=stored.calibration,
+    )
+    return report_markdown(STUDY, reported)
 
 
 def finish_study(

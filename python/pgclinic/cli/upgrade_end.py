@@ -8,6 +8,7 @@ from pgclinic.cli.output import print_json, text_columns
 from pgclinic.cli.upgrade import UpgradeRequest
 from pgclinic.errors import RunFailedError
 from pgclinic.model.upgrade import Upgrade
+from pgclinic.report.exports.junit_answers import upgrade_junit_xml
 from pgclinic.report.kinds import UPGRADE, upgrade_page
 from pgclinic.report.markdown import report_markdown
 from pgclinic.report.reported import ReportedUpgrade
@@ -25,10 +26,11 @@ def finish_upgrade(folder: RunFolder, found: Upgrade, request: UpgradeRequest) -
         report = str(folder.write_report(upgrade_page(one)))
     except RunFailedError as error:
         problem = error
-    place = request.exports.markdown
-    places = {"--markdown": place} if place is not None else {}
-    texts = {"--markdown": lambda: report_markdown(UPGRADE, one)}
-    to_stdout = write_exports(places, texts, kept_in=folder.path)
+    texts = {
+        "--markdown": lambda: report_markdown(UPGRADE, one),
+        "--junit": lambda: upgrade_junit_xml(found, strict=request.strict),
+    }
+    to_stdout = write_exports(request.exports.places, texts, kept_in=folder.path)
     if to_stdout is not None:
         print(to_stdout, end="")
     elif request.as_json:
