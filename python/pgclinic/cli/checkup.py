@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperCommand
 
-from pgclinic.cli.options.export import AsJson, Markdown, Plain
+from pgclinic.cli.options.export import AsJson, Junit, Markdown, Plain
 from pgclinic.cli.options.record import options
 from pgclinic.cli.options.run import Runs
 from pgclinic.cli.options.server import DSN_HELP
@@ -39,12 +39,13 @@ class CheckupExports:
         ),
     ] = None
     markdown: Markdown = None
-    force: Annotated[bool, Option("--force", help="Overwrite an existing file of --markdown.")] = False
+    junit: Junit = None
+    force: Annotated[bool, Option("--force", help="Overwrite existing files of --markdown and --junit.")] = False
 
     @property
     def places(self) -> dict[str, str]:
         """The place of each export that is asked for, by its option."""
-        every = (("--prometheus", self.prometheus), ("--markdown", self.markdown))
+        every = (("--prometheus", self.prometheus), ("--markdown", self.markdown), ("--junit", self.junit))
         return {option: place for option, place in every if place is not None}
 
 

@@ -67,7 +67,7 @@ def run_checkup(request: CheckupRequest) -> int:
     examined = read.examined
     case = Case(examined.snapshot, host=examined.host, log=examined.log)
     kept = _kept(checked, read, case, examine(case, server=read.place), began_s)
-    _show(request, kept, examined.snapshot)
+    _show(request, kept, examined.snapshot, checked.fail_on)
     if kept.problem is not None:
         raise kept.problem
     return exit_code(kept.checkup, checked.fail_on)
@@ -156,7 +156,7 @@ def _run_info(checked: CheckedRequest, checkup: Checkup) -> RunInfo:
     )
 
 
-def _show(request: CheckupRequest, kept: _KeptCheckup, snapshot: Snapshot) -> None:
+def _show(request: CheckupRequest, kept: _KeptCheckup, snapshot: Snapshot, fail_on: Severity | None) -> None:
     """Print what stdout gets: an export, JSON, the graph, or the text."""
     from pgclinic.report.sections.causes.text import graph_dot, graph_text
     from pgclinic.report.sections.changes.text import changes_text
@@ -165,7 +165,7 @@ def _show(request: CheckupRequest, kept: _KeptCheckup, snapshot: Snapshot) -> No
     checkup, changes = kept.checkup, kept.changes
     folder = str(kept.folder) if kept.folder is not None else None
     report = str(kept.report) if kept.report is not None else None
-    to_stdout = _exported(request.exports.places, ReportedCheckup(checkup, snapshot, changes, folder))
+    to_stdout = _exported(request.exports.places, ReportedCheckup(checkup, snapshot, changes, folder), fail_on)
     if to_stdout is not None:
         print(to_stdout, end="")
     elif request.as_json:
@@ -180,12 +180,17 @@ def _show(request: CheckupRequest, kept: _KeptCheckup, snapshot: Snapshot) -> No
             print(changes_text(changes))
 
 
-def _exported(places: Mapping[str, str], checkup: ReportedCheckup) -> str | None:
+def _exported(places: Mapping[str, str], checkup: ReportedCheckup, fail_on: Severity | None) -> str | None:
     """Write what was asked for, and return what goes to stdout instead of the text."""
     if not places:
         return None
+    from pgclinic.report.exports.junit_answers import checkup_junit_xml
     from pgclinic.report.exports.prometheus import prometheus
     from pgclinic.report.kinds import checkup_markdown
 
-    texts = {"--prometheus": lambda: prometheus(checkup.checkup), "--markdown": lambda: checkup_markdown(checkup)}
+    texts = {
+        "--prometheus": lambda: prometheus(checkup.checkup),
+        "--junit": lambda: checkup_junit_xml(checkup.checkup, fail_on),
+        "--markdown": lambda: checkup_markdown(checkup),
+    }
     return write_exports(places, texts)

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Option
 
 from pgclinic.cli.options.answer import FailIf, Strict
-from pgclinic.cli.options.export import AsJson, Force, Markdown, Plain
+from pgclinic.cli.options.export import AsJson, Force, Junit, Markdown, Plain
 from pgclinic.cli.options.record import options
 from pgclinic.cli.options.run import HostOptions, RunOptions
 from pgclinic.cli.options.server import ServerOptions, Settings
@@ -44,7 +44,7 @@ class LengthOptions:
 class CompareExports:
     """Where each export is written: a file, ``-`` for stdout, None for nowhere."""
 
-    junit: Annotated[str | None, Option("--junit", help="Write JUnit XML; - is stdout.", metavar="FILE")] = None
+    junit: Junit = None
     markdown: Markdown = None
     bencher: Annotated[
         str | None, Option("--bencher", help="Write Bencher Metric Format; - is stdout.", metavar="FILE")

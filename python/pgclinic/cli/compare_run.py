@@ -53,6 +53,7 @@ from pgclinic.trial.server import binaries_of
 from pgclinic.twin.file import read_twin
 from pgclinic.twin.wanted import TwinWanted
 from pgclinic.whatif.arms_trial import fidelity_with_arms_tried
+from pgclinic.whatif.migration_locks import migration_locks
 
 BUDGET = "5m"
 MEASURE = "10s"
@@ -123,6 +124,11 @@ def _prepared(request: CompareRequest, asked: ComparisonAsked, live: LiveView) -
     if twin is not None and found is not None and found.checked is not None:
         live.stage("plans of the statements on the twin")
         plan = structs.replace(plan, fidelity=_with_arms_tried(plan, found.checked, twin, asked.length))
+        live.clear()
+    if twin is not None:
+        live.stage("locks of the migration on the twin")
+        binaries = binaries_of(plan.arms[A].server)
+        plan = structs.replace(plan, migration=migration_locks(binaries, plan.arms[A], plan.arms[B]))
         live.clear()
     plan, mode = with_block_mode(plan, read_machine().memory_bytes, asked=request.length.interleaved)
     _say_what_comes(plan, servers, mode)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from pgclinic.cli.options.export import AsJson, Plain
+from pgclinic.cli.options.export import AsJson, Force, Junit, Markdown, Plain
 from pgclinic.cli.options.record import command_of, options
 from pgclinic.cli.options.run import HostOptions, RunOptions
 from pgclinic.cli.options.server import ServerOptions, Settings
@@ -52,6 +52,21 @@ def show(name: Annotated[str, Argument(help="Name of a study, or a .toml file.")
 
 
 @options
+class StudyExports:
+    """Where each export is written: a file, ``-`` for stdout, None for nowhere."""
+
+    junit: Junit = None
+    markdown: Markdown = None
+    force: Force = False
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The place of each export that is asked for, by its option."""
+        every = (("--junit", self.junit), ("--markdown", self.markdown))
+        return {option: place for option, place in every if place is not None}
+
+
+@options
 class StudyRunRequest:
     """Run studies and judge them.
 
@@ -73,6 +88,7 @@ class StudyRunRequest:
     allow_shell: AllowShell = False
     run: RunOptions
     hosts: HostOptions
+    exports: StudyExports = StudyExports()
     plain: Plain = False
     as_json: AsJson = False
 

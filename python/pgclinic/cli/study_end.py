@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from pgclinic.cli.experiment_run import how_to_resume
 from pgclinic.cli.output import is_coloured, print_coloured, print_json, say, text_columns
@@ -22,6 +24,42 @@ EXIT_CODES = {
     "inconclusive": 4,
     "invalid": 4,
 }
+
+
+@dataclass(frozen=True)
+class JudgedStudy:
+    """A study as it ran, its verdict, and the folder of its run."""
+
+    study: Study
+    verdict: Verdict
+    folder: Path
+
+
+def study_export_texts(judged: Sequence[JudgedStudy]) -> dict[str, Callable[[], str]]:
+    """Return what makes the text of each export, of all studies together, by its option."""
+    from pgclinic.report.exports.junit_answers import studies_junit_xml
+
+    return {
+        "--junit": lambda: studies_junit_xml([(one.study, one.verdict) for one in judged]),
+        "--markdown": lambda: "\n".join(_markdown(one) for one in judged),
+    }
+
+
+def _markdown(one: JudgedStudy) -> str:
+    from pgclinic.report.kinds import STUDY
+    from pgclinic.report.markdown import report_markdown
+
+    stored = read_run(one.folder)
+    reported = ReportedStudy(
+        run=stored.info,
+        study=one.study,
+        trials=stored.trials,
+        seconds=stored.seconds,
+        verdict=one.verdict,
+        folder=str(one.folder),
+        calibration=stored.calibration,
+    )
+    return report_markdown(STUDY, reported)
 
 
 def finish_study(

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from pgclinic.cli.duration import in_words, parse_duration_s
 from pgclinic.cli.experiment_run import fleet_of, run_shown
 from pgclinic.cli.experiment_start import chosen_seed, info_of_new_run, say_what_is_made, with_block_mode
+from pgclinic.cli.exports import STDOUT, check_places, write_exports
 from pgclinic.cli.leftovers import say_cleaned, say_dropped
 from pgclinic.cli.live import LiveView
 from pgclinic.cli.resume import ResumeRequest, refuse_beside_resume, resume_study
 from pgclinic.cli.study import StudyRunRequest
-from pgclinic.cli.study_end import finish_study, worst_exit_code
+from pgclinic.cli.study_end import JudgedStudy, finish_study, study_export_texts, worst_exit_code
 from pgclinic.cli.this_command import addresses_of
 from pgclinic.errors import UsageError
 from pgclinic.experiment.calibrate import DEFAULT_S
@@ -25,7 +26,6 @@ from pgclinic.experiment.servers import ChosenServer, choose_server, refuse_unkn
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Profile, Study
-from pgclinic.model.verdict import Verdict
 from pgclinic.report.sections.answer.table import verdict_table
 from pgclinic.settings.words import parse_settings
 from pgclinic.store.machine import read_machine
@@ -53,6 +53,10 @@ def run_studies(request: StudyRunRequest) -> int:
     Everything that can be wrong with any study is found before the first one runs.
     """
     name = _profile_name(request)
+    places = request.exports.places
+    if STDOUT in places.values():
+        raise UsageError("--junit and --markdown of a study take a file: stdout has its verdict")
+    check_places(places, force=request.exports.force)
     if request.run.resume is not None or request.hosts.pool_machines:
         return worst_exit_code([resume_study(_resumed(request), request.names, as_json=request.as_json)])
     if request.blocks is not None:
@@ -65,13 +69,15 @@ def run_studies(request: StudyRunRequest) -> int:
     for chosen in studies:
         refuse_shell_commands(chosen.study, chosen.profile, allowed=request.allow_shell)
     say_cleaned()
-    verdicts = []
+    judged = []
     for chosen in studies:
-        verdicts.append(_run_study(chosen, settings, request))
+        judged.append(_run_study(chosen, settings, request))
         if len(studies) > 1:
             print(file=sys.stderr if request.as_json else sys.stdout)
+    verdicts = [one.verdict for one in judged]
     if len(studies) > 1 and not request.as_json:
         print(verdict_table([chosen.study for chosen in studies], verdicts))
+    write_exports(places, study_export_texts(judged))
     return worst_exit_code(verdicts)
 
 
@@ -120,7 +126,7 @@ def _within(study: Study, profile: Profile, budget: str) -> Profile:
     return replace(profile, budget_s=budget_s, overrun_s=OVERRUN_S)
 
 
-def _run_study(chosen: _ChosenStudy, settings: dict[str, str], request: StudyRunRequest) -> Verdict:
+def _run_study(chosen: _ChosenStudy, settings: dict[str, str], request: StudyRunRequest) -> JudgedStudy:
     addresses = addresses_of([request.server.dsn])
     say_dropped(addresses.values())
     with LiveView(sys.stderr, plain=request.plain) as live:
@@ -136,7 +142,7 @@ def _run_study(chosen: _ChosenStudy, settings: dict[str, str], request: StudyRun
         experiment = start(plan, info, request.run.runs, fleet, chosen.text)
         verdict = run_shown(experiment, live, addresses)
     finish_study(experiment.folder, plan.study, verdict, as_json=request.as_json, dsns=addresses.values())
-    return verdict
+    return JudgedStudy(plan.study, verdict, experiment.folder.path)
 
 
 def _planned(

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from pgclinic.cli.options.answer import FailIf, Strict
-from pgclinic.cli.options.export import AsJson, Force, Markdown, Plain
+from pgclinic.cli.options.export import AsJson, Force, Junit, Markdown, Plain
 from pgclinic.cli.options.record import options
 from pgclinic.cli.options.run import RunOptions
 
@@ -16,7 +16,14 @@ class UpgradeExports:
     """Where the answer is written beside the terminal."""
 
     markdown: Markdown = None
+    junit: Junit = None
     force: Force = False
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The place of each export that is asked for, by its option."""
+        every = (("--markdown", self.markdown), ("--junit", self.junit))
+        return {option: place for option, place in every if place is not None}
 
 
 @options

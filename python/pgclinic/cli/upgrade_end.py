@@ -15,6 +15,7 @@ from pgclinic.store.run_folder import RunFolder, read_run
 
 def finish_upgrade(folder: RunFolder, found: Upgrade, request: UpgradeRequest) -> int:
     """Keep the answer, write its page and exports, print it, and return the exit code."""
+    from pgclinic.report.exports.junit_answers import upgrade_junit_xml
     from pgclinic.report.kinds import UPGRADE, upgrade_page
     from pgclinic.report.markdown import report_markdown
 
@@ -26,10 +27,11 @@ def finish_upgrade(folder: RunFolder, found: Upgrade, request: UpgradeRequest) -
         report = str(folder.write_report(upgrade_page(one)))
     except RunFailedError as error:
         problem = error
-    place = request.exports.markdown
-    places = {"--markdown": place} if place is not None else {}
-    texts = {"--markdown": lambda: report_markdown(UPGRADE, one)}
-    to_stdout = write_exports(places, texts, kept_in=folder.path)
+    texts = {
+        "--markdown": lambda: report_markdown(UPGRADE, one),
+        "--junit": lambda: upgrade_junit_xml(found, strict=request.strict),
+    }
+    to_stdout = write_exports(request.exports.places, texts, kept_in=folder.path)
     if to_stdout is not None:
         print(to_stdout, end="")
     elif request.as_json:

@@ -70,8 +70,7 @@ class _Original:
 def run_upgrade(request: UpgradeRequest) -> int:
     """Answer what the upgrade changes, print it, and return the exit code."""
     thresholds = tuple(parse_ratio_threshold(text) for text in request.fail_if)
-    places = {"--markdown": request.exports.markdown} if request.exports.markdown is not None else {}
-    check_places(places, force=request.exports.force, on_stdout=["--json"] * request.as_json)
+    check_places(request.exports.places, force=request.exports.force, on_stdout=["--json"] * request.as_json)
     if request.run.resume is not None:
         return resume_upgrade(request, thresholds)
     budget_s = parse_duration_s(request.budget, "--budget")

@@ -161,7 +161,7 @@ def compared_stored(
         stored.calibration,
         stored.info.blocks_fixed,
     )
-    return structs.replace(comparison, fidelity=plan.fidelity)
+    return structs.replace(comparison, fidelity=plan.fidelity, migration=plan.migration)
 
 
 def _refuse_overtaken(experiment: Experiment) -> None:

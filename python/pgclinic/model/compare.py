@@ -8,6 +8,7 @@ from pgclinic.model.activity import Activity, Cause
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.doubt import Doubt
 from pgclinic.model.fidelity import Fidelity
+from pgclinic.model.migration import Migration
 from pgclinic.model.reason import Reason
 from pgclinic.model.record import Record
 from pgclinic.model.threshold import ThresholdSeen
@@ -60,7 +61,7 @@ class Comparison(Record):
     *invalid*. ``causes`` say why the slower arm is slower, what matters most first, and are empty without a clear
     answer; ``activity`` is what the servers of both arms did.
     ``transport`` is what blocks on a twin say of its original: ``word`` is then about that, and ``interval`` is that of
-    the twin's closed-loop throughput.
+    the twin's closed-loop throughput. ``migration`` is what the statements of b lock on the twin, where it has any.
     """
 
     name: str
@@ -82,4 +83,5 @@ class Comparison(Record):
     causes: tuple[Cause, ...] = ()
     activity: Activity | None = None
     transport: Transport | None = None
+    migration: Migration | None = None
     format: int = 1

@@ -8,6 +8,7 @@ from pgclinic.model.dataset import Dataset
 from pgclinic.model.doubt import Doubt
 from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.load import LoadSpec
+from pgclinic.model.migration import Migration
 from pgclinic.model.record import Record
 from pgclinic.model.study import Condition, PagesWanted, Profile, Study, WarmUpEnd
 from pgclinic.model.traffic import Traffic
@@ -39,7 +40,8 @@ class ExperimentPlan(Record):
     ``study`` has what can run on this server and machine: its arms, the claims about them, and the one profile that is
     run. ``left_out`` says what else the study has. ``wants_plans`` is whether the servers log the plans of the load's
     statements, which an open question needs: its answer comes with its cause. ``fidelity`` is how alike the twin that
-    all arms run on is to its original, None where they run on something else. ``blocks_planned`` is the most blocks
+    all arms run on is to its original, None where they run on something else. ``migration`` is what the statements that
+    b adds to it lock. ``blocks_planned`` is the most blocks
     that the run had when it was started, where it was extended since; None where these are still the profile's.
     """
 
@@ -50,6 +52,7 @@ class ExperimentPlan(Record):
     left_out: tuple[Doubt, ...] = ()
     wants_plans: bool = False
     fidelity: Fidelity | None = None
+    migration: Migration | None = None
     blocks_planned: int | None = None
     format: int = 1
 

@@ -42,6 +42,7 @@ from pgclinic.report.sections.log.view import log_view
 from pgclinic.report.sections.looked_for.view import looked_for
 from pgclinic.report.sections.machine.view import machine_view
 from pgclinic.report.sections.measure.view import measure_view
+from pgclinic.report.sections.migration.view import migration_view
 from pgclinic.report.sections.pages.view import pages_view
 from pgclinic.report.sections.plans.view import load_plans, plans_view, server_plans
 from pgclinic.report.sections.processes.view import machine_use, use_by_arm
@@ -95,6 +96,7 @@ def _statements_of_load(one: ReportedBench) -> StatementsView | None:
 STUDY: tuple[Section[ReportedStudy], ...] = (
     Section("answer", study_answer),
     Section("side_by_side", side_by_side),
+    Section("migration", migration_view),
     Section("measure", measure_view),
     Section("ladder", lambda one: ladder_view(one.run, one.study, one.trials, one.verdict)),
     Section("arms", lambda one: arms_view(one.study, one.verdict) if is_ladder(one.verdict) else None),

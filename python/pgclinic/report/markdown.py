@@ -17,6 +17,7 @@ from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.section import Section
 from pgclinic.report.sections.side_by_side.text import resolution, sentence, table_heads, table_rows, threshold_words
 from pgclinic.report.words.doubts import doubt_words
+from pgclinic.report.words.migration import lock_lines
 from pgclinic.report.words.reasons import sentences
 from pgclinic.report.words.verdicts import capitalised
 
@@ -50,6 +51,8 @@ def markdown(comparison: Comparison, *, report: str) -> str:
             "",
             *(f"- {_STATES[seen.state]} {plain_markdown(threshold_words(seen))}" for seen in comparison.thresholds),
         ]
+    if comparison.migration is not None:
+        lines += ["", *(f"- **locks** {plain_markdown(line)}" for line in lock_lines(comparison.migration))]
     if comparison.doubts:
         words = [doubt_words(doubt) for doubt in comparison.doubts]
         lines += ["", *(f"> **doubt** {plain_markdown(word.text)} ({plain_markdown(word.advice)})" for word in words)]

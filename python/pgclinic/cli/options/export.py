@@ -11,3 +11,4 @@ Html = Annotated[Path | None, Option("--html", help="Write an HTML page with a c
 Plain = Annotated[bool, Option("--plain", help="Show progress as plain lines, also on a terminal.")]
 JsonFile = Annotated[Path | None, Option("-o", "--output", help="Write JSON to FILE.", metavar="FILE")]
 Markdown = Annotated[str | None, Option("--markdown", help="Write Markdown; - is stdout.", metavar="FILE")]
+Junit = Annotated[str | None, Option("--junit", help="Write JUnit XML; - is stdout.", metavar="FILE")]

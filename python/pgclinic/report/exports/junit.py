@@ -3,7 +3,8 @@ runs one a figure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from xml.etree import ElementTree
 
 from pgclinic.model.compare import Comparison
@@ -19,32 +20,41 @@ from pgclinic.report.words.reasons import sentences
 
 def junit_xml(comparison: Comparison, *, elapsed_s: float, started: str, strict: bool) -> str:
     """``started`` is ISO 8601; with ``strict`` what is undecided has failed too, as the exit code says."""
+    times = {"time": f"{elapsed_s:.3f}", "timestamp": started}
+    return suites_xml([(f"pgclinic compare: {comparison.name}", threshold_cases(comparison, strict))], times)
+
+
+def threshold_cases(comparison: Comparison, strict: bool) -> list[ElementTree.Element]:
+    """One for each threshold, or for the comparison itself where it has none."""
     cases = [_threshold_case(comparison, seen, strict) for seen in comparison.thresholds]
-    cases = cases or [_whole_case(comparison, strict)]
-    return _suite_xml(f"pgclinic compare: {comparison.name}", cases, {"time": f"{elapsed_s:.3f}", "timestamp": started})
+    return cases or [_whole_case(comparison, strict)]
 
 
 def history_junit_xml(history: HistoryOutput) -> str:
     """A figure has failed where its newest change is to the worse and among the newest runs; with too few runs it is
     skipped."""
     cases = [_figure_case(figure, series, history) for series in history.series for figure in series.figures]
-    return _suite_xml(f"pgclinic runs history: {history.name}", cases, {})
+    return suites_xml([(f"pgclinic runs history: {history.name}", cases)])
 
 
-def _suite_xml(name: str, cases: Sequence[ElementTree.Element], times: dict[str, str]) -> str:
-    kinds = [child.tag for case in cases for child in case]
-    suite = ElementTree.Element(
-        "testsuite",
-        name=name,
-        tests=str(len(cases)),
-        failures=str(kinds.count("failure")),
-        errors=str(kinds.count("error")),
-        skipped=str(kinds.count("skipped")),
-    )
-    suite.attrib.update(times)
-    suite.extend(cases)
+def suites_xml(
+    suites: Sequence[tuple[str, Sequence[ElementTree.Element]]], times: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Each suite with its name and its test cases; ``times`` are attributes of all suites."""
     root = ElementTree.Element("testsuites")
-    root.append(suite)
+    for name, cases in suites:
+        kinds = [child.tag for case in cases for child in case]
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=name,
+            tests=str(len(cases)),
+            failures=str(kinds.count("failure")),
+            errors=str(kinds.count("error")),
+            skipped=str(kinds.count("skipped")),
+        )
+        suite.attrib.update(times)
+        suite.extend(cases)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

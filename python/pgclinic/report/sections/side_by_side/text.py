@@ -20,6 +20,7 @@ from pgclinic.report.sections.twin.text import twin_line
 from pgclinic.report.sections.waits.two_arms import activity_lines, why_words
 from pgclinic.report.words.cost import server_words
 from pgclinic.report.words.figures import count, number, percent, ratio, size
+from pgclinic.report.words.migration import lock_lines
 from pgclinic.report.words.no_answer import no_answer
 from pgclinic.report.words.quantities import range_words, slower, told_as_factor
 from pgclinic.report.words.reasons import sentence_of
@@ -130,6 +131,8 @@ def compare_text(comparison: Comparison, trials: Sequence[TrialRecord], places: 
 def _rows(comparison: Comparison, trials: Sequence[TrialRecord], places: RunPaths) -> Iterator[tuple[str, str]]:
     for seen in comparison.thresholds:
         yield "fail-if", threshold_words(seen)
+    if comparison.migration is not None:
+        yield from (("locks" if n == 0 else "", line) for n, line in enumerate(lock_lines(comparison.migration)))
     if comparison.word is CompareWord.INVALID:
         yield "reason", why_invalid(comparison)
     if comparison.transport is not None:
