@@ -80,7 +80,8 @@ $(VENV)/.tools: requirements/build.txt tools/bootstrap
 	@touch $@
 
 $(VENV)/.core: $(VENV)/.tools requirements/core.txt
-	$(BIN)/uv pip install --quiet --require-hashes -r requirements/build.txt -r requirements/core.txt
+	# Compiled once, as pip does: a command that starts compiles nothing, also where Python may not write beside its sources.
+	$(BIN)/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/build.txt -r requirements/core.txt
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.core $(RUST_SOURCES) pyproject.toml
@@ -88,6 +89,7 @@ $(VENV)/.built: $(VENV)/.core $(RUST_SOURCES) pyproject.toml
 	# Both packages are named so that the libraries are those that the line above has built, with the same features.
 	cargo build --quiet --release --locked -p pgclinic-load -p pgclinic-load-python --features pgclinic-load-python/extension-module --bin pgclinic-load
 	@install -m 755 $(CARGO_TARGET_DIR)/release/pgclinic-load $(BIN)/pgclinic-load
+	@$(BIN)/python -m compileall -q python/pgclinic
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.built requirements/dev.txt

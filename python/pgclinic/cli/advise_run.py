@@ -59,9 +59,6 @@ class _Checked:
 
 def run_advise(request: AdviseRequest) -> int:
     """Advise indexes and return the exit code; all that can be wrong is found before anything is done."""
-    from pgclinic.report.kinds import advice_page
-    from pgclinic.report.sections.advice.text import advice_text
-
     checked, began_s = _checked(request), command_began_s()
     twin, place = _captured(checked) if checked.file is None else (read_twin(checked.file), str(checked.file))
     say_cleaned()
@@ -70,11 +67,15 @@ def run_advise(request: AdviseRequest) -> int:
     with directory_lock(folder, wait=False, patience_s=ASKED_S):
         path = checked.file or _written(folder, twin)
         advice = _advised(checked, TwinWanted(path, scale=request.scale), folder, began_s)
+        from pgclinic.report.kinds import advice_page
+
         report = write_private_report(folder, advice_page(ReportedAdvice(info, advice, str(folder))))
     script = _write_script(request, advice)
     if request.as_json:
         print_json(AdviceOutput(run=str(folder), advice=advice))
     else:
+        from pgclinic.report.sections.advice.text import advice_text
+
         print(advice_text(advice, str(report), str(folder), script=script, width=text_columns()))
     return 0
 

@@ -18,7 +18,6 @@ from pgclinic.cli.leftovers import say_cleaned
 from pgclinic.cli.live import LiveView
 from pgclinic.cli.this_command import addresses_of, command_began_s
 from pgclinic.cli.upgrade import UpgradeRequest
-from pgclinic.cli.upgrade_end import finish_upgrade
 from pgclinic.cli.upgrade_resume import resume_upgrade
 from pgclinic.errors import UsageError
 from pgclinic.experiment.kept_check import kept_check
@@ -39,7 +38,6 @@ from pgclinic.model.version import NEWEST_MAJOR, parse_version
 from pgclinic.pg.reach import reach_dsn
 from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.report.sections.twin.text import twin_summary_text
-from pgclinic.report.sections.upgrade.text import preflight_text
 from pgclinic.store.run_folder import read_run
 from pgclinic.trial.server import binaries_of
 from pgclinic.tune.upgrade.blocks import needed_s, upgrade_plan
@@ -69,6 +67,8 @@ class _Original:
 
 def run_upgrade(request: UpgradeRequest) -> int:
     """Answer what the upgrade changes, print it, and return the exit code."""
+    from pgclinic.cli.upgrade_end import finish_upgrade
+
     thresholds = tuple(parse_ratio_threshold(text) for text in request.fail_if)
     check_places(request.exports.places, force=request.exports.force, on_stdout=["--json"] * request.as_json)
     if request.run.resume is not None:
@@ -123,6 +123,8 @@ def _statements(
     request: UpgradeRequest, original: _Original, budget_s: float, until_s: float, live: LiveView
 ) -> tuple[Upgrade, Experiment]:
     """Everything but the blocks, and the run that keeps it."""
+    from pgclinic.report.sections.upgrade.text import preflight_text
+
     twin = original.twin
     before, after = binaries_of(original.before.spec), binaries_of(original.after.spec)
     live.stage("schema and settings on both versions")

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pgclinic import __version__
@@ -28,6 +27,9 @@ _TIME_CHARTS = (
     "parts/chart_files.js",
     "parts/time_charts.js",
 )
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 R = TypeVar("R")
@@ -133,6 +135,8 @@ def content_policy(script: str, *, served: bool = False) -> Markup:
 @cache
 def environment() -> Environment:
     """Templates, each compiled once, in which everything is escaped and a name that is not given is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     made = Environment(
         loader=PackageLoader("pgclinic.report", "."),
         autoescape=True,

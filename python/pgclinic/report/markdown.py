@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pgclinic.model.compare import Comparison
@@ -20,6 +19,9 @@ from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.migration import lock_lines
 from pgclinic.report.words.reasons import sentences
 from pgclinic.report.words.verdicts import capitalised
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 R = TypeVar("R")
 
@@ -87,6 +89,8 @@ def _has_markdown(section: str) -> bool:
 @cache
 def _environment() -> Environment:
     """Templates in which every text is shown as it is, whatever it has of Markdown's own marks."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     made = Environment(
         loader=PackageLoader("pgclinic.report", "."),
         autoescape=True,
