@@ -58,7 +58,7 @@ reference: $(VENV)/.dev
 
 # The documentation as a site, in build/site: a folder of files, which a browser opens without a server.
 docs: $(VENV)/.dev
-	$(BIN)/python docs/site/build.py
+	$(BIN)/python docs/site/build_site.py
 
 # README's picture and sample output. With RUN=runs/..., a run of `make demo`, that becomes the kept one first.
 DEMO_EVIDENCE := docs/evidence/global-counters-demo.tar.xz

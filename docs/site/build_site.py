@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The documentation as a site: the documents, and pages made from the catalog, the records and the kept runs.
 
-    build.py [--into FOLDER]
+    build_site.py [--into FOLDER]
 
 writes FOLDER/source, FOLDER/zensical.toml and FOLDER/site, and fails on a warning or a link that leads nowhere.
 """
@@ -67,6 +67,8 @@ REFERENCE = {
 }
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _SESSION = re.compile(r"^<!-- session (?P<archive>\S+) (?P<lines>\d+): (?P<command>.+?) -->$", re.MULTILINE)
+_CASES = re.compile(r"^<!-- conformance -->$", re.MULTILINE)
+_SECTIONS = re.compile(r"^<!-- sections (?P<document>\S+): (?P<headings>.+?) -->$", re.MULTILINE)
 _FROM = re.compile(r"^<!-- from (?P<document>\S+): (?P<heading>.+?) -->$", re.MULTILINE)
 
 
@@ -138,7 +140,12 @@ def _as_page(document: str, page: str, places: Mapping[str, str], source: Path) 
         session = session_of(ROOT / "docs/evidence" / found["archive"])
         return _session_part(session, found, page, source)
 
-    return _SESSION.sub(shown, _FROM.sub(taken, text))
+    def all_taken(found: re.Match[str]) -> str:
+        parts = sections_of((ROOT / found["document"]).read_text(encoding="utf-8"), found["headings"])
+        return with_site_links(parts, found["document"], page, places)
+
+    text = _SECTIONS.sub(all_taken, _FROM.sub(taken, text))
+    return _SESSION.sub(shown, _CASES.sub(lambda _: conformance_table(), text))
 
 
 def section_of(text: str, heading: str) -> str:
@@ -147,6 +154,20 @@ def section_of(text: str, heading: str) -> str:
     if found is None:
         sys.exit(f"no section is called {heading!r}")
     return re.sub(r"^(#+ )", r"#\1", found[1].strip(), flags=re.MULTILINE)
+
+
+def sections_of(text: str, headings: str) -> str:
+    """The sections of the second level whose headings match, one level lower; nothing where none does."""
+    names = [name for name in re.findall(r"^## (.+)$", text, re.MULTILINE) if re.search(headings, name)]
+    return "\n\n".join(f"### {name}\n\n{section_of(text, name)}" for name in names)
+
+
+def conformance_table() -> str:
+    """How many cases each file has."""
+    files = sorted((ROOT / "tests/fixtures/conformance").glob("*.cases"))
+    counts = {path.stem: path.read_text(encoding="utf-8").count("\n## ") for path in files}
+    rows = [f"| {name} | {cases} |" for name, cases in (counts | {"all": sum(counts.values())}).items()]
+    return "\n".join(["| about | cases |", "|---|---|", *rows])
 
 
 def _session_part(session: Session, found: re.Match[str], page: str, source: Path) -> str:
