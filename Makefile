@@ -51,7 +51,7 @@ python-lint: $(VENV)/.dev
 	$(BIN)/python -m mypy.stubtest --concise pgclinic._load
 	@$(BIN)/python tools/long-files
 
-# Write the published schemas and the pages of pathologies anew, from the records and the catalog.
+# The schemas, for the editor of a study file, and the page of findings beside findings.
 reference: $(VENV)/.dev
 	$(BIN)/python tools/write-reference docs/reference
 	$(BIN)/python tools/write-cross-fire

@@ -54,11 +54,11 @@ CHECKED = {
     "Error rates": "concepts/error-rates.md",
     "Attribution": "concepts/attribution.md",
     "Benchmarks": "benchmarks.md",
-    "Evidence": "evidence/index.md",
+    "Evidence": "evidence/kept-runs.md",
     "Threat model": "concepts/threat-model.md",
 }
 REFERENCE = {
-    "JSON": "reference/index.md",
+    "JSON": "reference/json.md",
     "Findings beside findings": "reference/cross-fire.md",
     "Glossary": "glossary.md",
     "Architecture": "architecture.md",
@@ -106,7 +106,7 @@ def _documents() -> Iterator[tuple[Path, str]]:
     for path in sorted((ROOT / "docs").rglob("*.md")):
         page = path.relative_to(ROOT / "docs").as_posix()
         if not page.startswith(("site/", "reference/pathologies/")):
-            yield path, page.replace("README.md", "index.md")
+            yield path, page.replace("README.md", "kept-runs.md")
     for name, page in BESIDE.items():
         yield ROOT / name, page
 
@@ -114,7 +114,7 @@ def _documents() -> Iterator[tuple[Path, str]]:
 def _places(documents: Mapping[str, str]) -> dict[str, str]:
     """Places of the site by paths of the repository."""
     places = {**documents, "README.md": "index.md", "docs/studies/": "studies/index.md"}
-    places |= {"docs/evidence/": "evidence/index.md", "docs/reference/": "reference/index.md"}
+    places |= {"docs/evidence/": "evidence/kept-runs.md", "docs/reference/": "reference/json.md"}
     places |= {
         f"docs/reference/{name}.schema.json": f"reference/{name}.schema.json"
         for name in _tool("write-reference").SCHEMAS
@@ -223,7 +223,7 @@ def _write_records(source: Path) -> None:
     reference = _tool("write-reference")
     texts = {name: reference.schema_text(record) for name, record in reference.SCHEMAS.items()}
     schemas: dict[str, Any] = {name: json.loads(text) for name, text in texts.items()}
-    _write(source / "reference/index.md", records_page(schemas))
+    _write(source / "reference/json.md", records_page(schemas))
     for name, schema in schemas.items():
         _write(source / f"reference/{name}.schema.json", texts[name])
         _write(source / f"reference/{name}.md", record_page(name, schema))
