@@ -51,14 +51,14 @@ python-lint: $(VENV)/.dev
 	$(BIN)/python -m mypy.stubtest --concise pgclinic._load
 	@$(BIN)/python tools/long-files
 
-# Write the published schemas and the pages of pathologies anew, from the records and the catalog.
+# The schemas, for the editor of a study file, and the page of findings beside findings.
 reference: $(VENV)/.dev
 	$(BIN)/python tools/write-reference docs/reference
 	$(BIN)/python tools/write-cross-fire
 
 # The documentation as a site, in build/site: a folder of files, which a browser opens without a server.
 docs: $(VENV)/.dev
-	$(BIN)/python docs/site/build.py
+	$(BIN)/python docs/site/build_site.py
 
 # README's picture and sample output. With RUN=runs/..., a run of `make demo`, that becomes the kept one first.
 DEMO_EVIDENCE := docs/evidence/global-counters-demo.tar.xz

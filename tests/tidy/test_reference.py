@@ -1,45 +1,38 @@
-"""The published schemas and pages are those of the records and the catalog, and describe what is really written."""
+"""The schemas and the pages of pathologies are made from the records and the catalog, and no copy of them is kept."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from fixtures.tool import tool
+from fixtures.tree import ROOT, tracked
+from pathology_pages import pathology_page
 from pgclinic.checkup.catalog import catalog
 
-ROOT = Path(__file__).parents[2]
-REFERENCE = ROOT / "docs" / "reference"
-AGAIN = "run: make reference"
+
+def test_a_schema_of_each_record_is_written(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "tools" / "write-reference", tmp_path], check=True, timeout=120)
+    written = {path.name.removesuffix(".schema.json"): json.loads(path.read_text()) for path in tmp_path.iterdir()}
+    assert set(written) == set(tool("write-reference").SCHEMAS)
+    assert {"study", "checkup", "checkup-output"} <= set(written)
+    for schema in written.values():
+        assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+        assert "$ref" in schema or "anyOf" in schema
+    assert {"name", "arms", "claims"} <= set(written["study"]["$defs"]["Study"]["required"])
 
 
-def fresh(folder: Path) -> Path:
-    subprocess.run([sys.executable, ROOT / "tools" / "write-reference", folder], check=True, timeout=60)
-    return folder
+def test_no_copy_is_kept() -> None:
+    assert tracked("docs/reference/*.json", "docs/reference/pathologies/*") == []
 
 
-def texts(folder: Path, pattern: str) -> dict[str, str]:
-    return {path.name: path.read_text(encoding="utf-8") for path in folder.glob(pattern)}
-
-
-def test_the_published_schemas_are_up_to_date(tmp_path: Path) -> None:
-    published = texts(REFERENCE, "*.schema.json")
-    assert published == texts(fresh(tmp_path), "*.schema.json"), AGAIN
-    assert {"study.schema.json", "checkup.schema.json"} <= set(published)
-
-
-def test_every_pathology_gets_a_page(tmp_path: Path) -> None:
-    written = texts(fresh(tmp_path) / "pathologies", "*.md")
-    assert set(written) == {"README.md", *(f"{name}.md" for name in catalog())}
-    assert all(f"({name}.md)" in written["README.md"] for name in catalog())
-    for name, pathology in catalog().items():
-        assert written[f"{name}.md"].startswith(f"# {name}\n")
-        assert f"| Area | {pathology.area.value} |" in written[f"{name}.md"]
-
-
-def test_the_page_of_a_pathology_that_is_gone_is_removed(tmp_path: Path) -> None:
-    left = tmp_path / "pathologies" / "no-such-pathology.md"
-    left.parent.mkdir()
-    left.write_text("# no-such-pathology\n", encoding="utf-8")
-    fresh(tmp_path)
-    assert not left.exists()
+@pytest.mark.parametrize("name", list(catalog()))
+def test_every_pathology_gets_a_page(name: str) -> None:
+    page = pathology_page(catalog()[name], catalog())
+    assert page.startswith(f"# {name}\n")
+    assert f"| Area | {catalog()[name].area.value} |" in page
+    assert catalog()[name].threshold[:20].replace("_", "\\_").replace("<", "\\<").replace("*", "\\*") in page

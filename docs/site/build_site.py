@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The documentation as a site: the documents, and pages made from the catalog, the records and the kept runs.
 
-    build.py [--into FOLDER]
+    build_site.py [--into FOLDER]
 
 writes FOLDER/source, FOLDER/zensical.toml and FOLDER/site, and fails on a warning or a link that leads nowhere.
 """
@@ -54,11 +54,11 @@ CHECKED = {
     "Error rates": "concepts/error-rates.md",
     "Attribution": "concepts/attribution.md",
     "Benchmarks": "benchmarks.md",
-    "Evidence": "evidence/index.md",
+    "Evidence": "evidence/kept-runs.md",
     "Threat model": "concepts/threat-model.md",
 }
 REFERENCE = {
-    "JSON": "reference/index.md",
+    "JSON": "reference/json.md",
     "Findings beside findings": "reference/cross-fire.md",
     "Glossary": "glossary.md",
     "Architecture": "architecture.md",
@@ -67,6 +67,8 @@ REFERENCE = {
 }
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _SESSION = re.compile(r"^<!-- session (?P<archive>\S+) (?P<lines>\d+): (?P<command>.+?) -->$", re.MULTILINE)
+_CASES = re.compile(r"^<!-- conformance -->$", re.MULTILINE)
+_SECTIONS = re.compile(r"^<!-- sections (?P<document>\S+): (?P<headings>.+?) -->$", re.MULTILINE)
 _FROM = re.compile(r"^<!-- from (?P<document>\S+): (?P<heading>.+?) -->$", re.MULTILINE)
 
 
@@ -104,7 +106,7 @@ def _documents() -> Iterator[tuple[Path, str]]:
     for path in sorted((ROOT / "docs").rglob("*.md")):
         page = path.relative_to(ROOT / "docs").as_posix()
         if not page.startswith(("site/", "reference/pathologies/")):
-            yield path, page.replace("README.md", "index.md")
+            yield path, page.replace("README.md", "kept-runs.md")
     for name, page in BESIDE.items():
         yield ROOT / name, page
 
@@ -112,7 +114,7 @@ def _documents() -> Iterator[tuple[Path, str]]:
 def _places(documents: Mapping[str, str]) -> dict[str, str]:
     """Places of the site by paths of the repository."""
     places = {**documents, "README.md": "index.md", "docs/studies/": "studies/index.md"}
-    places |= {"docs/evidence/": "evidence/index.md", "docs/reference/": "reference/index.md"}
+    places |= {"docs/evidence/": "evidence/kept-runs.md", "docs/reference/": "reference/json.md"}
     places |= {
         f"docs/reference/{name}.schema.json": f"reference/{name}.schema.json"
         for name in _tool("write-reference").SCHEMAS
@@ -138,7 +140,12 @@ def _as_page(document: str, page: str, places: Mapping[str, str], source: Path) 
         session = session_of(ROOT / "docs/evidence" / found["archive"])
         return _session_part(session, found, page, source)
 
-    return _SESSION.sub(shown, _FROM.sub(taken, text))
+    def all_taken(found: re.Match[str]) -> str:
+        parts = sections_of((ROOT / found["document"]).read_text(encoding="utf-8"), found["headings"])
+        return with_site_links(parts, found["document"], page, places)
+
+    text = _SECTIONS.sub(all_taken, _FROM.sub(taken, text))
+    return _SESSION.sub(shown, _CASES.sub(lambda _: conformance_table(), text))
 
 
 def section_of(text: str, heading: str) -> str:
@@ -147,6 +154,20 @@ def section_of(text: str, heading: str) -> str:
     if found is None:
         sys.exit(f"no section is called {heading!r}")
     return re.sub(r"^(#+ )", r"#\1", found[1].strip(), flags=re.MULTILINE)
+
+
+def sections_of(text: str, headings: str) -> str:
+    """The sections of the second level whose headings match, one level lower; nothing where none does."""
+    names = [name for name in re.findall(r"^## (.+)$", text, re.MULTILINE) if re.search(headings, name)]
+    return "\n\n".join(f"### {name}\n\n{section_of(text, name)}" for name in names)
+
+
+def conformance_table() -> str:
+    """How many cases each file has."""
+    files = sorted((ROOT / "tests/fixtures/conformance").glob("*.cases"))
+    counts = {path.stem: path.read_text(encoding="utf-8").count("\n## ") for path in files}
+    rows = [f"| {name} | {cases} |" for name, cases in (counts | {"all": sum(counts.values())}).items()]
+    return "\n".join(["| about | cases |", "|---|---|", *rows])
 
 
 def _session_part(session: Session, found: re.Match[str], page: str, source: Path) -> str:
@@ -202,7 +223,7 @@ def _write_records(source: Path) -> None:
     reference = _tool("write-reference")
     texts = {name: reference.schema_text(record) for name, record in reference.SCHEMAS.items()}
     schemas: dict[str, Any] = {name: json.loads(text) for name, text in texts.items()}
-    _write(source / "reference/index.md", records_page(schemas))
+    _write(source / "reference/json.md", records_page(schemas))
     for name, schema in schemas.items():
         _write(source / f"reference/{name}.schema.json", texts[name])
         _write(source / f"reference/{name}.md", record_page(name, schema))
