@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from pgclinic.cli.options.export import AsJson, Plain
+from pgclinic.cli.options.export import AsJson, Export, Plain
 from pgclinic.cli.options.record import command_of, options
 from pgclinic.cli.options.run import HostOptions, RunOptions
 from pgclinic.cli.options.server import ServerOptions, Settings
@@ -73,6 +73,7 @@ class StudyRunRequest:
     allow_shell: AllowShell = False
     run: RunOptions
     hosts: HostOptions
+    export: Export = ()
     plain: Plain = False
     as_json: AsJson = False
 
