@@ -130,6 +130,7 @@ class RunFigures:
                 self._progress = event.progress or self._progress
             case TrialEnded():
                 self._trials[event.arm, "failed" if event.failure is not None else "done"] += 1
+                self._now.pop(event.arm, None)
             case VerdictReached():
                 self._blocks_done, self._claims = max(self._blocks_done, event.block), event.claims
             case ProofReached():

@@ -81,6 +81,8 @@ def test_one_stage_of_an_arm_holds() -> None:
     figures.after(stage("a", "warming up", Progress(block=1, blocks=6, arm="a", stage="warming up", left_s=30.0)))
     figures.after(stage("a", "measuring"))
     assert values(figures, STAGE) == {("a", "warming up"): 0, ("a", "measuring"): 1}
+    figures.after(TrialEnded(trial=1, block=1, arm="a", at_epoch_us=0, tps=5.0))
+    assert set(values(figures, STAGE).values()) == {0}
     assert values(figures, BLOCKS) == {(): 6}
     assert values(figures, LEFT) == {(): 30.0}
 
