@@ -69,6 +69,7 @@ class PartialCommandLine:
     variables: dict[str, str] = field(default_factory=dict)
     settings: list[str] = field(default_factory=list)
     seconds: list[Path] = field(default_factory=list)
+    export: list[str] = field(default_factory=list)
     fail_if: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
     amounts: dict[str, float] = field(default_factory=dict)
@@ -227,6 +228,10 @@ def _take_show_script(given: Given, value: str, reading: PartialCommandLine) -> 
     reading.shown = Show(script_text(find_builtin(value)), to_stderr=True)
 
 
+def _take_export(given: Given, value: str, reading: PartialCommandLine) -> None:
+    reading.export.append(value)
+
+
 def _take_seconds(given: Given, value: str, reading: PartialCommandLine) -> None:
     path = Path(value)
     if path.suffix not in (".jsonl", ".parquet"):
@@ -255,6 +260,7 @@ _TAKERS: dict[str, Callable[[Given, str, PartialCommandLine], None]] = {
     "partition-method": _take_partition_method,
     "max-tries": _take_tries,
     "show-script": _take_show_script,
+    "export": _take_export,
     "seconds": _take_seconds,
     "set": _take_setting,
     "fail-if": _take_condition,
@@ -355,6 +361,7 @@ def _bench_request(reading: PartialCommandLine, address: Address) -> BenchReques
             plain="plain" in names,
             as_json="json" in names,
             seconds=tuple(reading.seconds),
+            export=tuple(reading.export),
             hdr=Path(values["hdr"]) if "hdr" in values else None,
             runs=Path(values["runs"]) if "runs" in values else None,
             wants_report="report" in names,

@@ -86,6 +86,12 @@ OWN = (
         optional=r".+\.html?",
     ),
     Option("runs", "store the run in a folder below DIR", metavar="DIR", own=True),
+    Option(
+        "export",
+        "export live figures: prometheus:127.0.0.1:9187 or otlp:http://127.0.0.1:4318; repeatable",
+        metavar="RECEIVER",
+        own=True,
+    ),
     Option("plain", "show progress as plain lines, also on a terminal", own=True),
     Option("json", "print the result as JSON", own=True),
 )

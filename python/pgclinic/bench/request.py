@@ -107,6 +107,7 @@ class Outputs:
     runs: Path | None = None
     wants_report: bool = False
     report: Path | None = None
+    export: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

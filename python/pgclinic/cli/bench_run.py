@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 
@@ -28,12 +28,16 @@ from pgclinic.cli.interrupts import first_one_stops
 from pgclinic.cli.output import say
 from pgclinic.errors import PgclinicError
 from pgclinic.lab.measuring import measurement
+from pgclinic.live_export.live_export import LiveExport, exporting
+from pgclinic.live_export.target import parse_targets
 from pgclinic.load.engine import Stopper, check_script, refuse_debug_engine
 from pgclinic.load.pgbench_tables import InitListener, done_line, initialize
 from pgclinic.model.bench import RateTrial, TpccViolation
+from pgclinic.model.event import Event
 from pgclinic.model.load import LoadSpec
 from pgclinic.model.load_progress import LoadProgress
 from pgclinic.model.progress import BESIDE
+from pgclinic.model.run import RunKind
 from pgclinic.store.bench_folder import new_bench_folder
 from pgclinic.store.run_folder import RunFolder
 from pgclinic.trial.shell_account import with_shell_account
@@ -85,6 +89,7 @@ def _benchmark(request: BenchRequest, words: Sequence[str]) -> int:
     with ExitStack() as kept:
         with (
             BenchLive(sys.stderr, request, plain=request.outputs.plain) as live,
+            exporting(request.outputs.export, {"kind": RunKind.BENCH.value}, live.say) as export,
             _connection(request, live) as connection,
         ):
             if request.lab is None:
@@ -100,9 +105,10 @@ def _benchmark(request: BenchRequest, words: Sequence[str]) -> int:
             info = info_of_new_bench(request, command, connection.words)
             runs = request.outputs.runs
             folder = kept.enter_context(nullcontext() if runs is None else new_bench_folder(runs, info))
-            ran = _run(request, spec, connection, live, folder)
+            ran = _run(request, spec, connection, live, _added_to(folder, export))
             broken = _check_data(request, ran, connection, live)
             trial = trial_of(ran)
+            export.doubts(trial.doubts if trial is not None else ())
             result = make_result(request, ran, connection, tables, command, broken, trial)
             from pgclinic.cli.bench_end import EndedBench, finish_bench
 
@@ -114,6 +120,7 @@ def _benchmark(request: BenchRequest, words: Sequence[str]) -> int:
 def _refuse_early(request: BenchRequest) -> None:
     """Raise UsageError for files that cannot be written and scripts that cannot be read."""
     outputs = request.outputs
+    parse_targets(outputs.export)
     refuse_debug_engine()
     refuse_unwritable("--seconds", outputs.seconds)
     refuse_unwritable("--hdr", [outputs.hdr] if outputs.hdr is not None else [])
@@ -146,12 +153,27 @@ def _connection(request: BenchRequest, live: BenchLive) -> AbstractContextManage
     return lab_connection(request, request.lab, FillListener(stage=live.stage, filled=live.filling))
 
 
+def _added_to(folder: RunFolder | None, export: LiveExport) -> Callable[[Event], None]:
+    """Return what takes the events: the run folder where there is one, then the export."""
+
+    def add(event: Event) -> None:
+        if folder is not None:
+            folder.add_event(event)
+        export.event(event)
+
+    return add
+
+
 def _run(
-    request: BenchRequest, spec: LoadSpec, connection: ServerConnection, live: BenchLive, folder: RunFolder | None
+    request: BenchRequest,
+    spec: LoadSpec,
+    connection: ServerConnection,
+    live: BenchLive,
+    add_event: Callable[[Event], None],
 ) -> Ran:
     stopper = Stopper()
     events = BenchEvents(
-        folder.add_event if folder is not None else lambda _: None,
+        add_event,
         spec,
         at_most=request.until_stable,
         is_search=request.find_rate is not None,

@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperCommand
 
-from pgclinic.cli.options.export import AsJson, Junit, Markdown, Plain
+from pgclinic.cli.options.export import AsJson, Export, Junit, Markdown, Plain
 from pgclinic.cli.options.record import options
 from pgclinic.cli.options.run import Runs
 from pgclinic.cli.options.server import DSN_HELP
@@ -64,6 +64,7 @@ class ProofOptions:
         bool,
         Option("--new-twin", help="With --prove: capture a new twin, even if one of the same database is kept."),
     ] = False
+    export: Export = ()
 
 
 @options

@@ -9,6 +9,7 @@ from pgclinic.cli.checkup import GRAPH_FORMS, CheckupRequest
 from pgclinic.cli.duration import parse_duration_or_none_s, parse_duration_s
 from pgclinic.cli.exports import check_places
 from pgclinic.errors import UnknownNameError, UsageError
+from pgclinic.live_export.target import parse_targets
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Severity
 from pgclinic.store.checkup_folder import read_checkup
@@ -78,6 +79,8 @@ def _check_proofs(request: CheckupRequest) -> None:
         raise UsageError("--budget needs --prove")
     if proofs.new_twin and not proofs.prove:
         raise UsageError("--new-twin needs --prove")
+    if parse_targets(proofs.export) and not proofs.prove:
+        raise UsageError("--export needs --prove", hint="--prometheus FILE writes the findings of a checkup")
     if proofs.prove and request.no_run:
         raise UsageError("--prove and --no-run are mutually exclusive", hint="each proof keeps its run")
 

@@ -19,10 +19,13 @@ from pgclinic.cli.live import LiveView
 from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.road import judge_stored
 from pgclinic.fleet.here import Here
+from pgclinic.live_export.live_export import exporting
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.event import ProofReached
 from pgclinic.model.finding import Finding, Proof, Severity
 from pgclinic.model.progress import Progress
+from pgclinic.model.run import RunKind
+from pgclinic.model.trial import TrialRecord
 from pgclinic.report.live.proofs import ALL_CURES, proof_state_lines
 from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.report.words.checkup_lines import short_proof
@@ -59,7 +62,11 @@ def prove_checkup(
         uses_kept_twin=not request.proofs.new_twin,
         masked_text=masked_text,
     )
-    with LiveView(sys.stderr, plain=request.plain) as live:
+    about = {"kind": RunKind.CHECKUP.value, "name": checkup.database}
+    with (
+        LiveView(sys.stderr, plain=request.plain) as live,
+        exporting(request.proofs.export, about, live.say) as export,
+    ):
         shown = _ProofsShown(checkup)
         live.beside = shown.lines
         for finding in checkup.causes:
@@ -69,7 +76,9 @@ def prove_checkup(
         def on_proof(finding: Finding, proof: Proof) -> None:
             shown.proven()
             at_us = time.time_ns() // 1000
-            add_proof_event(folder, ProofReached(finding=finding.key, proof=proof, at_epoch_us=at_us))
+            reached = ProofReached(finding=finding.key, proof=proof, at_epoch_us=at_us)
+            add_proof_event(folder, reached)
+            export.event(reached)
             number = proof.treatment
             about = finding.treatments[number].title if number < len(finding.treatments) else finding.pathology
             live.say(f"{time.monotonic() - began_s:4.0f} s  {' '.join(about.split())}: {short_proof(proof)}")
@@ -82,13 +91,19 @@ def prove_checkup(
             shown.progress = progress
             live.progress(progress)
 
+        def on_trial(record: TrialRecord) -> None:
+            live.trial(record)
+            export.doubts(record.doubts)
+
         listener = ProofListener(
             on_stage=live.stage,
             on_proof=on_proof,
             on_finding=lambda finding: live.say(f"{_line(finding)} (by plans on the twin)"),
             on_blocks=shown.blocks,
             on_checkup=on_checkup,
-            experiment=Listener(on_progress=on_progress, on_trial=live.trial, on_verdict=live.verdict),
+            experiment=Listener(
+                on_progress=on_progress, on_trial=on_trial, on_event=export.event, on_verdict=live.verdict
+            ),
         )
         try:
             return prove(checkup, case, read.access, asked, listener)

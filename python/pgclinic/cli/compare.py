@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Option
 
 from pgclinic.cli.options.answer import FailIf, Strict
-from pgclinic.cli.options.export import AsJson, Force, Junit, Markdown, Plain
+from pgclinic.cli.options.export import AsJson, Export, Force, Junit, Markdown, Plain
 from pgclinic.cli.options.record import options
 from pgclinic.cli.options.run import HostOptions, RunOptions
 from pgclinic.cli.options.server import ServerOptions, Settings
@@ -94,5 +94,6 @@ class CompareRequest:
     length: LengthOptions
     run: RunOptions
     hosts: HostOptions
+    export: Export = ()
     plain: Plain = False
     answer: AnswerOptions

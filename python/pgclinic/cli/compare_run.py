@@ -36,6 +36,8 @@ from pgclinic.experiment.prepare import prepare, refuse_shell_commands
 from pgclinic.experiment.road import Experiment, start
 from pgclinic.experiment.servers import ChosenServer, ServerAsked, refuse_unknown_versions
 from pgclinic.experiment.twin_check import CheckedTwin
+from pgclinic.live_export.live_export import exporting
+from pgclinic.live_export.target import parse_targets
 from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunKind
@@ -93,17 +95,22 @@ def run_comparison(request: CompareRequest) -> int:
     if request.run.resume is not None or request.hosts.pool_machines:
         return resume_comparison(_resumed(request), request.answer)
     check_answer(request.answer)
+    parse_targets(request.export)
     asked = _asked(request)
     check_study(asked.study, "compare")
     refuse_shell_commands(asked.study, asked.study.profiles[PROFILE], allowed=request.workload.allow_shell)
     addresses = addresses_of(server.dsn for server in asked.servers.values())
     say_cleaned()
     say_dropped(addresses.values())
-    with LiveView(sys.stderr, plain=request.plain) as live:
+    about = {"kind": RunKind.COMPARE.value, "name": asked.study.name}
+    with (
+        LiveView(sys.stderr, plain=request.plain) as live,
+        exporting(request.export, about, live.say) as export,
+    ):
         prepared = _prepared(request, asked, live)
         prepare(prepared.plan, addresses, live.stage)
         experiment = _started(request, asked.length, prepared, addresses)
-        verdict = run_shown(experiment, live, addresses)
+        verdict = run_shown(experiment, live, addresses, export)
     return finish_comparison(experiment.folder, experiment.plan, verdict, request.answer, addresses.values())
 
 
@@ -172,6 +179,7 @@ def _resumed(request: CompareRequest) -> ResumeRequest:
         hosts=request.hosts,
         allow_shell=request.workload.allow_shell,
         plain=request.plain,
+        export=request.export,
     )
 
 

@@ -12,8 +12,10 @@ from pgclinic.errors import UsageError, WorkloadError
 from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.road import Experiment, run
 from pgclinic.fleet.here import Fleet, Here
+from pgclinic.live_export.live_export import NO_EXPORT, LiveExport
 from pgclinic.model.calibration import Calibration
 from pgclinic.model.run import RunInfo, RunKind
+from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Verdict
 from pgclinic.pg.dsn import parse_dsn, split_secrets
 from pgclinic.report.sections.calibration.text import calibration_text
@@ -23,7 +25,9 @@ from pgclinic.report.words.interleaving import window_text
 _JUDGED_BY_STUDY = (RunKind.STUDY, RunKind.COMPARE)
 
 
-def run_shown(experiment: Experiment, live: LiveView, addresses: Mapping[str, str]) -> Verdict:
+def run_shown(
+    experiment: Experiment, live: LiveView, addresses: Mapping[str, str], export: LiveExport = NO_EXPORT
+) -> Verdict:
     """Run it with the live view on stderr and return the verdict; where it ends early, say how to resume it.
 
     ``addresses`` are the whole addresses of attached servers, which no run keeps.
@@ -35,10 +39,19 @@ def run_shown(experiment: Experiment, live: LiveView, addresses: Mapping[str, st
         if experiment.plan.profile.interleaved and calibration.window_s is not None:
             print(window_text(calibration.window_s), file=sys.stderr)
 
+    def on_trial(record: TrialRecord) -> None:
+        live.trial(record)
+        export.doubts(record.doubts)
+
     with kept_run(experiment, live, addresses.values()):
         return run(
             experiment,
-            Listener(on_progress=live.progress, on_trial=live.trial, on_verdict=live.verdict),
+            Listener(
+                on_progress=live.progress,
+                on_trial=on_trial,
+                on_event=export.event,
+                on_verdict=live.verdict,
+            ),
             on_calibration,
         )
 

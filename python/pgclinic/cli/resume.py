@@ -27,6 +27,7 @@ from pgclinic.experiment.resume import with_machine
 from pgclinic.experiment.road import Experiment, resume
 from pgclinic.experiment.servers import choose_again
 from pgclinic.experiment.stored import plan_of
+from pgclinic.live_export.live_export import exporting
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo, RunKind
 from pgclinic.model.study import Profile
@@ -37,7 +38,7 @@ from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import StoredRun, read_run
 from pgclinic.study.read import read_study
 
-_ALWAYS_BESIDE = frozenset({"--resume", "--budget", "--allow-shell", "--json", "--plain"})
+_ALWAYS_BESIDE = frozenset({"--resume", "--budget", "--allow-shell", "--json", "--plain", "--export"})
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class ResumeRequest:
     hosts: HostOptions
     allow_shell: bool
     plain: bool
+    export: tuple[str, ...] = ()
 
 
 def refuse_beside_resume(options: RunOptions, allowed: Collection[str], stored: str) -> None:
@@ -113,12 +115,16 @@ def _resumed(
     info = _with_limits(info, request, before, stored.trials)
     say_cleaned()
     say_dropped(addresses.values())
-    with LiveView(sys.stderr, plain=request.plain) as live:
+    about = {"kind": info.kind.value, "name": info.name}
+    with (
+        LiveView(sys.stderr, plain=request.plain) as live,
+        exporting(request.export, about, live.say) as export,
+    ):
         _check_servers(request.run, plan, info, addresses, live)
         experiment = resume(stored, plan, info, fleet_of(request.hosts.fleet, addresses))
         _say_resumed(request.run, stored, before, experiment.plan.profile)
         prepare(plan, addresses, live.stage)
-        return experiment, run_shown(experiment, live, addresses)
+        return experiment, run_shown(experiment, live, addresses, export)
 
 
 def resumed_now(info: RunInfo, *, pool: bool) -> RunInfo:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from pgclinic.cli.options.export import AsJson, Force, Junit, Markdown, Plain
+from pgclinic.cli.options.export import AsJson, Export, Force, Junit, Markdown, Plain
 from pgclinic.cli.options.record import command_of, options
 from pgclinic.cli.options.run import HostOptions, RunOptions
 from pgclinic.cli.options.server import ServerOptions, Settings
@@ -89,6 +89,7 @@ class StudyRunRequest:
     run: RunOptions
     hosts: HostOptions
     exports: StudyExports = StudyExports()
+    export: Export = ()
     plain: Plain = False
     as_json: AsJson = False
 

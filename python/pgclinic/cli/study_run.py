@@ -23,6 +23,8 @@ from pgclinic.experiment.prepare import prepare, refuse_shell_commands
 from pgclinic.experiment.resolve import resolve
 from pgclinic.experiment.road import start
 from pgclinic.experiment.servers import ChosenServer, choose_server, refuse_unknown_versions
+from pgclinic.live_export.live_export import exporting
+from pgclinic.live_export.target import parse_targets
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Profile, Study
@@ -59,6 +61,7 @@ def run_studies(request: StudyRunRequest) -> int:
     check_places(places, force=request.exports.force)
     if request.run.resume is not None or request.hosts.pool_machines:
         return worst_exit_code([resume_study(_resumed(request), request.names, as_json=request.as_json)])
+    parse_targets(request.export)
     if request.blocks is not None:
         raise UsageError("--blocks needs --resume", hint="the profile of a study sets the number of blocks")
     if not request.names:
@@ -101,6 +104,7 @@ def _resumed(request: StudyRunRequest) -> ResumeRequest:
         hosts=request.hosts,
         allow_shell=request.allow_shell,
         plain=request.plain,
+        export=request.export,
     )
 
 
@@ -129,7 +133,11 @@ def _within(study: Study, profile: Profile, budget: str) -> Profile:
 def _run_study(chosen: _ChosenStudy, settings: dict[str, str], request: StudyRunRequest) -> JudgedStudy:
     addresses = addresses_of([request.server.dsn])
     say_dropped(addresses.values())
-    with LiveView(sys.stderr, plain=request.plain) as live:
+    about = {"kind": RunKind.STUDY.value, "name": chosen.study.name}
+    with (
+        LiveView(sys.stderr, plain=request.plain) as live,
+        exporting(request.export, about, live.say) as export,
+    ):
         refuse_unknown_versions(chosen.study)
         wanted = request.server.asked()
         server = choose_server(wanted, default_version=chosen.study.version, on_stage=live.stage)
@@ -140,7 +148,7 @@ def _run_study(chosen: _ChosenStudy, settings: dict[str, str], request: StudyRun
         info = info_of_new_run(RunKind.STUDY, plan, [server], addresses, settings=settings, calibration_s=calibration_s)
         fleet = fleet_of(request.hosts.fleet, addresses)
         experiment = start(plan, info, request.run.runs, fleet, chosen.text)
-        verdict = run_shown(experiment, live, addresses)
+        verdict = run_shown(experiment, live, addresses, export)
     finish_study(experiment.folder, plan.study, verdict, as_json=request.as_json, dsns=addresses.values())
     return JudgedStudy(plan.study, verdict, experiment.folder.path)
 

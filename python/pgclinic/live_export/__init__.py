@@ -1,0 +1,1 @@
+"""A run while it goes on, for Prometheus and OpenTelemetry: figures from its events, and how receivers get them."""
