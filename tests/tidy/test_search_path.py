@@ -14,6 +14,7 @@ from fixtures.tree import PACKAGE_FILES, ROOT, SQL_FILES
 USERS_SQL = {
     "bench/lab_server.py": "a load on a server of the lab",
     "tune/grow/measure.py": "the statements of a twin, on the twin",
+    "whatif/migration_locks.py": "the statements of a migration, on the twin",
     "whatif/trial_session.py": "the statements of a twin, on the twin",
     "experiment/twin_check.py": "the statements of a twin, on the twin",
     "load/pgbench_tables.py": "pgbench's tables, where the user's scripts find them",
