@@ -30,7 +30,7 @@ class FigureKind(str, Enum):
 
 
 @dataclass(frozen=True)
-class LiveFigure:
+class ExportedFigure:
     """One figure. ``name`` is that of OpenTelemetry, in dots; ``unit`` is UCUM's, 1 for a pure number."""
 
     name: str
@@ -40,34 +40,38 @@ class LiveFigure:
 
 
 @dataclass(frozen=True)
-class FigureValue:
+class ExportedPoint:
     """A value of a figure, with the labels that tell it from its others."""
 
     value: float
     labels: tuple[tuple[str, str], ...] = ()
 
 
-RATE = LiveFigure(
+RATE = ExportedFigure(
     "transaction.rate", FigureKind.GAUGE, "{transaction}/s", "Transactions per second, of the last second"
 )
-LATENCY = LiveFigure("transaction.duration", FigureKind.GAUGE, "s", "Percentile of the latencies of the last second")
-MEASURED = LiveFigure("measured.time", FigureKind.COUNTER, "s", "Seconds measured so far")
-FAILED = LiveFigure("transaction.failures", FigureKind.COUNTER, "{transaction}", "Transactions that failed")
-HITS = LiveFigure(
+LATENCY = ExportedFigure(
+    "transaction.duration", FigureKind.GAUGE, "s", "Percentile of the latencies of the last second"
+)
+MEASURED = ExportedFigure("measured.time", FigureKind.COUNTER, "s", "Seconds measured so far")
+FAILED = ExportedFigure("transaction.failures", FigureKind.COUNTER, "{transaction}", "Transactions that failed")
+HITS = ExportedFigure(
     "transaction.buffer_hits",
     FigureKind.GAUGE,
     "{buffer}/{transaction}",
     "Buffer hits per transaction, of the last second in which the server's counters could be read",
 )
-STAGE = LiveFigure("stage", FigureKind.GAUGE, "1", "1 for what the run does now, 0 for what it has done before")
-BLOCKS_DONE = LiveFigure("blocks.done", FigureKind.COUNTER, "{block}", "Blocks that the verdict so far is of")
-BLOCKS = LiveFigure("blocks.planned", FigureKind.GAUGE, "{block}", "Blocks that the run cannot exceed")
-TRIALS = LiveFigure("trials", FigureKind.COUNTER, "{trial}", "Trials that have ended")
-LEFT = LiveFigure("time.left", FigureKind.GAUGE, "s", "Time until the last block that may still run would end")
-DOUBTS = LiveFigure("doubts", FigureKind.COUNTER, "{doubt}", "Doubts of trials, by their kind")
-RATIO = LiveFigure("claim.ratio", FigureKind.GAUGE, "1", "Ratio of a claim so far, and the bounds of its 95 % CI")
-PROOFS = LiveFigure("proofs", FigureKind.COUNTER, "{proof}", "Proofs of a checkup's findings, by their word")
-DROPPED = LiveFigure("export.events_dropped", FigureKind.COUNTER, "{event}", "Events that the export was too slow for")
+STAGE = ExportedFigure("stage", FigureKind.GAUGE, "1", "1 for what the run does now, 0 for what it has done before")
+BLOCKS_DONE = ExportedFigure("blocks.done", FigureKind.COUNTER, "{block}", "Blocks that the verdict so far is of")
+BLOCKS = ExportedFigure("blocks.planned", FigureKind.GAUGE, "{block}", "Blocks that the run cannot exceed")
+TRIALS = ExportedFigure("trials", FigureKind.COUNTER, "{trial}", "Trials that have ended")
+LEFT = ExportedFigure("time.left", FigureKind.GAUGE, "s", "Time until the last block that may still run would end")
+DOUBTS = ExportedFigure("doubts", FigureKind.COUNTER, "{doubt}", "Doubts of trials, by their kind")
+RATIO = ExportedFigure("claim.ratio", FigureKind.GAUGE, "1", "Ratio of a claim so far, and the bounds of its 95 % CI")
+PROOFS = ExportedFigure("proofs", FigureKind.COUNTER, "{proof}", "Proofs of a checkup's findings, by their word")
+DROPPED = ExportedFigure(
+    "export.events_dropped", FigureKind.COUNTER, "{event}", "Events that the export was too slow for"
+)
 FIGURES = (
     RATE,
     LATENCY,
@@ -87,7 +91,7 @@ FIGURES = (
 
 
 @dataclass
-class _LiveArm:
+class _ArmFigures:
     """What the seconds of one arm have brought."""
 
     tps: float | None = None
@@ -103,7 +107,7 @@ class RunFigures:
     """All figures of a run. ``dropped`` counts the events that never came here."""
 
     dropped: int = 0
-    _arms: dict[str, _LiveArm] = field(default_factory=dict)
+    _arms: dict[str, _ArmFigures] = field(default_factory=dict)
     _stages: dict[str, dict[str, None]] = field(default_factory=dict)
     _now: dict[str, str] = field(default_factory=dict)
     _progress: Progress | None = None
@@ -121,7 +125,7 @@ class RunFigures:
         """Take one event in."""
         match event:
             case SecondMeasured(second=second):
-                arm = self._arms.setdefault(second.arm, _LiveArm())
+                arm = self._arms.setdefault(second.arm, _ArmFigures())
                 arm.tps, arm.failed, arm.measured_s = second.tps, arm.failed + second.failed, arm.measured_s + 1
                 arm.latency_s_p50, arm.latency_s_p99 = second.latency_us_p50 / _US, second.latency_us_p99 / _US
                 if second.buffer_hits_per_transaction is not None:
@@ -138,53 +142,53 @@ class RunFigures:
             case ProofReached():
                 self._proofs[event.proof.word or "no verdict"] += 1
 
-    def points(self, figure: LiveFigure) -> list[FigureValue]:
+    def points(self, figure: ExportedFigure) -> list[ExportedPoint]:
         """The values that a figure has now; none where nothing is known."""
         if figure in (RATE, LATENCY, MEASURED, FAILED, HITS):
             return [point for arm, seen in list(self._arms.items()) for point in _points_of_arm(figure, arm, seen)]
         return list(self._points_of_run(figure))
 
-    def _points_of_run(self, figure: LiveFigure) -> Iterator[FigureValue]:
+    def _points_of_run(self, figure: ExportedFigure) -> Iterator[ExportedPoint]:
         progress = self._progress
         match figure.name:
             case STAGE.name:
                 yield from self._stage_points()
             case BLOCKS_DONE.name:
-                yield FigureValue(self._blocks_done)
+                yield ExportedPoint(self._blocks_done)
             case BLOCKS.name if progress is not None and progress.blocks:
-                yield FigureValue(progress.blocks)
+                yield ExportedPoint(progress.blocks)
             case LEFT.name if progress is not None and progress.left_s is not None:
-                yield FigureValue(progress.left_s)
+                yield ExportedPoint(progress.left_s)
             case TRIALS.name:
                 for (arm, outcome), trials in list(self._trials.items()):
-                    yield FigureValue(trials, (("arm", arm), ("outcome", outcome)))
+                    yield ExportedPoint(trials, (("arm", arm), ("outcome", outcome)))
             case DOUBTS.name:
-                yield from (FigureValue(doubts, (("kind", kind),)) for kind, doubts in list(self._doubts.items()))
+                yield from (ExportedPoint(doubts, (("kind", kind),)) for kind, doubts in list(self._doubts.items()))
             case PROOFS.name:
-                yield from (FigureValue(proofs, (("word", word),)) for word, proofs in list(self._proofs.items()))
+                yield from (ExportedPoint(proofs, (("word", word),)) for word, proofs in list(self._proofs.items()))
             case RATIO.name:
                 yield from (point for claim in self._claims for point in _points_of_claim(claim))
             case DROPPED.name:
-                yield FigureValue(self.dropped)
+                yield ExportedPoint(self.dropped)
 
-    def _stage_points(self) -> Iterator[FigureValue]:
+    def _stage_points(self) -> Iterator[ExportedPoint]:
         for arm, stages in list(self._stages.items()):
             for stage in list(stages):
-                yield FigureValue(float(self._now.get(arm) == stage), (("arm", arm), ("stage", stage)))
+                yield ExportedPoint(float(self._now.get(arm) == stage), (("arm", arm), ("stage", stage)))
 
 
-def _points_of_arm(figure: LiveFigure, arm: str, seen: _LiveArm) -> Iterator[FigureValue]:
+def _points_of_arm(figure: ExportedFigure, arm: str, seen: _ArmFigures) -> Iterator[ExportedPoint]:
     label = (("arm", arm),)
     if figure is LATENCY:
-        yield FigureValue(seen.latency_s_p50, (*label, ("quantile", "0.5")))
-        yield FigureValue(seen.latency_s_p99, (*label, ("quantile", "0.99")))
+        yield ExportedPoint(seen.latency_s_p50, (*label, ("quantile", "0.5")))
+        yield ExportedPoint(seen.latency_s_p99, (*label, ("quantile", "0.99")))
         return
     value = {RATE: seen.tps, MEASURED: seen.measured_s, FAILED: seen.failed, HITS: seen.hits}[figure]
     if value is not None:
-        yield FigureValue(value, label)
+        yield ExportedPoint(value, label)
 
 
-def _points_of_claim(claim: ClaimJudged) -> Iterator[FigureValue]:
+def _points_of_claim(claim: ClaimJudged) -> Iterator[ExportedPoint]:
     for bound, value in (("estimate", claim.ratio), ("low", claim.low), ("high", claim.high)):
         if value is not None:
-            yield FigureValue(value, (("claim", claim.claim), ("bound", bound)))
+            yield ExportedPoint(value, (("claim", claim.claim), ("bound", bound)))

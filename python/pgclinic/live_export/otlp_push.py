@@ -15,7 +15,7 @@ from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.semconv.attributes.db_attributes import DB_SYSTEM_NAME, DbSystemNameValues
 
 from pgclinic import __version__
-from pgclinic.live_export.figures import FIGURES, FigureKind, LiveFigure, RunFigures
+from pgclinic.live_export.figures import FIGURES, ExportedFigure, FigureKind, RunFigures
 from pgclinic.live_export.target import OtlpTarget
 
 #: As often as there are new seconds, and a receiver that hangs for longer than this is given up, each time.
@@ -50,7 +50,7 @@ def push_figures(
     return partial(provider.shutdown, ANSWERS_WITHIN_S * 1000)
 
 
-def _observed(figures: RunFigures, figure: LiveFigure, _: CallbackOptions) -> Iterable[Observation]:
+def _observed(figures: RunFigures, figure: ExportedFigure, _: CallbackOptions) -> Iterable[Observation]:
     return [Observation(point.value, dict(point.labels)) for point in figures.points(figure)]
 
 

@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from pgclinic.errors import UsageError
-from pgclinic.live_export.figures import FIGURES, LATENCY, FigureKind, LiveFigure, RunFigures
+from pgclinic.live_export.figures import FIGURES, LATENCY, ExportedFigure, FigureKind, RunFigures
 from pgclinic.live_export.target import PrometheusTarget
 
 #: Figures whose unit is in their name by Prometheus's conventions, and those whose name says more there.
@@ -24,7 +24,7 @@ _NAMES = {
 _ENDS_WITHIN_S = 2.0
 
 
-def prometheus_name(figure: LiveFigure) -> str:
+def prometheus_name(figure: ExportedFigure) -> str:
     """``pgclinic_transaction_duration_seconds``; the library adds ``_total`` to counters."""
     return f"pgclinic_{_NAMES.get(figure.name, figure.name.replace('.', '_'))}"
 
@@ -78,5 +78,5 @@ class _Figures(Collector):
                 yield made
 
 
-def _help(figure: LiveFigure) -> str:
+def _help(figure: ExportedFigure) -> str:
     return figure.help + (", in seconds" if figure is LATENCY else "")

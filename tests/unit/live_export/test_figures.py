@@ -20,8 +20,8 @@ from pgclinic.live_export.figures import (
     RATIO,
     STAGE,
     TRIALS,
-    FigureValue,
-    LiveFigure,
+    ExportedFigure,
+    ExportedPoint,
     RunFigures,
 )
 from pgclinic.model.event import ClaimJudged, ProofReached, SecondMeasured, StageReached, TrialEnded, VerdictReached
@@ -50,14 +50,14 @@ def stage(arm: str, name: str, progress: Progress | None = None) -> StageReached
     return StageReached(trial=1, block=1, arm=arm, stage=name, at_epoch_us=0, progress=progress)
 
 
-def values(figures: RunFigures, figure: LiveFigure) -> dict[tuple[str, ...], float]:
+def values(figures: RunFigures, figure: ExportedFigure) -> dict[tuple[str, ...], float]:
     return {tuple(value for _, value in point.labels): point.value for point in figures.points(figure)}
 
 
 def test_a_run_that_has_not_begun_has_no_rates() -> None:
     figures = RunFigures()
     known = {figure.name: figures.points(figure) for figure in FIGURES if figures.points(figure)}
-    assert known == {"blocks.done": [FigureValue(0)], "export.events_dropped": [FigureValue(0)]}
+    assert known == {"blocks.done": [ExportedPoint(0)], "export.events_dropped": [ExportedPoint(0)]}
 
 
 def test_the_last_second_of_each_arm_and_what_adds_up() -> None:
@@ -105,5 +105,5 @@ def test_trials_doubts_verdicts_and_proofs() -> None:
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
-def test_a_figure_has_a_unit_and_words(figure: LiveFigure) -> None:
+def test_a_figure_has_a_unit_and_words(figure: ExportedFigure) -> None:
     assert (figure.unit and figure.help[0].isupper()) or figure.help[0].isdigit()
