@@ -45,6 +45,8 @@ def with_shared_memory_of_its_own() -> None:
 @contextmanager
 def ray_cluster(folder: Path) -> Iterator[dict[str, str]]:
     """A head that runs no trials and one host, whose environment names the lab home under test."""
+    # On a busy machine a node takes minutes to start.
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "600")
     import ray
     from ray.cluster_utils import Cluster
 

@@ -63,6 +63,16 @@ def hostile(library: Path) -> dict[str, str]:
         "recovery_end_command": touch,
         "ssl_passphrase_command": touch,
         "external_pid_file": str(library.parent / "ran"),
+        "data_directory": str(library.parent),
+        "hba_file": str(library.parent / "pg_hba.conf"),
+        "ident_file": str(library.parent / "pg_ident.conf"),
+        "log_directory": str(library.parent),
+        "log_filename": "ran",
+        "unix_socket_directories": str(library.parent),
+        "krb_server_keyfile": str(library.parent / "key"),
+        "ssl_key_file": str(library.parent / "key"),
+        "listen_addresses": "*",
+        "primary_conninfo": "host=127.0.0.1",
         "auto_explain.log_min_duration": "0",
     }
 
@@ -83,12 +93,15 @@ def test_what_a_file_names_is_left_out_and_said(verb: str, library: Path, comman
     assert sorted(path.name for path in library.parent.iterdir()) == ["mark.so"]
 
 
-def test_a_file_is_not_asked_to_include_others(command: Command) -> None:
+def test_files_that_a_file_includes_are_named_and_not_read(command: Command) -> None:
     conf = command.folder / "postgresql.conf"
-    conf.write_text("include_if_exists = '/etc/hostname'\n", encoding="utf-8")
+    (command.folder / "other.conf").write_text("this is no line of a configuration", encoding="utf-8")
+    conf.write_text("include_if_exists = 'other.conf'\ninclude_dir 'conf.d'\nport = 1\n", encoding="utf-8")
     done = command.run("assay", str(conf), "--script", "builtin:select-only")
-    assert done.returncode == 1
-    assert "include_if_exists is not followed" in done.stderr
+    # Nothing is left of the file that could be tried.
+    assert done.returncode == 1, done.stderr
+    assert "left out, as included files are not read: include_if_exists other.conf, include_dir conf.d" in done.stderr
+    assert "left out, as the lab decides them: port" in done.stderr
 
 
 def test_the_library_leaves_its_mark_where_the_user_names_it(library: Path, command: Command) -> None:

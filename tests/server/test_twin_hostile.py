@@ -41,6 +41,11 @@ def body(there: Path, name: str) -> str:
         f" begin execute 'alter role {AUTHOR} set work_mem = ''77MB'''; exception when others then null; end;"
         f" begin execute 'alter role postgres superuser'; exception when others then null; end;"
         f" begin execute 'grant pg_execute_server_program to {AUTHOR}'; exception when others then null; end;"
+        f" begin perform pg_catalog.lo_import('{there}'); exception when others then null; end;"
+        f" begin execute 'copy public.read from ''/etc/passwd'''; exception when others then null; end;"
+        f" begin execute 'create extension dblink'; exception when others then null; end;"
+        f" begin execute 'create event trigger e on ddl_command_start execute function public.f_trigger()';"
+        f" exception when others then null; end;"
     )
 
 
@@ -68,7 +73,7 @@ def written_by_no_capture(there: Path) -> list[tuple[ObjectKind, str, str]]:
         (K.FUNCTION, "python", "create function public.p() returns int language plpython3u as 'return 1'"),
         *(
             (K.EXTENSION, f"extension {name}", f"create extension {name}")
-            for name in ("file_fdw", "dblink", "adminpack")
+            for name in ("file_fdw", "postgres_fdw", "dblink", "adminpack", "plpython3u", "plperlu", "pltclu")
         ),
     ]
 
@@ -117,6 +122,11 @@ def hostile(major: str, there: Path) -> Twin:
         (attempt(there, "work"), "select"),
         (f"select 1; {attempt(there, 'work_two')}", "select"),
         ("select pg_read_file('/etc/passwd')", "select"),
+        # Lines that a script of pgbench takes for commands of the shell, inside of what is a text or a comment in SQL.
+        (f"select '\n\\shell touch {there}/quoted\n'", "select"),
+        (f"select 1 /*\n\\shell touch {there}/comment\n*/", "select"),
+        (f"select 1\n\\setshell x touch {there}/behind", "select"),
+        (f"select 1;\n\\shell touch {there}/second", "select"),
     )
     return Twin(
         version=f"{major}.0",
@@ -229,6 +239,29 @@ def test_nothing_leaves_the_database(major: str, there: Path) -> None:
                 "create database other",
                 "create role other",
                 "alter database evil set work_mem = '1MB'",
+                "set session authorization postgres",
+                f"copy (select 1) to program 'touch {there}/program'",
+                "copy public.t from '/etc/passwd'",
+                "select pg_catalog.pg_ls_dir('.')",
+                "select pg_catalog.pg_read_binary_file('postgresql.conf')",
+                "select pg_catalog.lo_import('/etc/passwd')",
+                "select pg_catalog.pg_reload_conf()",
+                "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity where usename is null",
+                *(
+                    f"create extension {name}"
+                    for name in ("dblink", "file_fdw", "postgres_fdw", "plpython3u", "plperlu", "pageinspect")
+                ),
+                "create foreign data wrapper w",
+                "create subscription s connection 'host=127.0.0.1' publication p",
+                "create event trigger e on ddl_command_start execute function public.f_trigger()",
+                "create function public.c() returns int language c as 'libc.so.6', 'system'",
+                "create function public.i() returns int language internal as 'pg_ls_dir'",
+                "alter function pg_catalog.pg_ls_dir(text) owner to current_user",
+                "update pg_catalog.pg_authid set rolsuper = true",
+                "alter role current_user superuser",
+                "set session_preload_libraries = 'auto_explain'",
+                f"create tablespace x location '{there}'",
+                "create table pg_catalog.shadow (a int)",
             ):
                 with pytest.raises(QueryError):
                     session.execute(escape)

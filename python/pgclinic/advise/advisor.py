@@ -151,6 +151,10 @@ def _measured(subject: AdviceSubject, asked: AdviceAsked, heard: AdviceListener)
         heard.on_stage(f"{len(statements)} statements as they are")
         before, weighed = trial.as_it_is(lambda: over(_AS_IT_IS_SHARE)), _weighed(twin, statements)
         if not before:
+            if over(_AS_IT_IS_SHARE):
+                raise RunFailedError(
+                    f"the budget of {asked.budget_s:g} s ended before a statement was measured", hint="--budget 10m"
+                )
             raise RunFailedError("no statement of the twin can run", hint="see the reasons: pgclinic twin check FILE")
         wanted = candidates(twin, statements, _estimated_shares(session, twin), trial.plans())
         tried = try_candidates(

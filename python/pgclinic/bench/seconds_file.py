@@ -47,13 +47,15 @@ def write_seconds(path: Path, seconds: Iterable[SecondResult]) -> None:
 
 
 def _write_parquet(path: Path, rows: bytes) -> None:
-    """Through a file of JSON lines, which DuckDB reads with the types stated here."""
+    """Through a file of JSON lines, which DuckDB reads with the types stated here; without a name, so none is left."""
     duckdb = _duckdb(path)
     columns = ", ".join(f"{field.name}: '{_COLUMN_TYPES[field.type]}'" for field in _fields())
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as source:
+    with tempfile.TemporaryFile() as source:
         source.write(rows)
         source.flush()
-        query = f"select * from read_json('{source.name}', format='newline_delimited', columns={{{columns}}})"
+        query = (
+            f"select * from read_json('/dev/fd/{source.fileno()}', format='newline_delimited', columns={{{columns}}})"
+        )
         with duckdb.connect() as connection:
             connection.sql(query).write_parquet(str(path))
 

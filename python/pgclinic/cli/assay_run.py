@@ -6,7 +6,6 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from pgclinic.cli.assay import AssayRequest
 from pgclinic.cli.live import LiveView
@@ -22,6 +21,7 @@ from pgclinic.cli.tuning_settings import (
 )
 from pgclinic.errors import UsageError
 from pgclinic.experiment.road import Experiment
+from pgclinic.lab.temporary import temporary_folder
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Assay, AssayWord
 from pgclinic.report.live.view import assay_lines_so_far
@@ -61,12 +61,12 @@ def _experiment(request: AssayRequest, stack: ExitStack, live: LiveView) -> Expe
     if request.tuning.run.resume is not None:
         return resumed_experiment(RunKind.ASSAY, request.tuning, live)[0]
     asked = _in_question(request, stack, live)
+    say_left_out(asked.portable, live)
     base = settings_of_base(request.base, request.server, live)
     own = parse_settings(request.settings)
     changed = {**(base if request.target is None else {}), **asked.portable.settings, **own}
     if changed == base:
         raise UsageError("the settings do not differ from the base", hint="name a file, a server or --set NAME=VALUE")
-    say_left_out(asked.portable, live)
     server = asked.server.asked()
     arms = {BASE: TuningArm(base, about(base), server), CHANGED: TuningArm(changed, about(changed), server)}
     options = replace(request.tuning, workload=asked.workload)
@@ -89,5 +89,5 @@ def _in_question(request: AssayRequest, stack: ExitStack, live: LiveView) -> Set
         return SettingsInQuestion(settings_of_file(Path(target), server), workload, server)
     if target.endswith(".conf"):
         raise UsageError(f"{target}: no such file")
-    folder = Path(stack.enter_context(TemporaryDirectory(prefix="pgclinic-assay-")))
+    folder = stack.enter_context(temporary_folder("assay"))
     return settings_of_server(target, workload, server, folder, live.stage)

@@ -19,7 +19,7 @@ from pgclinic.cli.tuning_settings import settings_of_base
 from pgclinic.errors import UnknownNameError, UsageError
 from pgclinic.experiment.road import Experiment
 from pgclinic.lab.cluster import settings_catalog
-from pgclinic.model.plan import ArmSpec
+from pgclinic.model.plan import ArmSpec, ExperimentPlan
 from pgclinic.model.progress import Progress
 from pgclinic.model.run import RunKind
 from pgclinic.model.tuning import Aim, Levels, Risk, Search, SettingLevel
@@ -129,10 +129,12 @@ def _prepared(request: SearchRequest, live: LiveView) -> tuple[Experiment, Level
         BASE: TuningArm(base, about(base), server),
         START: TuningArm({**base, **start}, about(start), server),
     }
-    experiment = new_experiment(RunKind.SEARCH, request.tuning, arms, live)
-    levels = _checked_levels(limits, experiment, start, request.only, live)
-    experiment.folder.write_levels(levels)
-    return experiment, levels
+
+    def levels_of(plan: ExperimentPlan) -> Levels:
+        return _checked_levels(limits, plan, start, request.only, live)
+
+    experiment = new_experiment(RunKind.SEARCH, request.tuning, arms, live, levels_of=levels_of)
+    return experiment, experiment.folder.read_levels()
 
 
 def _limits(request: SearchRequest) -> _SearchLimits:
@@ -178,10 +180,10 @@ def _memory(text: str | None) -> float:
 
 
 def _checked_levels(
-    limits: _SearchLimits, experiment: Experiment, start: Mapping[str, str], only: Sequence[str], live: LiveView
+    limits: _SearchLimits, plan: ExperimentPlan, start: Mapping[str, str], only: Sequence[str], live: LiveView
 ) -> Levels:
     """Return the values that a server of this version starts with, and those that the search may not try."""
-    base = experiment.plan.arms[BASE]
+    base = plan.arms[BASE]
     binaries = binaries_of(base.server)
     catalog = settings_catalog(binaries)
     may, may_not = allowed(_every_level(catalog, limits.aim, base, only), limits.risks)

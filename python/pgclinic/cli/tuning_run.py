@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from msgspec import structs
@@ -28,8 +28,10 @@ from pgclinic.experiment.prepare import prepare, refuse_shell_commands, refuse_s
 from pgclinic.experiment.road import Experiment, resume, start
 from pgclinic.experiment.servers import ServerAsked, choose_again
 from pgclinic.fleet.here import Here
+from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunKind
 from pgclinic.model.study import Condition, Study
+from pgclinic.model.tuning import Levels
 from pgclinic.store.run_folder import StoredRun, read_run
 from pgclinic.study.compare import PROFILE, A, Length, comparison_study
 from pgclinic.study.compare_arms import ArmAsked
@@ -60,11 +62,12 @@ def new_experiment(
     wants_plans: bool = False,
     as_original: bool = True,
     kept: Mapping[str, str] | None = None,
+    levels_of: Callable[[ExperimentPlan], Levels] | None = None,
 ) -> Experiment:
     """Return the experiment up to its first trial: servers, data, scripts and settings are checked and there.
 
     With ``as_original`` the arms have the settings of a twin's original below their own. ``kept`` is what a resumed run
-    needs beside its arms.
+    needs beside its arms. ``levels_of`` finds what a search tries, before there is a run.
 
     Raises UsageError, SourceError, ServerStartError, DiskFullError; nothing has been measured then.
     """
@@ -85,7 +88,8 @@ def new_experiment(
     budget_s = parse_duration_s(options.budget, "--budget")
     plan = plan.with_profile(structs.replace(plan.profile, budget_s=left_of(budget_s)))
     info = info_of_new_run(kind, plan, tuple(servers.values()), {}, settings=kept)
-    return start(plan, info, run.runs, Here(until_s=command_began_s() + budget_s))
+    levels = levels_of(plan) if levels_of is not None else None
+    return start(plan, info, run.runs, Here(until_s=command_began_s() + budget_s), levels=levels)
 
 
 def resumed_experiment(

@@ -46,7 +46,8 @@ def settings_of_file(path: Path, server: LabServerOptions) -> PortableSettings:
         raise UsageError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a text in UTF-8") from error
-    return _portable(parse_conf(text, str(path)), server)
+    conf = parse_conf(text, str(path))
+    return replace(_portable(conf.settings, server), included=conf.included)
 
 
 def settings_of_base(path: Path | None, server: LabServerOptions, live: LiveView) -> dict[str, str]:
@@ -59,9 +60,12 @@ def settings_of_base(path: Path | None, server: LabServerOptions, live: LiveView
 
 
 def say_left_out(portable: PortableSettings, live: LiveView) -> None:
-    if portable.left_out:
+    if portable.left_out or portable.included:
         live.clear()
+    if portable.left_out:
         say(f"pgclinic: left out, as the lab decides them: {', '.join(portable.left_out)}")
+    if portable.included:
+        say(f"pgclinic: left out, as included files are not read: {', '.join(portable.included)}")
 
 
 def settings_of_twin(path: Path, workload: WorkloadOptions, server: LabServerOptions) -> SettingsInQuestion:

@@ -28,6 +28,7 @@ from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo
 from pgclinic.model.threshold import Threshold
 from pgclinic.model.trial import TrialRecord
+from pgclinic.model.tuning import Levels
 from pgclinic.model.verdict import ClaimVerdict, Verdict
 from pgclinic.store.directory_lock import ASKED_S, directory_lock
 from pgclinic.store.run_folder import RunFolder, StoredRun
@@ -46,10 +47,17 @@ class Experiment:
     calibration: Calibration | None = None
 
 
-def start(plan: ExperimentPlan, info: RunInfo, runs: Path, fleet: Fleet, study_toml: str | None = None) -> Experiment:
+def start(
+    plan: ExperimentPlan,
+    info: RunInfo,
+    runs: Path,
+    fleet: Fleet,
+    study_toml: str | None = None,
+    levels: Levels | None = None,
+) -> Experiment:
     """Make the run's folder below ``runs``, with its plan in it. Raises DiskFullError, RunFailedError."""
     name = f"{time.strftime('%Y-%m-%d')}-{info.name}-{info.seed}"
-    folder = RunFolder.create(runs, name, info, plan, study_toml)
+    folder = RunFolder.create(runs, name, info, plan, study_toml, levels)
     return Experiment(plan, info, folder, fleet)
 
 

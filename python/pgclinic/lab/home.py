@@ -8,6 +8,7 @@
     instances/<name>.json        what runs, or ran when its owner was killed
     instances/<name>/            its data, log and socket
     databases/<name>.json        a trial's database on a server of somebody else, until it is dropped
+    temporary/<purpose>-<x>/     files of a command that runs
     locks/                       files that are only ever locked
 """
 

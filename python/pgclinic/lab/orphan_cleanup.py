@@ -12,6 +12,7 @@ from pgclinic.lab.home import folder, lab_home
 from pgclinic.lab.locks import build_lock, named_lock
 from pgclinic.lab.reaper import boot_id, is_served
 from pgclinic.lab.registry import Instance, Unreadable, entries, set_aside, unreadable_entries
+from pgclinic.lab.temporary import abandoned_folders
 from pgclinic.lab.uninterrupted import remove_tree
 from pgclinic.model.record import Record
 from pgclinic.store.directory_lock import directory_lock
@@ -21,7 +22,8 @@ BUILT_KINDS = {"versions": "version", "clusters": "cluster", "templates": "templ
 
 
 class Cleaned(Record):
-    """One thing that was removed. ``kind`` is ``server``, ``version``, ``cluster`` or ``template``."""
+    """One thing that was removed. ``kind`` is ``server``, ``version``, ``cluster``, ``template``
+    or ``temporary folder``."""
 
     kind: str
     name: str
@@ -51,6 +53,7 @@ def clean_up_orphans() -> tuple[Cleaned | Kept, ...]:
     found += _unregistered()
     for name, kind in BUILT_KINDS.items():
         found += _half_built(name, kind)
+    found += [_remove(path, "temporary folder", "abandoned") for path in abandoned_folders()]
     return tuple(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pgclinic.errors import UsageError
 from pgclinic.settings.names import canonical_name
@@ -16,12 +17,21 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _INCLUDES = ("include", "include_dir", "include_if_exists")
 
 
-def parse_conf(text: str, file: str) -> dict[str, str]:
-    """The settings of a file; the last line of a setting counts, as for the server.
+@dataclass(frozen=True)
+class ConfFile:
+    """``included`` are the lines that name other files, which are not read, such as ``include_dir conf.d``."""
 
-    Raises UsageError with file and line for what is no setting, and for files that it includes.
+    settings: dict[str, str]
+    included: tuple[str, ...]
+
+
+def parse_conf(text: str, file: str) -> ConfFile:
+    """Read the text of a file; the last line of a setting counts, as for the server.
+
+    Raises UsageError with file and line for what is not a setting.
     """
     found: dict[str, str] = {}
+    included: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -30,12 +40,11 @@ def parse_conf(text: str, file: str) -> dict[str, str]:
             raise UsageError(f"{file}, line {number}: {line.strip()[:60]!r} is no setting", hint="write name = value")
         name = canonical_name(match["name"])
         if name in _INCLUDES:
-            raise UsageError(
-                f"{file}, line {number}: {name} is not followed", hint="give the settings of all files in one"
-            )
+            included.append(f"{name} {_value(match['value'])}")
+            continue
         found.pop(name, None)
         found[name] = _value(match["value"])
-    return found
+    return ConfFile(found, tuple(included))
 
 
 def _value(text: str) -> str:

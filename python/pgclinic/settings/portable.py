@@ -31,10 +31,14 @@ _NOT_TAKEN = ("Preset Options", "File Locations", "Customized Options")
 
 @dataclass(frozen=True)
 class PortableSettings:
-    """``settings`` that may be taken over, ``left_out`` the names of the others."""
+    """``settings`` that may be taken over, ``left_out`` the names of the others.
+
+    ``included`` are lines of a file that name other files, which are not read.
+    """
 
     settings: dict[str, str]
     left_out: tuple[str, ...]
+    included: tuple[str, ...] = ()
 
 
 def portable_settings(catalog: SettingsCatalog, settings: Mapping[str, str]) -> PortableSettings:

@@ -84,18 +84,29 @@ class RunFolder:
 
     @classmethod
     def create(
-        cls, parent: Path, name: str, info: RunInfo, plan: ExperimentPlan, study_toml: str | None = None
+        cls,
+        parent: Path,
+        name: str,
+        info: RunInfo,
+        plan: ExperimentPlan,
+        study_toml: str | None = None,
+        levels: Levels | None = None,
     ) -> RunFolder:
-        """Make ``parent/name``, or ``name-2`` and so on where that exists: nothing is ever overwritten."""
+        """Make ``parent/name``, or ``name-2`` and so on where that exists: nothing is ever overwritten.
+
+        ``levels`` are those of a search. With run.json, which comes last, the folder is a run that can be resumed.
+        """
         with disk_errors(parent):
             parent.mkdir(parents=True, exist_ok=True)
             path = new_folder(parent, name)
             folder = cls(path)
-            write_whole(path / "run.json", _json(info))
             write_whole(path / "plan.json", _json(folder._rows.taken_out(plan)))
             if study_toml is not None:
                 write_whole(path / "study.toml", study_toml.encode())
+            if levels is not None:
+                write_whole(path / "levels.json", _json(levels))
             (path / "trials").mkdir()
+            write_whole(path / "run.json", _json(info))
         return folder
 
     def add_trial(self, record: TrialRecord) -> None:
@@ -144,10 +155,6 @@ class RunFolder:
     def write_comparison(self, comparison: Comparison) -> None:
         with disk_errors(self.path):
             write_whole(self.path / "comparison.json", _json(comparison))
-
-    def write_levels(self, levels: Levels) -> None:
-        with disk_errors(self.path):
-            write_whole(self.path / "levels.json", _json(levels))
 
     def read_levels(self) -> Levels:
         """Raises RunFailedError: damaged, or not there."""

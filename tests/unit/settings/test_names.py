@@ -17,7 +17,7 @@ from pgclinic.settings.words import parse_settings
 def test_a_name_is_as_pg_settings_has_it(given: str, canonical: str) -> None:
     assert canonical_name(given) == canonical
     assert parse_settings([f"{given}=1"]) == {canonical: "1"}
-    assert parse_conf(f"{given} = 1\n", "a.conf") == {canonical: "1"}
+    assert parse_conf(f"{given} = 1\n", "a.conf").settings == {canonical: "1"}
 
 
 def test_a_setting_in_two_cases_is_given_twice() -> None:
@@ -25,7 +25,7 @@ def test_a_setting_in_two_cases_is_given_twice() -> None:
         canonical_names({"work_mem": "1MB", "Work_Mem": "2MB"})
     with pytest.raises(UsageError, match="given twice"):
         parse_settings(["work_mem=1MB", "WORK_MEM=2MB"])
-    assert parse_conf("work_mem = 1MB\nWork_Mem = 2MB\n", "a.conf") == {"work_mem": "2MB"}
+    assert parse_conf("work_mem = 1MB\nWork_Mem = 2MB\n", "a.conf").settings == {"work_mem": "2MB"}
 
 
 def test_former_names_are_those_of_the_version() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from fixtures.planned import judge, plan_of
 from fixtures.records import StudyRun, global_counters, run_info
 from pgclinic.errors import DiskFullError, RunFailedError, UsageError
 from pgclinic.model.event import SecondMeasured
+from pgclinic.model.tuning import Aim, Levels
 from pgclinic.store import run_folder
 from pgclinic.store.machine import read_machine
 from pgclinic.store.run_folder import RunFolder, read_run
@@ -47,6 +49,32 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     first, second = (RunFolder.create(tmp_path, "a-run", run_info(), PLAN, TEXT) for _ in range(2))
     assert (first.path.name, second.path.name) == ("a-run", "a-run-2")
+
+
+@pytest.mark.parametrize("writes", range(5))
+def test_a_run_that_was_killed_while_it_was_made_is_none_or_whole(
+    writes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class KilledError(BaseException):
+        pass
+
+    done, write_whole = [], run_folder.write_whole
+
+    def write(path: Path, content: bytes, *, private: bool = False) -> None:
+        if len(done) == writes:
+            raise KilledError
+        done.append(path)
+        write_whole(path, content, private=private)
+
+    monkeypatch.setattr(run_folder, "write_whole", write)
+    levels = Levels(aim=Aim.WORST, tried=(), left_out=(), start={})
+    with suppress(KilledError):
+        RunFolder.create(tmp_path, "a-run", run_info(), PLAN, TEXT, levels)
+    path = tmp_path / "a-run"
+    assert (path / "run.json").exists() == (writes == 4)
+    if writes == 4:
+        assert read_run(path).plan == PLAN
+        assert RunFolder(path).read_levels() == levels
 
 
 def test_an_interrupted_run_is_read_as_far_as_it_went(tmp_path: Path) -> None:

@@ -6,12 +6,10 @@ The budget is a promise: a size is begun only where the sizes before say that it
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -20,6 +18,7 @@ from pgclinic.experiment.twin_check import known_settings
 from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.home import folder
 from pgclinic.lab.template import has_template
+from pgclinic.lab.temporary import temporary_folder
 from pgclinic.model.dataset import TwinDataset
 from pgclinic.model.grow import GrowthForecast, SizeStatus, StatementAtSize, TwinSize, Unmeasured, WorkingSet
 from pgclinic.model.twin import Twin
@@ -246,8 +245,8 @@ class GrowRun:
 
     def _built(self, twin: Twin, size: float) -> TwinDataset:
         """The template with the rows. The file of a twin that has grown is needed no longer than that."""
-        with tempfile.TemporaryDirectory(prefix="pgclinic-grow-") as directory:
-            path = Path(directory) / f"{twin.database.replace('/', '_')}-{size:g}.twin"
+        with temporary_folder("grow") as directory:
+            path = directory / f"{twin.database.replace('/', '_')}-{size:g}.twin"
             write_twin(path, twin, masked_text="")
             dataset = keep_twin(path)
 

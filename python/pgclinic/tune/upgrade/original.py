@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from pgclinic.capture.live_session import live_session
 from pgclinic.capture.twin import capture_twin
 from pgclinic.capture.workload import capture_workload
 from pgclinic.errors import PgclinicError, UsageError
+from pgclinic.lab.temporary import temporary_folder
 from pgclinic.model.twin import Twin, TwinWorkload
 from pgclinic.pg.session import Access
 from pgclinic.sql.statement_kind import StatementKind
@@ -47,8 +47,8 @@ def captured_file(
             f"{captured.database} has no statements to measure",
             hint="pg_stat_statements counts them: create the extension, let the clients run, and try again",
         )
-    with tempfile.TemporaryDirectory(prefix="pgclinic-upgrade-") as folder:
-        path = Path(folder) / f"{captured.database.replace('/', '_')}.twin"
+    with temporary_folder("upgrade") as folder:
+        path = folder / f"{captured.database.replace('/', '_')}.twin"
         write_twin(path, twin, masked_text=masked_text(twin))
         keep_capture(access.server, path)
         return kept_file(keep_twin(path).sha256)
