@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "pgclinic.data"
 SHARE = DATA / "data" / "share"
 COMMIT = ROOT / "python" / "pgclinic" / "commit.txt"
+#: In a checkout what a killed build has left is made again; a source distribution has what it needs.
+IS_CHECKOUT = (ROOT / ".git").exists()
 PROGRAM = "pgclinic-load"
 #: Both crates are named, with the features of the wheel, so that each is compiled once.
 BUILD = ("--release", "--locked", "-p", PROGRAM, "-p", "pgclinic-load-python", "--bin", PROGRAM)
@@ -45,7 +47,7 @@ def build_sdist(folder: str, settings: dict[str, Any] | None = None) -> str:
 
 def get_requires_for_build_wheel(settings: dict[str, Any] | None = None) -> list[str]:
     """Return what pages are made with: the packages that the commands import (PEP 517)."""
-    return [] if SHARE.is_dir() else _dependencies()
+    return _dependencies() if IS_CHECKOUT else []
 
 
 get_requires_for_build_sdist = get_requires_for_build_wheel
@@ -61,7 +63,7 @@ def prepare_metadata_for_build_wheel(folder: str, settings: dict[str, Any] | Non
 @contextlib.contextmanager
 def command_files() -> Iterator[None]:
     """Have man pages and completions in pgclinic.data; those of a source distribution are there already."""
-    if SHARE.is_dir():
+    if not IS_CHECKOUT:
         yield
         return
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
@@ -77,12 +79,11 @@ def command_files() -> Iterator[None]:
 @contextlib.contextmanager
 def commit_file() -> Iterator[None]:
     """Have the commit of this checkout in the package; a source distribution has that of its own."""
-    commit = commit_of_checkout()
-    if commit is None or COMMIT.exists():
+    if not IS_CHECKOUT:
         yield
         return
     try:
-        COMMIT.write_text(f"{commit}\n", encoding="utf-8")
+        COMMIT.write_text(f"{commit_of_checkout()}\n", encoding="utf-8")
         yield
     finally:
         COMMIT.unlink(missing_ok=True)
@@ -108,15 +109,13 @@ def program(cargo: Sequence[str], *, target: str | None = None) -> Iterator[None
         _remove_empty(DATA)
 
 
-def commit_of_checkout() -> str | None:
-    """Return the commit, with ``-dirty`` where tracked files differ from it; None outside a checkout."""
-    if not (ROOT / ".git").exists():
-        return None
+def commit_of_checkout() -> str:
+    """Return the commit, with ``-dirty`` where tracked files differ from it; ``unknown`` where git cannot tell it."""
     try:
         described = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
         return subprocess.run(described, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        return None
+        return "unknown"
 
 
 def _zig_strip(built: Path, place: Path) -> list[str]:
