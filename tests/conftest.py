@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from fixtures.command import Command
 from fixtures.dealt import dealt
+from fixtures.dispositions import let_programs_have_signals
 from fixtures.drawn import drawn_majors, is_drawn
 from fixtures.lab_home import MAJORS, binaries_for, temporary_home, worker_home
 from pgclinic.lab.binaries import Binaries
@@ -30,6 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """Workers that run beside each other have homes of their own: in one, trials wait for each other."""
+    let_programs_have_signals()
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None:
         os.environ[HOME_VARIABLE] = str(worker_home(worker))

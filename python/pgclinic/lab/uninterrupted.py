@@ -17,7 +17,8 @@ _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def uninterrupted() -> Iterator[None]:
     """Hold back SIGINT, SIGTERM and SIGHUP until the end of the ``with``; the first that came is then raised again.
 
-    Python answers signals in its main thread alone, so in any other thread there is nothing to hold back.
+    Python answers signals in its main thread alone, so in any other thread there is nothing to hold back. A signal that
+    is ignored, as under nohup or in a shell's background job, stays ignored and hides none that comes after it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -30,7 +31,8 @@ def uninterrupted() -> Iterator[None]:
     before = {}
     try:
         for number in _INTERRUPTS:
-            before[number] = signal.signal(number, note)
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, note)
         yield
     finally:
         for number, handler in before.items():
