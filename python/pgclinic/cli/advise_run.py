@@ -33,6 +33,7 @@ from pgclinic.report.kinds import advice_page
 from pgclinic.report.reported import ReportedAdvice
 from pgclinic.report.sections.advice.text import advice_text
 from pgclinic.report.sections.capture.text import masked_text
+from pgclinic.report.sections.next.twins import advice_next
 from pgclinic.report.sections.twin.text import twin_summary_text
 from pgclinic.store.advise_folder import PROOFS, write_advice, write_advice_folder
 from pgclinic.store.directory_lock import ASKED_S, directory_lock
@@ -72,12 +73,13 @@ def run_advise(request: AdviseRequest) -> int:
     with directory_lock(folder, wait=False, patience_s=ASKED_S):
         path = checked.file or _written(folder, twin)
         advice = _advised(checked, TwinWanted(path, scale=request.scale), folder, began_s)
-        report = write_private_report(folder, advice_page(ReportedAdvice(info, advice, str(folder))))
+        one = ReportedAdvice(info, advice, str(folder))
+        report = write_private_report(folder, advice_page(one))
     script = _write_script(request, advice)
     if request.as_json:
         print_json(AdviceOutput(run=str(folder), advice=advice))
     else:
-        print(advice_text(advice, str(report), str(folder), script=script, width=text_columns()))
+        print(advice_text(advice, str(report), str(folder), script=script, todo=advice_next(one), width=text_columns()))
     return 0
 
 

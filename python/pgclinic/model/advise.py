@@ -134,7 +134,9 @@ class AdviceStep(Record):
 
 class AdviceProof(Record):
     """The whole set against the twin as it is, in blocks. ``ratio`` is server time with the set over without, with its
-    95 % CI, or throughput where ``measure`` is tps. ``reason`` says why there is no ratio."""
+    95 % CI, or throughput where ``measure`` is tps. ``reason`` says why there is no ratio: an error's message, or
+    the name of an InvalidReason. ``open_share`` is the share of the time in statements that the twin does not
+    reproduce, where that leaves the sign open."""
 
     word: str | None = None
     ratio: float | None = None
@@ -144,6 +146,7 @@ class AdviceProof(Record):
     blocks: int = 0
     run: str | None = None
     reason: str | None = None
+    open_share: float | None = None
 
 
 class IndexAdvice(Record):
