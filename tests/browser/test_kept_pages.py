@@ -109,3 +109,25 @@ def test_the_first_screen_says_what_was_asked_and_what_was_found(
     shown = " ".join(seen.page.locator(".hero").inner_text().split()).replace("TPS", "transactions per second")
     assert [one for one in figures if one.replace("TPS", "transactions per second") not in shown] == []
     seen.page.context.close()
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 1000), (1280, 900)])
+def test_the_first_screen_says_what_to_do_next(
+    browser: sync_api.Browser, run: FoundRun, page: Path, width: int, height: int
+) -> None:
+    seen = opened(browser, page, width=width, charts=False)
+    step = seen.page.locator(".hero .next")
+    assert step.count() == 1, "one thing, in one place"
+    place = step.locator("p").bounding_box()
+    assert place is not None
+    assert place["y"] + place["height"] < height
+    words = step.locator("p").inner_text().split()
+    assert words[0] == "Next"
+    assert len(words) > 4
+    # The same words are in the Markdown, and its commands can be copied as they stand.
+    plain = re.sub(r"\\(.)", r"\1", rendered_run(run).markdown())
+    assert f"**Next** {' '.join(words[1:])}" in plain
+    for code in step.locator("code").all():
+        assert code.inner_text().strip().splitlines()[0] in plain
+        assert step.locator("button.copy").count() == 1
+    seen.page.context.close()

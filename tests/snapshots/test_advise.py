@@ -5,15 +5,19 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fixtures.advised import an_advice, index
+from fixtures.records import run_info
 from fixtures.snapshots import Snapshots
 from pgclinic.model.advise import AdviceProof, AdviceWord, ChosenBy, LeftOutIndex
 from pgclinic.report.exports.advice_script import advice_script
+from pgclinic.report.reported import ReportedAdvice
 from pgclinic.report.sections.advice.text import advice_text
+from pgclinic.report.sections.next.twins import advice_next
 
 
 def test_advised_indexes(snapshots: Snapshots) -> None:
     folder = "runs/2026-01-05-advise-shop"
-    snapshots.check("advise", advice_text(an_advice(), f"{folder}/report.html", folder, script="shop.sql"))
+    todo = advice_next(ReportedAdvice(run_info(), an_advice(), folder))
+    snapshots.check("advise", advice_text(an_advice(), f"{folder}/report.html", folder, script="shop.sql", todo=todo))
     snapshots.check("advise_script", advice_script(an_advice()))
 
 

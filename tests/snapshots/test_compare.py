@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fixtures.comparison import asked, comparison, measured
+from fixtures.comparison import asked, comparison, measured, reported
 from fixtures.doubts import ARMS_DIFFER, starved
 from fixtures.observed import watched
 from fixtures.planned import judge
@@ -21,7 +21,9 @@ from pgclinic.report.exports.bencher import bencher_json
 from pgclinic.report.exports.junit import junit_xml
 from pgclinic.report.exports.otava import otava_csv
 from pgclinic.report.markdown import markdown
+from pgclinic.report.sections.answer.asked import asked_words
 from pgclinic.report.sections.answer.text import RunPaths
+from pgclinic.report.sections.next.experiment import study_next
 from pgclinic.report.sections.side_by_side.text import compare_text
 from pgclinic.study.compare import PROFILE
 
@@ -35,7 +37,8 @@ STARVED = starved(0.6)
 
 
 def _text(seen: Comparison, trials: tuple[TrialRecord, ...]) -> str:
-    return compare_text(seen, trials, PLACES, width=100)
+    one = reported(seen, trials)
+    return compare_text(seen, trials, PLACES, asked=asked_words(one), todo=study_next(one), width=100)
 
 
 def _answer(ratios: tuple[float, ...], *fail_if: str, doubts: tuple[Doubt, ...] = ()) -> str:
@@ -53,6 +56,10 @@ def _refused_calibration() -> str:
     profile = study.profiles[PROFILE]
     calibration = Calibration(trials=4, seconds=60, budget_s=60.0, switch_s=2.0, refusal=ARMS_DIFFER)
     return _text(compare(study, (), judge(study, (), profile), profile, calibration=calibration), ())
+
+
+def _markdown(seen: Comparison) -> str:
+    return markdown(reported(seen, measured(SLOWER)), seen, report="runs/one/report.html")
 
 
 def _junit(ratios: tuple[float, ...], *fail_if: str) -> str:
@@ -73,8 +80,8 @@ TEXTS: dict[str, Callable[[], str]] = {
     "junit": lambda: _junit(SLOWER, "b<0.95a", "b>a", "b<0.73a"),
     "junit-without-threshold": lambda: _junit(OPEN),
     "junit-invalid": lambda: _junit(()),
-    "markdown": lambda: markdown(comparison(SLOWER, "b<0.95a", doubts=()), report="runs/one/report.html"),
-    "markdown-invalid": lambda: markdown(comparison(SLOWER, doubts=(STARVED,)), report="runs/one/report.html"),
+    "markdown": lambda: _markdown(comparison(SLOWER, "b<0.95a", doubts=())),
+    "markdown-invalid": lambda: _markdown(comparison(SLOWER, doubts=(STARVED,))),
     "bencher": lambda: bencher_json(comparison(SLOWER)),
     "otava": lambda: otava_csv(comparison(SLOWER), run_info(), folder="runs/one", started=STARTED),
 }

@@ -11,13 +11,15 @@ from pgclinic.model.grow import SizeStatus
 from pgclinic.report.kinds import growth_page
 from pgclinic.report.reported import ReportedGrowth
 from pgclinic.report.sections.growth.text import growth_text
+from pgclinic.report.sections.next.twins import growth_next
 
 PLACES = (("run", "runs/r"), ("report", "runs/r/report.html"))
 
 
 def test_a_growth(snapshots: Snapshots) -> None:
-    snapshots.check("grow", growth_text(shop_growth(), PLACES))
-    snapshots.check_page("grow_page", page_sections(growth_page(ReportedGrowth(run_info(), shop_growth(), "runs/r"))))
+    one = ReportedGrowth(run_info(), shop_growth(), "runs/r")
+    snapshots.check("grow", growth_text(one.growth, PLACES, todo=growth_next(one)))
+    snapshots.check_page("grow_page", page_sections(growth_page(one)))
 
 
 def test_a_growth_of_which_too_little_was_measured(snapshots: Snapshots) -> None:
@@ -33,7 +35,8 @@ def test_a_growth_of_which_too_little_was_measured(snapshots: Snapshots) -> None
         working_set=None,
         vacuums=(),
     )
-    snapshots.check("grow_interrupted", growth_text(interrupted, PLACES))
+    one = ReportedGrowth(run_info(), interrupted, "runs/r")
+    snapshots.check("grow_interrupted", growth_text(interrupted, PLACES, todo=growth_next(one)))
     snapshots.check_page(
         "grow_interrupted_page", page_sections(growth_page(ReportedGrowth(run_info(), interrupted, "runs/r")))
     )

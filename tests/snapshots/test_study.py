@@ -10,18 +10,21 @@ from msgspec.structs import replace
 from fixtures.doubts import TOO_SHORT, starved
 from fixtures.ladder import ladder_study, ladder_trials, ladder_verdict
 from fixtures.planned import judge
-from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, trial
+from fixtures.records import StudyRun, blocks_of, failed_trial, global_counters, run_info, trial
 from fixtures.snapshots import Snapshots
 from pgclinic.cli.main import run
 from pgclinic.model.calibration import Calibration, ClaimReach, SliceSeen
 from pgclinic.model.progress import BESIDE, WAITING, Progress
-from pgclinic.model.study import Direction, Expected
+from pgclinic.model.study import Direction, Expected, Study
 from pgclinic.model.trial import Probe, TrialRecord
+from pgclinic.model.verdict import Verdict
 from pgclinic.report.live.progress import trial_line
 from pgclinic.report.live.view import Judged, live_view, progress_lines
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.table import verdict_table
 from pgclinic.report.sections.answer.text import RunPaths, verdict_text
 from pgclinic.report.sections.calibration.text import calibration_text
+from pgclinic.report.sections.next.experiment import study_next
 from pgclinic.study.read import shipped_studies
 
 STUDY = global_counters()
@@ -36,17 +39,21 @@ STARVED = starved(0.6)
 
 
 def _verdict(ratios: tuple[float, ...], **changes: object) -> str:
-    trials = blocks_of(STUDY, ratios, **changes)  # type: ignore[arg-type]
-    return verdict_text(STUDY, trials, judge(STUDY, trials), PLACES)
+    return _text_of(blocks_of(STUDY, ratios, **changes))  # type: ignore[arg-type]
 
 
 def _text_of(trials: tuple[TrialRecord, ...]) -> str:
-    return verdict_text(STUDY, trials, judge(STUDY, trials), PLACES)
+    return _text(STUDY, trials, judge(STUDY, trials))
+
+
+def _text(study: Study, trials: tuple[TrialRecord, ...], verdict: Verdict) -> str:
+    todo = study_next(ReportedStudy(run_info(), study, trials, (), verdict, "runs/one"))
+    return verdict_text(study, trials, verdict, PLACES, todo=todo)
 
 
 def _expected() -> str:
     trials = blocks_of(EXPECTED, (0.60, 0.61, 0.59, 0.605, 0.595))
-    return verdict_text(EXPECTED, trials, judge(EXPECTED, trials), PLACES)
+    return _text(EXPECTED, trials, judge(EXPECTED, trials))
 
 
 def _with_failures() -> str:
@@ -59,7 +66,7 @@ def _with_failures() -> str:
 
 def _ladder() -> str:
     trials, _ = ladder_trials()
-    return verdict_text(ladder_study(), trials, ladder_verdict(), PLACES)
+    return _text(ladder_study(), trials, ladder_verdict())
 
 
 VERDICTS: dict[str, Callable[[], str]] = {

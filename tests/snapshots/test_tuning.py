@@ -5,18 +5,24 @@ from __future__ import annotations
 from fixtures.records import run_info
 from fixtures.snapshots import Snapshots, page_sections
 from fixtures.tuning import ASSAY, BISECT, LEVELS, SEARCH, plan
-from pgclinic.model.tuning import Assay, AssayWord, Bisect, BisectWord, Effect
+from pgclinic.model.tuning import Assay, AssayWord, Bisect, BisectWord, Effect, Search
 from pgclinic.report.exports.found_conf import found_conf
 from pgclinic.report.kinds import tuning_page
 from pgclinic.report.reported import ReportedTuning
 from pgclinic.report.sections.climb.text import climb_line
+from pgclinic.report.sections.next.tuning import tuning_next
 from pgclinic.report.sections.tuned.text import tuning_text
 
 PLACES = (("report", "runs/r/report.html"),)
 
 
+def tuned(found: Assay | Search | Bisect, places: tuple[tuple[str, str], ...] = PLACES) -> str:
+    todo = tuning_next(ReportedTuning(run_info(), plan(), found, "runs/r"))
+    return tuning_text(found, plan(), places, resume="runs/r", todo=todo)
+
+
 def test_an_assay(snapshots: Snapshots) -> None:
-    snapshots.check("assay", tuning_text(ASSAY, plan(), PLACES, resume="runs/r"))
+    snapshots.check("assay", tuned(ASSAY))
     snapshots.check_page("assay_page", page_sections(tuning_page(ReportedTuning(run_info(), plan(), ASSAY, "runs/r"))))
 
 
@@ -40,12 +46,12 @@ def test_an_assay_without_an_answer(snapshots: Snapshots) -> None:
         spent_s=200.0,
         is_complete=False,
     )
-    texts = [tuning_text(one, plan(), (), resume="runs/r") for one in (refused, equal)]
+    texts = [tuned(one, ()) for one in (refused, equal)]
     snapshots.check("assay_without_answer", "\n\n".join(texts))
 
 
 def test_a_search(snapshots: Snapshots) -> None:
-    snapshots.check("search", tuning_text(SEARCH, plan(), PLACES, resume="runs/r"))
+    snapshots.check("search", tuned(SEARCH))
     snapshots.check_page(
         "search_page", page_sections(tuning_page(ReportedTuning(run_info(), plan(), SEARCH, "runs/r")))
     )
@@ -56,7 +62,7 @@ def test_a_search(snapshots: Snapshots) -> None:
 
 
 def test_a_bisection(snapshots: Snapshots) -> None:
-    snapshots.check("bisect", tuning_text(BISECT, plan(), PLACES, resume="runs/r"))
+    snapshots.check("bisect", tuned(BISECT))
     snapshots.check_page(
         "bisect_page", page_sections(tuning_page(ReportedTuning(run_info(), plan(), BISECT, "runs/r")))
     )
@@ -65,5 +71,5 @@ def test_a_bisection(snapshots: Snapshots) -> None:
 def test_bisections_without_a_change(snapshots: Snapshots) -> None:
     words = (BisectWord.NO_CHANGE, BisectWord.INCONCLUSIVE)
     found = [Bisect(word=word, versions=("17.7", "18.6"), releases=(), comparisons=1) for word in words]
-    texts = [tuning_text(one, plan(), (), resume="runs/r") for one in found]
+    texts = [tuned(one, ()) for one in found]
     snapshots.check("bisect_without_change", "\n\n".join(texts))

@@ -17,6 +17,7 @@ from pgclinic.report.kinds import UPGRADE as SECTIONS
 from pgclinic.report.kinds import upgrade_page
 from pgclinic.report.markdown import report_markdown
 from pgclinic.report.reported import ReportedUpgrade
+from pgclinic.report.sections.next.twins import upgrade_next
 from pgclinic.report.sections.upgrade.text import preflight_text, upgrade_text
 from pgclinic.report.words.answers import answer_sentence, answer_word
 
@@ -53,7 +54,7 @@ def shown(found: Upgrade) -> ReportedUpgrade:
 
 
 def test_an_upgrade(snapshots: Snapshots) -> None:
-    snapshots.check("upgrade", upgrade_text(WHOLE, PLACES))
+    snapshots.check("upgrade", upgrade_text(WHOLE, PLACES, todo=upgrade_next(shown(WHOLE))))
     snapshots.check_page("upgrade_page", page_sections(upgrade_page(shown(WHOLE))))
     snapshots.check("upgrade_markdown", report_markdown(SECTIONS, shown(WHOLE)))
 
@@ -64,7 +65,7 @@ def test_what_is_known_before_anything_runs(snapshots: Snapshots) -> None:
 
 def test_an_upgrade_that_changes_nothing(snapshots: Snapshots) -> None:
     found = replace(NOTHING, comparison=on_twin(CompareWord.NO_DIFFERENCE, 1.0, 0.97, 1.03))
-    snapshots.check("upgrade_nothing", upgrade_text(found))
+    snapshots.check("upgrade_nothing", upgrade_text(found, todo=upgrade_next(shown(found))))
     snapshots.check_page("upgrade_nothing_page", page_sections(upgrade_page(shown(NOTHING))))
 
 

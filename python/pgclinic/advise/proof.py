@@ -19,6 +19,7 @@ from pgclinic.model.fidelity import Fidelity
 from pgclinic.model.plan_proof import PlanProof
 from pgclinic.model.reason import SignOpen
 from pgclinic.model.transport import Transport
+from pgclinic.model.verdict import InvalidReason
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.whatif.trials_in_time import arms_in_time, trials_in_time
 from pgclinic.whatif.tried_fidelity import with_tried
@@ -144,7 +145,12 @@ def saves_nothing(one: LeftOutIndex) -> bool:
 def _proof(comparison: Comparison, run: str) -> AdviceProof:
     seen, interval = comparison.transport, comparison.interval
     if comparison.word is CompareWord.INVALID or interval is None:
-        return AdviceProof(run=run, reason=_why_invalid(comparison))
+        because = comparison.invalid_because
+        return AdviceProof(
+            run=run,
+            reason=because.value if because is not None else InvalidReason.NO_BLOCK.value,
+            open_share=next((one.outside_share for one in comparison.reasons if isinstance(one, SignOpen)), None),
+        )
     if seen is None:
         return AdviceProof(
             word=comparison.word.value,
@@ -157,11 +163,3 @@ def _proof(comparison: Comparison, run: str) -> AdviceProof:
     return AdviceProof(
         word=comparison.word.value, ratio=seen.ratio, low=seen.low, high=seen.high, blocks=seen.blocks, run=run
     )
-
-
-def _why_invalid(comparison: Comparison) -> str:
-    open_sign = next((reason for reason in comparison.reasons if isinstance(reason, SignOpen)), None)
-    if open_sign is not None:
-        share = f"{open_sign.outside_share:.0%}".replace("%", " %")
-        return f"the sign is open: the twin does not reproduce statements with {share} of the time closely enough"
-    return (comparison.invalid_because.value if comparison.invalid_because else "no block").replace("_", " ")

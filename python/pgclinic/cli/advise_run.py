@@ -69,14 +69,17 @@ def run_advise(request: AdviseRequest) -> int:
         advice = _advised(checked, TwinWanted(path, scale=request.scale), folder, began_s)
         from pgclinic.report.kinds import advice_page
 
-        report = write_private_report(folder, advice_page(ReportedAdvice(info, advice, str(folder))))
+        one = ReportedAdvice(info, advice, str(folder))
+        report = write_private_report(folder, advice_page(one))
     script = _write_script(request, advice)
     if request.as_json:
         print_json(AdviceOutput(run=str(folder), advice=advice))
     else:
         from pgclinic.report.sections.advice.text import advice_text
+        from pgclinic.report.sections.next.twins import advice_next
 
-        print(advice_text(advice, str(report), str(folder), script=script, width=text_columns()))
+        todo = advice_next(one)
+        print(advice_text(advice, str(report), str(folder), script=script, todo=todo, width=text_columns()))
     return 0
 
 

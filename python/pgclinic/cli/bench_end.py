@@ -82,11 +82,14 @@ def _observed_lines(ended: EndedBench) -> list[str]:
     trial, observed = ended.trial, ended.result.observed
     if trial is None or observed is None:
         return []
-    from pgclinic.report.sections.waits.view import labelled_lines, missing_rows, trust_rows, why_rows
+    from pgclinic.report.sections.next.bench import bench_next
+    from pgclinic.report.sections.next.step import next_lines
+    from pgclinic.report.sections.waits.view import LABEL_WIDTH, labelled_lines, missing_rows, trust_rows, why_rows
 
     rows = [*(why_rows(observed.activity) if observed.activity is not None else ())]
     rows += [*trust_rows(trial), *missing_rows(trial)]
-    return ["", *labelled_lines(rows, text_columns())]
+    todo = bench_next(ended.info, ended.result, trial)
+    return ["", *labelled_lines(rows, text_columns()), *next_lines(todo, LABEL_WIDTH, text_columns())]
 
 
 def _write_files(result: BenchResult, outputs: Outputs) -> None:

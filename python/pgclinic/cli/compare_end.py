@@ -23,7 +23,9 @@ from pgclinic.model.threshold import Threshold, ThresholdState
 from pgclinic.model.verdict import Verdict
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.reported import ReportedStudy
+from pgclinic.report.sections.answer.asked import asked_words
 from pgclinic.report.sections.answer.text import RunPaths
+from pgclinic.report.sections.next.experiment import study_next
 from pgclinic.report.sections.side_by_side.text import compare_text
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
@@ -34,7 +36,7 @@ CROSSED, UNDECIDED = 3, 4
 class StoredAnswer:
     """What a comparison found; ``report`` is its page, or ``problem`` why that could not be written."""
 
-    stored: StoredRun
+    one: ReportedStudy
     comparison: Comparison
     report: str | None
     problem: RunFailedError | None = None
@@ -73,16 +75,17 @@ def finish_comparison(
     whole addresses of existing servers.
     """
     answer = write_answer(read_run(folder.path), plan, verdict, _thresholds(options))
-    stored, comparison = answer.stored, answer.comparison
-    texts = _export_texts(comparison, stored, strict=options.strict)
-    to_stdout = write_exports(options.exports.places, texts, kept_in=stored.path)
+    one, comparison = answer.one, answer.comparison
+    texts = _export_texts(one, comparison, strict=options.strict)
+    to_stdout = write_exports(options.exports.places, texts, kept_in=folder.path)
     if to_stdout is not None:
         print(to_stdout, end="")
     elif options.as_json:
         print_json(CompareOutput(run=str(folder.path), report=answer.report, comparison=comparison))
     else:
         places = RunPaths(report=answer.report, folder=str(folder.path), resume_note=how_to_resume(dsns))
-        print(compare_text(comparison, stored.trials, places, width=text_columns()))
+        asked, todo = asked_words(one), study_next(one)
+        print(compare_text(comparison, one.trials, places, asked=asked, todo=todo, width=text_columns()))
     if answer.problem is not None:
         not_stored(answer.problem, must_store=must_store)
     return exit_code(comparison, strict=options.strict)
@@ -95,24 +98,23 @@ def write_answer(
     from pgclinic.report.kinds import study_page
 
     folder, comparison = RunFolder(stored.path), compared_stored(stored, plan, verdict, thresholds)
-    page = study_page(
-        ReportedStudy(
-            stored.info,
-            plan.study,
-            stored.trials,
-            stored.seconds,
-            verdict,
-            str(folder.path),
-            comparison,
-            stored.calibration,
-        )
+    one = ReportedStudy(
+        stored.info,
+        plan.study,
+        stored.trials,
+        stored.seconds,
+        verdict,
+        str(folder.path),
+        comparison,
+        stored.calibration,
     )
+    page = study_page(one)
     try:
         folder.write_verdict(verdict)
         folder.write_comparison(comparison)
-        return StoredAnswer(stored, comparison, str(folder.write_report(page)))
+        return StoredAnswer(one, comparison, str(folder.write_report(page)))
     except RunFailedError as error:
-        return StoredAnswer(stored, comparison, None, error)
+        return StoredAnswer(one, comparison, None, error)
 
 
 def exit_code(comparison: Comparison, *, strict: bool) -> int:
@@ -126,19 +128,19 @@ def exit_code(comparison: Comparison, *, strict: bool) -> int:
     return UNDECIDED if strict and is_open else 0
 
 
-def _export_texts(comparison: Comparison, stored: StoredRun, *, strict: bool) -> dict[str, Callable[[], str]]:
+def _export_texts(one: ReportedStudy, comparison: Comparison, *, strict: bool) -> dict[str, Callable[[], str]]:
     """Return what makes the text of each export, by its option."""
     from pgclinic.report.exports.bencher import bencher_json
     from pgclinic.report.exports.junit import junit_xml
     from pgclinic.report.exports.otava import otava_csv
     from pgclinic.report.markdown import markdown
 
-    info, trials = stored.info, stored.trials
+    info, trials = one.run, one.trials
     started = datetime.fromtimestamp(info.started_epoch_us / 1e6, UTC).isoformat(timespec="seconds")
     elapsed_s = sum(trial.elapsed_s for trial in trials)
     return {
         "--junit": lambda: junit_xml(comparison, elapsed_s=elapsed_s, started=started, strict=strict),
-        "--markdown": lambda: markdown(comparison, report=str(stored.path / "report.html")),
+        "--markdown": lambda: markdown(one, comparison, report=f"{one.folder}/report.html"),
         "--bencher": lambda: bencher_json(comparison),
-        "--otava": lambda: otava_csv(comparison, info, folder=str(stored.path), started=started),
+        "--otava": lambda: otava_csv(comparison, info, folder=one.folder, started=started),
     }

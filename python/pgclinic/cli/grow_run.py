@@ -13,7 +13,7 @@ from pgclinic.cli.duration import parse_duration_or_none_s, parse_duration_s
 from pgclinic.cli.grow import GrowRequest
 from pgclinic.cli.leftovers import say_cleaned
 from pgclinic.cli.live import LiveView
-from pgclinic.cli.output import print_json, say
+from pgclinic.cli.output import print_json, say, text_columns
 from pgclinic.cli.this_command import addresses_of, command_began_s, command_words
 from pgclinic.errors import RunFailedError, UsageError
 from pgclinic.lab.binaries import Binaries
@@ -28,6 +28,7 @@ from pgclinic.pg.reach import reach_dsn
 from pgclinic.report.reported import ReportedGrowth
 from pgclinic.report.sections.capture.text import masked_text
 from pgclinic.report.sections.growth.text import growth_text, kept_words, planned_words, twin_words
+from pgclinic.report.sections.next.twins import growth_next
 from pgclinic.report.words.figures import count
 from pgclinic.settings.values import parse_integer, unit_size
 from pgclinic.store.directory_lock import ASKED_S, directory_lock
@@ -179,16 +180,18 @@ def _finish(request: GrowRequest, found: GrowthForecast, folder: Path, info: Run
     """Keep the answer, write its page, print it. What cannot be stored is printed all the same."""
     from pgclinic.report.kinds import growth_page
 
+    one = ReportedGrowth(info, found, str(folder))
     report: str | None = None
     problem: RunFailedError | None = None
     try:
         write_growth(folder, found)
-        report = str(write_private_report(folder, growth_page(ReportedGrowth(info, found, str(folder)))))
+        report = str(write_private_report(folder, growth_page(one)))
     except RunFailedError as error:
         problem = error
     if request.as_json:
         print_json(GrowOutput(run=str(folder), report=report, growth=found))
     else:
-        print(growth_text(found, [("run", str(folder)), *((("report", report),) if report is not None else ())]))
+        places = [("run", str(folder)), *((("report", report),) if report is not None else ())]
+        print(growth_text(found, places, todo=growth_next(one), width=text_columns()))
     if problem is not None:
         raise problem

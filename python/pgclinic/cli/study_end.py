@@ -14,6 +14,7 @@ from pgclinic.model.study import Study
 from pgclinic.model.verdict import Verdict
 from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.sections.answer.text import RunPaths, verdict_text
+from pgclinic.report.sections.next.experiment import study_next
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
 
 EXIT_CODES = {
@@ -79,11 +80,10 @@ def finish_study(
     from pgclinic.report.kinds import study_page
 
     stored = read_run(folder.path)
-    page = study_page(
-        ReportedStudy(
-            stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), calibration=stored.calibration
-        )
+    one = ReportedStudy(
+        stored.info, study, stored.trials, stored.seconds, verdict, str(folder.path), calibration=stored.calibration
     )
+    page = study_page(one)
     problem = None
     try:
         folder.write_verdict(verdict)
@@ -94,7 +94,10 @@ def finish_study(
         print_json(StudyOutput(run=str(folder.path), report=report, verdict=verdict))
     else:
         places = RunPaths(report=report, folder=str(folder.path), resume_note=how_to_resume(dsns))
-        print_coloured(verdict_text(study, stored.trials, verdict, places, colour=is_coloured(), width=text_columns()))
+        todo, width = study_next(one), text_columns()
+        print_coloured(
+            verdict_text(study, stored.trials, verdict, places, todo=todo, colour=is_coloured(), width=width)
+        )
     if problem is not None:
         not_stored(problem, must_store=must_store)
 

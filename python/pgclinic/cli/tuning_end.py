@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pgclinic.cli.experiment_run import kept_run
 from pgclinic.cli.live import LiveView
-from pgclinic.cli.output import print_json
+from pgclinic.cli.output import print_json, text_columns
 from pgclinic.errors import RunFailedError
 from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.road import Experiment
@@ -16,6 +16,7 @@ from pgclinic.model.plan import ArmSpec
 from pgclinic.model.progress import Progress
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.report.reported import ReportedTuning
+from pgclinic.report.sections.next.tuning import tuning_next
 from pgclinic.report.sections.tuned.text import tuning_output, tuning_text
 from pgclinic.store.run_folder import read_run
 from pgclinic.tune.ask import Strategy
@@ -49,13 +50,12 @@ def finish_tuning(
     from pgclinic.report.kinds import tuning_page
 
     folder, stored = experiment.folder, read_run(experiment.folder.path)
+    one = ReportedTuning(stored.info, experiment.plan, found, str(folder.path))
     report: str | None = None
     problem: RunFailedError | None = None
     try:
         folder.write_tuning(found)
-        report = str(
-            folder.write_report(tuning_page(ReportedTuning(stored.info, experiment.plan, found, str(folder.path))))
-        )
+        report = str(folder.write_report(tuning_page(one)))
     except RunFailedError as error:
         problem = error
     if as_json:
@@ -63,6 +63,7 @@ def finish_tuning(
     else:
         places = [(name, str(path)) for name, path in files]
         places += [("report", report)] if report is not None else []
-        print(tuning_text(found, experiment.plan, places, resume=str(folder.path)))
+        todo, width = tuning_next(one), text_columns()
+        print(tuning_text(found, experiment.plan, places, resume=one.folder, todo=todo, width=width))
     if problem is not None:
         raise problem

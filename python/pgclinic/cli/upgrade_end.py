@@ -9,6 +9,7 @@ from pgclinic.cli.upgrade import UpgradeRequest
 from pgclinic.errors import RunFailedError
 from pgclinic.model.upgrade import Upgrade
 from pgclinic.report.reported import ReportedUpgrade
+from pgclinic.report.sections.next.twins import upgrade_next
 from pgclinic.report.sections.upgrade.text import upgrade_output, upgrade_text
 from pgclinic.store.run_folder import RunFolder, read_run
 
@@ -38,7 +39,7 @@ def finish_upgrade(folder: RunFolder, found: Upgrade, request: UpgradeRequest) -
         print_json(upgrade_output(found, str(folder.path), report))
     else:
         files = [("report", report)] if report is not None else []
-        print(upgrade_text(found, files, width=text_columns()))
+        print(upgrade_text(found, files, todo=upgrade_next(one), width=text_columns()))
     if problem is not None:
         raise problem
     return exit_code(found.comparison, strict=request.strict) if found.comparison is not None else 0

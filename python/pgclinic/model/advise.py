@@ -147,8 +147,10 @@ class LeftOutIndex(Record):
 
 class AdviceProof(Record):
     """The whole set against the twin as it is, in blocks. ``ratio`` is server time with the set over without, with its
-    95 % CI, or throughput where ``measure`` is tps. ``reason`` says why there is no ratio. ``left_out`` are the indexes
-    that were left out in blocks as well, each once; the others were left out by single executions alone."""
+    95 % CI, or throughput where ``measure`` is tps. ``reason`` says why there is no ratio: an error's message, or
+    the name of an InvalidReason. ``open_share`` is the share of the time in statements that the twin does not
+    reproduce, where that leaves the sign open. ``left_out`` are the indexes that were left out in blocks as well, each
+    once; the others were left out by single executions alone."""
 
     word: str | None = None
     ratio: float | None = None
@@ -159,6 +161,7 @@ class AdviceProof(Record):
     run: str | None = None
     reason: str | None = None
     left_out: tuple[LeftOutIndex, ...] = ()
+    open_share: float | None = None
 
 
 class IndexAdvice(Record):

@@ -165,7 +165,7 @@ def _comparison(stored: StoredRun) -> RenderedRun:
     )
     return RenderedRun(
         html=lambda: study_page(one),
-        markdown=lambda: markdown(comparison, report=page or folder),
+        markdown=lambda: markdown(one, comparison, report=page or folder),
         json=lambda: CompareOutput(run=folder, report=page, comparison=comparison),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
@@ -13,11 +13,15 @@ from markupsafe import Markup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.threshold import ThresholdState
 from pgclinic.model.verdict_word import CompareWord
+from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.section import Section
+from pgclinic.report.sections.answer.asked import asked_words
+from pgclinic.report.sections.next.experiment import study_next
 from pgclinic.report.sections.side_by_side.text import resolution, sentence, table_heads, table_rows, threshold_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.migration import lock_lines
 from pgclinic.report.words.reasons import sentences
+from pgclinic.report.words.terms import term_words
 from pgclinic.report.words.verdicts import capitalised
 
 if TYPE_CHECKING:
@@ -35,11 +39,15 @@ _MARKS = {
 _STATES = {ThresholdState.CROSSED: "✗", ThresholdState.KEPT: "✓", ThresholdState.UNDECIDED: "?"}
 
 
-def markdown(comparison: Comparison, *, report: str) -> str:
-    """Heading, table, thresholds and doubts; the reasoning is folded. ``report`` names the whole report."""
+def markdown(one: ReportedStudy, comparison: Comparison, *, report: str) -> str:
+    """Heading, what was asked, what to do, table, thresholds and doubts; the reasoning is folded.
+
+    ``report`` names the whole report.
+    """
     lines = [
         f"### {_MARKS[comparison.word]} {plain_markdown(f'{comparison.word.value}: {sentence(comparison)}')}",
         "",
+        *_first_lines(one, comparison),
         f"- **a** {plain_markdown(comparison.a.about)}",
         f"- **b** {plain_markdown(comparison.b.about)}",
     ]
@@ -69,6 +77,19 @@ def markdown(comparison: Comparison, *, report: str) -> str:
         "</details>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _first_lines(one: ReportedStudy, comparison: Comparison) -> Iterator[str]:
+    """What to do, with its commands, and what was compared."""
+    todo = study_next(one)
+    yield f"**Next** {plain_markdown(capitalised(todo.words))}."
+    yield ""
+    if todo.commands:
+        yield from (_indented(todo.text), "")
+    terms = term_words(sentence(comparison), todo.words)
+    if terms:
+        yield from (" ".join(f"{plain_markdown(capitalised(words))}." for words in terms), "")
+    yield f"- **compared** {plain_markdown(asked_words(one))}"
 
 
 def report_markdown(sections: Sequence[Section[R]], run: R) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from fixtures.comparison import asked, comparison, measured
+from fixtures.comparison import asked, comparison, measured, reported
 from fixtures.planned import judge, judged_plan
 from fixtures.records import run_info
 from pgclinic.cli.duration import parse_budget_s
@@ -16,6 +16,7 @@ from pgclinic.model.study import Profile
 from pgclinic.model.verdict import IntervalMethod
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.sections.answer.text import RunPaths
+from pgclinic.report.sections.next.experiment import study_next
 from pgclinic.report.sections.side_by_side.text import compare_text
 from pgclinic.study.compare import PROFILE
 
@@ -99,7 +100,9 @@ def test_what_would_decide_is_said_with_its_command() -> None:
     assert blocks_that_decide((5000,), FOUR) is None
     seen = comparison((0.9, 0.8, 0.95, 0.85))
     assert seen.word is CompareWord.INCONCLUSIVE and seen.blocks_needed is not None
-    text = compare_text(seen, FOUR, RunPaths(folder="runs/one"), width=70)
-    assert f"\n  continue    pgclinic compare --resume runs/one --blocks {4 + seen.blocks_needed}\n" in text
+    todo = study_next(reported(seen, FOUR))
+    text = compare_text(seen, FOUR, RunPaths(folder="runs/one", resume_note="with PGPASSWORD"), todo=todo, width=70)
+    command = f"pgclinic compare --resume runs/one --blocks {4 + seen.blocks_needed}"
+    assert f"\n              {command}\n              with PGPASSWORD\n" in text
     decided = comparison((0.5, 0.51, 0.49, 0.5))
-    assert "continue" not in compare_text(decided, FOUR, RunPaths(folder="runs/one"))
+    assert "--resume" not in study_next(reported(decided, FOUR)).text

@@ -21,11 +21,14 @@ from pgclinic.report.words.findings import costs, proof_words, short_costs
 OTHERS = Doubt(kind=DoubtKind.STARVED_CPU, share=0.6, facts=CpuTaken(obtained_s=4.0, available_s=10.0))
 
 
-def test_the_first_line_says_what_to_do_and_what_it_gives() -> None:
-    assert first_line(SICK) == "End the session (session 4711 (report)): 6.10x throughput (proven on a twin, 16.4)"
+def test_the_first_line_says_what_is_wrong_what_to_do_and_what_it_gives() -> None:
+    held = "an idle transaction holds the xmin horizon: session 4711 (report)"
+    gain = "6.10x throughput, 95 % CI 5.20 to 7.00 (proven on a twin, 16.4)"
+    assert first_line(SICK) == f"{held}. End the session (session 4711 (report)): {gain}"
     unproven = replace(SICK, findings=(replace(HELD, proofs=()), DEAD_ROWS))
     assert (
-        first_line(unproven) == "End the session (session 4711 (report)): a lookup visits 412 buffers (not proven yet)"
+        first_line(unproven)
+        == f"{held}: a lookup visits 412 buffers. End the session (session 4711 (report)) (not proven yet)"
     )
     assert first_line(HEALTHY) == "nothing found"
     assert first_line(replace(SICK, findings=(FULL_PAGES,))).startswith("nothing to do at once")

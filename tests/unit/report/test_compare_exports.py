@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from msgspec.structs import replace
 
-from fixtures.comparison import comparison
+from fixtures.comparison import comparison, measured, reported
 from fixtures.records import run_info
 from pgclinic.cli.compare import AnswerOptions, CompareExports
 from pgclinic.cli.compare_end import check_answer
@@ -66,7 +66,8 @@ def test_junit_without_a_threshold_has_one_case() -> None:
 
 
 def test_markdown_is_a_heading_a_table_and_a_folded_reasoning() -> None:
-    text = markdown(comparison(SLOWER, "b<0.95a"), report="runs/1/report.html")
+    seen = comparison(SLOWER, "b<0.95a")
+    text = markdown(reported(seen, measured(SLOWER)), seen, report="runs/1/report.html")
     lines = text.splitlines()
     assert lines[0].startswith("### ▼ slower: b is 0.73x as fast as a")
     table = [line for line in lines if line.startswith("|")]
@@ -80,7 +81,8 @@ def test_markdown_is_a_heading_a_table_and_a_folded_reasoning() -> None:
 def test_markdown_shows_names_as_they_are() -> None:
     seen = comparison(SLOWER)
     seen = replace(seen, b=replace(seen.b, about="search_path = a|b*c\n@someone <script>"))
-    line = next(line for line in markdown(seen, report="r").splitlines() if line.startswith("- **b**"))
+    text = markdown(reported(seen, measured(SLOWER)), seen, report="r")
+    line = next(line for line in text.splitlines() if line.startswith("- **b**"))
     assert line == "- **b** search\\_path = a\\|b\\*c \\@someone \\<script\\>"
 
 

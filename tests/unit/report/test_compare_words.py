@@ -7,7 +7,7 @@ import math
 import pytest
 from msgspec.structs import asdict, replace
 
-from fixtures.comparison import asked, comparison, measured
+from fixtures.comparison import asked, comparison, measured, reported
 from fixtures.doubts import ARMS_DIFFER, starved
 from fixtures.planned import judge
 from fixtures.records import failed_trial, printed, trial
@@ -26,6 +26,7 @@ from pgclinic.model.verdict import IntervalMethod
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.markdown import markdown
 from pgclinic.report.sections.answer.text import RunPaths
+from pgclinic.report.sections.next.experiment import study_next
 from pgclinic.report.sections.side_by_side.text import compare_text, resolution, sentence, table_heads, table_rows
 from pgclinic.report.words.reasons import sentences
 from pgclinic.study.compare import PROFILE
@@ -298,7 +299,7 @@ def test_an_invalid_comparison_shows_both_arms_without_ratios() -> None:
     assert table_heads(seen) == ("", "a", "b")
     assert all(len(row) == 3 for row in table_rows(seen))
     assert table_heads(comparison(SLOWER))[-1] == "95 % CI"
-    exported = markdown(seen, report="r")
+    exported = markdown(reported(seen, ()), seen, report="r")
     assert "| b / a |" not in exported
     assert {line.count("|") for line in exported.splitlines() if line.startswith("|")} == {4}
 
@@ -308,7 +309,8 @@ def test_the_command_that_continues_a_run_says_what_it_needs() -> None:
     trials = measured(ABOUT_THE_EDGE)
     note = how_to_resume(["postgresql://u:secret-word@h/x"])
     assert note is not None and "secret-word" not in note
-    lines = compare_text(open_one, trials, RunPaths(folder="r", resume_note=note)).splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith("  continue"))
+    todo = study_next(reported(open_one, trials))
+    lines = compare_text(open_one, trials, RunPaths(folder="r", resume_note=note), todo=todo).splitlines()
+    at = next(number for number, line in enumerate(lines) if " --resume " in line)
     assert note in " ".join(" ".join(lines[at + 1 : at + 4]).split())
     assert how_to_resume(["postgresql://u@h/x", None]) is None

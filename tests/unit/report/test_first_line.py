@@ -37,8 +37,8 @@ def with_proof(proof: Proof) -> Checkup:
     ("proof", "words"),
     [
         (BY_PLANS, "the workload visits 2 % of its buffers (proven on a twin)"),
-        (BY_TIME, "server time falls to 4 % (proven on a twin)"),
-        (BY_RATE, "4.00x throughput (proven on a twin)"),
+        (BY_TIME, "server time falls to 4 %, 95 % CI 3.0 % to 5.0 % (proven on a twin)"),
+        (BY_RATE, "4.00x throughput, 95 % CI 3.00 to 5.00 (proven on a twin)"),
     ],
 )
 def test_the_figure_is_that_of_the_proof(proof: Proof, words: str) -> None:
@@ -65,7 +65,7 @@ def test_all_cures_together_come_first() -> None:
     steps = tuple(CureStep(finding=key, treatment=0) for key in keys)
     checkup = replace(with_proof(BY_RATE), cure=Cure(steps=steps, proof=BY_TIME))
     line = first_line(checkup)
-    assert line.endswith(": server time falls to 4 % (proven on a twin)")
+    assert line.endswith(": server time falls to 4 %, 95 % CI 3.0 % to 5.0 % (proven on a twin)")
     assert line.count(";") >= 1
 
 
@@ -81,7 +81,7 @@ def test_plans_and_blocks_have_a_line_each() -> None:
 def test_the_page_begins_with_what_to_run_and_what_it_gives() -> None:
     page = checkup_page(ReportedCheckup(with_proof(BY_TIME), SNAPSHOT, folder="runs/x"))
     hero = page[page.index('class="verdict') : page.index('class="facts"')]
-    assert "server time falls to 4 % (proven on a twin)" in hero
+    assert "server time falls to 4 %, 95 % CI 3.0 % to 5.0 % (proven on a twin)" in hero
     assert "select pg_terminate_backend(4711);" in without_spans(hero)
     assert 'style="width: 4.0%"' in hero
     assert "pgclinic treat runs/x 1 -o treatment.sql" in hero
@@ -119,7 +119,7 @@ def test_what_it_says_to_do_stands_below_as_statements(full: bool) -> None:
     cured = tuple(replace(one, proofs=(BY_PLANS,)) for one in (notice, explained))
     others = tuple(finding for finding in SICK.findings if finding.key not in (notice.key, explained.key))
     checkup = replace(SICK, findings=(*others, *cured), cure=Cure(steps=steps, proof=BY_TIME))
-    assert first_line(checkup).startswith("Preload the library (work_mem); vacuum the table")
+    assert ", and 1 other finding. Preload the library (work_mem); vacuum the table" in first_line(checkup)
     text = checkup_text(checkup, full=full)
     assert 'vacuum public."odd ""name"' in text
     assert "alter system set shared_preload_libraries to " in text

@@ -14,6 +14,25 @@ from markupsafe import Markup, escape
 HIGHLIGHTED_MAX = 20_000
 #: A statement on one line is cut here; all of it is a click away.
 LINE_MAX = 120
+#: PostgreSQL's reserved words, and of the others those that begin or join parts of a statement. The rest, such as name,
+#: event and state, are names of columns and tables far more often.
+_KEYWORDS_TEXT = """
+    all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate
+    collation column concurrently constraint create cross current_catalog current_date current_role
+    current_schema current_time current_timestamp current_user default deferrable desc distinct do else end
+    except false fetch for foreign freeze from full grant group having ilike in initially inner intersect into
+    is isnull join lateral leading left like limit localtime localtimestamp natural not notnull null offset on
+    only or order outer overlaps placing primary references returning right select session_user similar some
+    symmetric system_user table tablesample then to trailing true union unique user using variadic verbose when
+    where window with add alter begin between by cascade commit conflict copy database delete drop execute
+    exists explain extension filter function if include index insert interval materialized matched merge nothing
+    nowait over partition prepare procedure recursive reindex release rename replace reset restrict returns
+    revoke rollback row rows savepoint schema sequence set share show start statistics table temp temporary
+    transaction trigger truncate type unlogged update vacuum values view within
+"""
+_KEYWORDS = frozenset(_KEYWORDS_TEXT.split())
+#: Words that are SQL's own behind one other word.
+_AFTER = {"primary": ("key",), "foreign": ("key",), "alter": ("system",)}
 #: A command of a pgbench script is no SQL.
 _COMMAND = re.compile(r"^[ \t]*\\[a-z].*$", re.MULTILINE)
 
@@ -52,9 +71,17 @@ def _of_sql(text: str) -> Iterator[tuple[str, str]]:
     from pygments.lexers.sql import PostgresLexer
 
     # A lexer keeps the text that it reads; a page may be made in several threads.
+    before = ""
     for _, kind, part in PostgresLexer().get_tokens_unprocessed(text):
-        # The dot between two names is a number to the lexer.
-        yield "" if part == "." else _class(kind), part
+        name = _class(kind)
+        # The dot between two names is a number to the lexer, and what follows it is a name.
+        word = part.lower()
+        if part == "." or (
+            name == "kw" and (before == "." or (word not in _KEYWORDS and word not in _AFTER.get(before, ())))
+        ):
+            name = ""
+        yield name, part
+        before = before if part.isspace() else word
 
 
 def _class(kind: Any) -> str:
@@ -63,7 +90,7 @@ def _class(kind: Any) -> str:
     # A name in double quotes is a name.
     if kind in String.Name:
         return ""
-    names = {Comment: "com", Keyword: "kw", Name.Builtin: "kw", Name.Variable: "var", Number: "num", String: "str"}
+    names = {Comment: "com", Keyword: "kw", Name.Variable: "var", Number: "num", String: "str"}
     return next((name for whole, name in names.items() if kind in whole), "")
 
 

@@ -182,8 +182,28 @@ const timeDrawing = (function () {
     into.append(element("path", Object.assign(pen, { d: path.join("") })));
   }
 
+  // Names that would cover each other are moved apart: down first, and up again from the bottom of the picture.
+  function spread(names, left, bottom) {
+    const apart = 15;
+    names.forEach((name) => {
+      const width = 7.6 * name.text.length + 6;
+      name.side = name.left < left + width ? "start" : "end";
+      [name.from, name.to] = name.side === "start" ? [name.left, name.left + width] : [name.left - width, name.left];
+    });
+    const meets = (one, other) => one.from < other.to && other.from < one.to;
+    names.sort((one, other) => one.top - other.top);
+    names.forEach((name, at) => {
+      const above = names.slice(0, at).filter((one) => meets(one, name)).map((one) => one.top + apart);
+      name.top = Math.max(name.top, ...above);
+    });
+    for (let at = names.length - 1; at >= 0; at--) {
+      const below = names.slice(at + 1).filter((one) => meets(one, names[at])).map((one) => one.top - apart);
+      names[at].top = Math.min(names[at].top, bottom, ...below);
+    }
+  }
+
   // Names stand at the lines' ends, so that nobody has to carry a colour from a legend.
-  function drawNames(into, chart, shown, { x, y }, places) {
+  function drawNames(into, chart, shown, { x, y }, places, box) {
     const names = named(chart).flatMap((line) => {
       const last = places.filter((at) => !isGap(chart, line.values[at])).pop();
       if (last === undefined) return [];
@@ -197,11 +217,9 @@ const timeDrawing = (function () {
         names.push({ text: "published", ink: "published", left: x(end), top: y(value) - 8 });
       }
     });
-    names.sort((one, other) => one.top - other.top);
-    names.forEach((name, at) => {
-      const above = names[at - 1];
-      if (above && Math.abs(name.left - above.left) < 90) name.top = Math.max(name.top, above.top + 15);
-      const side = name.left < x(shown[0]) + 90 ? "start" : "end";
+    spread(names, x(shown[0]), box.bottom - 4);
+    names.forEach((name) => {
+      const side = name.side;
       const font = { "text-anchor": side, "font-size": 13, "font-weight": 600, fill: "var(--" + name.ink + ")" };
       const halo = { stroke: "var(--paper)", "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" };
       into.append(written(short(name.left), short(name.top), name.text, Object.assign(font, halo)));
@@ -225,10 +243,12 @@ const timeDrawing = (function () {
   function drawAxes(into, chart, shown, { x, y, low, high }, box, axis) {
     const height = box.bottom - box.top;
     const values = chart.log ? powers(low, high, height) : round(low, high, height, axis === "title" ? 45 : 30);
-    values.forEach((value) => {
+    values.forEach((value, at) => {
       const top = short(y(value));
       into.append(element("line", { x1: box.left, x2: box.right, y1: top, y2: top, stroke: "var(--grid)" }));
-      into.append(written(box.left - 6, top + 4, ticked(value, chart.unit), { "text-anchor": "end" }));
+      // The highest figure has the unit, for all of them.
+      const unit = at === values.length - 1 ? (chart.unit === "B/s" ? "/s" : chart.unit) : "";
+      into.append(written(box.left - 6, top + 4, ticked(value, chart.unit) + unit, { "text-anchor": "end" }));
     });
     seconds(shown[0], shown[1], box.right - box.left).forEach((at) => {
       const left = short(x(at));
@@ -301,7 +321,7 @@ const timeDrawing = (function () {
     else drawLines(inner, chart, scale, drawn);
     chart.steps.forEach((steps) => drawSteps(inner, steps, scale));
     drawMarks(inner, marks, shown, scale, box);
-    if (chart.shape === "lines") drawNames(inner, chart, shown, scale, places);
+    if (chart.shape === "lines") drawNames(inner, chart, shown, scale, places, box);
     return { svg: svg, box: box };
   }
 

@@ -60,20 +60,22 @@ def first_answer(checkup: Checkup) -> FirstAnswer | None:
 
 
 def first_line(checkup: Checkup) -> str:
-    """What to do first and what that gives; without a proof what it costs not to do it."""
+    """What is wrong, what to do first and what that gives; without a proof what it costs not to do it."""
     answer = first_answer(checkup)
     if answer is None:
         return f"nothing to do at once; {count(len(checkup.causes), 'notice')}" if checkup.causes else "nothing found"
-    first, *more = (_action(finding, treatment) for finding, treatment in answer.steps)
-    words = "; ".join((first, *(f"{each[:1].lower()}{each[1:]}" for each in more)))
-    if answer.proof is not None:
-        return f"{words}: {gain_words(answer.proof)} (proven on {answer.proof.on})"
-    ((finding, treatment),) = answer.steps
+    finding, treatment = answer.steps[0]
+    more = f", and {count(len(answer.steps) - 1, 'other finding')}" if len(answer.steps) > 1 else ""
+    found = f"{headline(finding)}{more}"
     cost = next(iter(short_costs(finding)), None)
     if treatment is None:
-        return f"Look at {headline(finding)}" + (f": {cost}" if cost is not None else "")
+        return f"{found}: {cost}" if cost is not None else found
+    first, *others = (_action(finding, treatment) for finding, treatment in answer.steps)
+    actions = "; ".join((first, *(f"{each[:1].lower()}{each[1:]}" for each in others)))
+    if answer.proof is not None:
+        return f"{found}. {actions}: {gain_words(answer.proof)}{_interval(answer.proof)} (proven on {answer.proof.on})"
     proven = "same rows on the twin" if is_checked(treatment) else "not proven yet"
-    return f"{words}: {cost or headline(finding)} ({proven})"
+    return f"{found}{f': {cost}' if cost is not None else ''}. {actions} ({proven})"
 
 
 def part_left(proof: Proof) -> float | None:

@@ -14,7 +14,9 @@ _REASONS = {
     InvalidReason.NO_BLOCK: "no block can be used",
 }
 #: As a proof has them.
-_BY_NAME = {because.value.replace("_", " "): words for because, words in _REASONS.items()}
+_BY_NAME = {
+    name: words for because, words in _REASONS.items() for name in (because.value, because.value.replace("_", " "))
+}
 
 
 def no_answer(because: InvalidReason | None, mechanisms: Sequence[MechanismSeen] = ()) -> str:

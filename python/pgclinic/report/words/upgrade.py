@@ -28,7 +28,7 @@ from pgclinic.sql.quoting import literal
 
 #: A statement that takes less than this longer until ANALYZE has run is not named.
 SLOWER_BEFORE_ANALYZE = 1.5
-_TEXT_MAX = 100
+_TEXT_MAX, _NAMED_MAX = 100, 70
 
 
 def upgrade_sentence(found: Upgrade) -> str:
@@ -36,7 +36,19 @@ def upgrade_sentence(found: Upgrade) -> str:
 
     What a twin says of its original is server time; without that it is the twin's throughput.
     """
-    return f"{_whole(found)}; {statements_words(found)}"
+    return f"{_whole(found)}; {statements_words(found)}{_slowest_words(found)}"
+
+
+def _slowest_words(found: Upgrade) -> str:
+    """The statement that takes most of the slower ones' time, and the switch that causes it."""
+    if not found.slower:
+        return ""
+    one = max(found.slower, key=lambda each: each.time_share)
+    took = (
+        f"more than {time_words(one.after_ms)}" if one.at_least or one.ratio is None else f"{times(one.ratio)} the time"
+    )
+    cause = f" because of {', '.join(one.cause.settings)}" if one.cause is not None else ""
+    return f". {took[:1].upper()}{took[1:]}{cause}: {short(one.text, _NAMED_MAX)}"
 
 
 def _whole(found: Upgrade) -> str:
@@ -163,10 +175,10 @@ def default_rows(seen: Preflight, after: str) -> Iterator[tuple[str, str]]:
 # Statements
 
 
-def short(text: str) -> str:
+def short(text: str, columns: int = _TEXT_MAX) -> str:
     """One line of a statement."""
     line = " ".join(text.split())
-    return line if len(line) <= _TEXT_MAX else f"{line[: _TEXT_MAX - 1]}…"
+    return line if len(line) <= columns else f"{line[: columns - 1]}…"
 
 
 def time_words(ms: float | None) -> str:

@@ -42,6 +42,12 @@ def test_each_kind_of_word_has_its_class() -> None:
     assert "1" not in found
 
 
+def test_names_that_are_words_of_sql_elsewhere_have_no_colour() -> None:
+    text = "create index i on audit.event (customer_id) include (name, state); select name, date from public.table"
+    words = {word for _, part in spans(text) for word in part.split()}
+    assert words == {"create", "index", "on", "include", "select", "from"}
+
+
 def test_words_beside_each_other_share_a_span() -> None:
     assert spans("order by id") == [("kw", "order by")]
     assert spans("create index concurrently i on t (a)")[0] == ("kw", "create index concurrently")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from pgclinic.model.advise import (
     AdviceProof,
@@ -16,9 +18,13 @@ from pgclinic.model.advise import (
     LeftOutIndex,
     StatementServed,
 )
+from pgclinic.report.sections.next.step import NextStep, next_lines
 from pgclinic.report.words.facts import time_words
 from pgclinic.report.words.figures import count, number, percent, size, times
+from pgclinic.report.words.no_answer import proof_reason
+from pgclinic.report.words.terms import term_rows
 
+_LABEL_WIDTH = 11
 _STATEMENTS = 3
 _IDLE = 6
 _BAR = 40
@@ -60,10 +66,14 @@ def advice_text(
     folder: str | None = None,
     *,
     script: str | None = None,
+    todo: NextStep | None = None,
     width: int = 100,
 ) -> str:
     """``report`` is the page, ``folder`` that of the run, ``script`` the file of SQL that was written."""
-    lines = [f"{advice.word.value.upper()}   {advice_sentence(advice)}", *_basis(advice, width)]
+    sentence = advice_sentence(advice)
+    lines = [f"{advice.word.value.upper()}   {sentence}", *_next_lines(todo, script, width)]
+    lines += [line for label, words in term_rows(sentence) for line in _labelled(label, words, width)]
+    lines += _basis(advice, width)
     for place, index in enumerate(advice.indexes, start=1):
         lines += ["", *_index_lines(place, index, width)]
     if len(advice.steps) > 1:
@@ -76,6 +86,14 @@ def advice_text(
     lines += [f"  report     {report}"] if report is not None else []
     lines += [f"  run        {folder}"] if folder is not None else []
     return "\n".join(lines)
+
+
+def _next_lines(todo: NextStep | None, script: str | None, width: int) -> list[str]:
+    """The statements stand below, each with what it serves; a file of them is what psql is given."""
+    if todo is None or not todo.is_sql:
+        return next_lines(todo, _LABEL_WIDTH, width)
+    how = (shlex.join(["psql", "-X", "-f", script]),) if script is not None else ()
+    return next_lines(replace(todo, commands=how), _LABEL_WIDTH, width)
 
 
 def cost_words(index: AdvisedIndex) -> str:
@@ -100,6 +118,19 @@ def cost_words(index: AdvisedIndex) -> str:
     return "; ".join(parts)
 
 
+def create_script(index: AdvisedIndex) -> str:
+    """The statements that create it, below what is to be known before they run."""
+    lines = as_script(index.create)
+    if not index.definition.is_partitioned:
+        return lines
+    return f"-- no index of a partitioned table is built concurrently: writes to {index.definition.table} wait\n{lines}"
+
+
+def as_script(statements: Iterable[str]) -> str:
+    """One statement on a line."""
+    return "\n".join(f"{statement};" for statement in statements)
+
+
 def drop_words(drop: DroppableIndex) -> str:
     """The reason for dropping an index."""
     match drop.reason:
@@ -122,8 +153,14 @@ def _interval(proof: AdviceProof) -> str:
 def _no_interval(proof: AdviceProof | None) -> str:
     if proof is None:
         return "not compared in blocks"
+    if proof.open_share is not None:
+        share = percent(proof.open_share)
+        return (
+            "no interval from blocks: the sign is open, as the twin does not reproduce statements with "
+            f"{share} of the time closely enough"
+        )
     if proof.reason is not None:
-        return f"no interval from blocks: {proof.reason}"
+        return f"no interval from blocks: {proof_reason(proof.reason)}"
     return "the blocks give no interval yet"
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pgclinic.model.advise import AdviceWord, AdvisedIndex
+from pgclinic.model.advise import AdviceWord
 from pgclinic.report.reported import ReportedAdvice
 from pgclinic.report.sections.advice.text import (
     advice_sentence,
     basis_rows,
 )
+from pgclinic.report.sections.next.step import NextStep
+from pgclinic.report.sections.next.twins import advice_next
 from pgclinic.report.words.figures import percent
+from pgclinic.report.words.terms import term_words
 from pgclinic.report.words.verdicts import capitalised
 
 _COLOURS = {
@@ -23,15 +25,16 @@ _COLOURS = {
 
 @dataclass(frozen=True)
 class AdviceAnswer:
-    """``commands`` create the whole set, empty where none is advised; ``left`` is what stays of the server time, as a
-    width, empty where nothing is saved. ``colour`` and ``mark`` are those of a verdict."""
+    """``left`` is what stays of the server time, as a width, empty where nothing is saved. ``colour`` and ``mark`` are
+    those of a verdict."""
 
     title: str
     colour: str
     mark: str
     word: str
     sentence: str
-    commands: str
+    todo: NextStep
+    terms: tuple[str, ...]
     left: str
     left_words: str
     facts: tuple[tuple[str, str], ...]
@@ -49,7 +52,8 @@ def advice_answer(one: ReportedAdvice) -> AdviceAnswer:
         mark=mark,
         word=advice.word.value,
         sentence=f"{capitalised(advice_sentence(advice))}.",
-        commands="\n".join(map(create_script, advice.indexes)) if is_advised else "",
+        todo=advice_next(one),
+        terms=term_words(advice_sentence(advice)),
         left=f"{max(0.4, min(1.0, left) * 100):.1f}%" if is_advised else "",
         left_words=percent(left),
         facts=(
@@ -57,16 +61,3 @@ def advice_answer(one: ReportedAdvice) -> AdviceAnswer:
             *((capitalised(name), words) for name, words in basis_rows(advice)),
         ),
     )
-
-
-def create_script(index: AdvisedIndex) -> str:
-    """The statements that create it, below what is to be known before they run."""
-    lines = as_script(index.create)
-    if not index.definition.is_partitioned:
-        return lines
-    return f"-- no index of a partitioned table is built concurrently: writes to {index.definition.table} wait\n{lines}"
-
-
-def as_script(statements: Iterable[str]) -> str:
-    """One statement on a line."""
-    return "\n".join(f"{statement};" for statement in statements)

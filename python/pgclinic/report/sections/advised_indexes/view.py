@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from pgclinic.model.advise import AdvisedIndex, IndexAdvice, StatementServed
 from pgclinic.report.reported import ReportedAdvice
-from pgclinic.report.sections.advice.text import cost_words, ms_words
-from pgclinic.report.sections.advice.view import create_script
+from pgclinic.report.sections.advice.text import cost_words, create_script, ms_words
 from pgclinic.report.words.figures import number, percent
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.parts.colour import rendered
 from pgclinic.report.sections.ladder.steps import is_ladder, ladder_steps
 from pgclinic.report.sections.ladder.text import ladder_lines
+from pgclinic.report.sections.next.step import NextStep, more_command, next_rows
 from pgclinic.report.words.cost import server_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, counter_words, number, percent
@@ -67,13 +67,15 @@ def verdict_text(
     verdict: Verdict,
     places: RunPaths = RunPaths(),
     *,
+    todo: NextStep | None = None,
     colour: bool = False,
     width: int = 100,
 ) -> str:
     """All claims of a run, the headline first, wrapped to ``width`` columns, without a last line break."""
     text = Text()
+    first = tuple(next_rows(todo, places.resume_note)) if todo is not None else ()
     if is_ladder(verdict):
-        _ladder(text, study, trials, verdict, places, width)
+        _ladder(text, study, trials, verdict, places, width, first)
         text.rstrip()
         return rendered(text, colour)
     for index, claim_verdict in enumerate(verdict.claims):
@@ -81,11 +83,11 @@ def verdict_text(
             text.append("\n")
         claim = claim_of(study, claim_verdict)
         _headline(text, claim, claim_verdict, width)
-        rows = list(_claim_rows(claim, claim_verdict, width))
+        rows = [*(first if index == 0 else ()), *_claim_rows(claim, claim_verdict, width)]
         if index == 0:
             rows.extend(_trust_rows(trials, verdict))
         if index == len(verdict.claims) - 1:
-            rows.extend(_place_rows(places, blocks_that_decide(needed_by(verdict), trials)))
+            rows.extend(_place_rows(places, blocks_that_decide(needed_by(verdict), trials), first))
         for label, content in rows:
             _row(text, label, content, width)
     text.rstrip()
@@ -93,12 +95,18 @@ def verdict_text(
 
 
 def _ladder(
-    text: Text, study: Study, trials: Sequence[TrialRecord], verdict: Verdict, places: RunPaths, width: int
+    text: Text,
+    study: Study,
+    trials: Sequence[TrialRecord],
+    verdict: Verdict,
+    places: RunPaths,
+    width: int,
+    first: Sequence[tuple[str, str]],
 ) -> None:
     """The headline, the ladder it stands for, and every other claim in a line, for a ladder has one a step."""
     claim = claim_of(study, verdict.headline)
     _headline(text, claim, verdict.headline, width)
-    for label, content in _claim_rows(claim, verdict.headline, width):
+    for label, content in (*first, *_claim_rows(claim, verdict.headline, width)):
         _row(text, label, content, width)
     text.append("\n")
     for index, line in enumerate(ladder_lines(ladder_steps(study, verdict), width)):
@@ -107,7 +115,7 @@ def _ladder(
     _claim_lines(text, study, verdict.claims[1:], width)
     for label, content in (
         *_trust_rows(trials, verdict),
-        *_place_rows(places, blocks_that_decide(needed_by(verdict), trials)),
+        *_place_rows(places, blocks_that_decide(needed_by(verdict), trials), first),
     ):
         _row(text, label, content, width)
 
@@ -246,17 +254,15 @@ def _trust(trials: Sequence[TrialRecord], claim: ClaimVerdict, verdict: Verdict)
     return "; ".join(part for part in (", ".join(parts), doubts) if part)
 
 
-def more_rows(verb: str, folder: str, blocks: int | None, note: str | None = None) -> Iterator[tuple[str, str]]:
-    """The command that continues a run to this total number of blocks, and what must be added to it."""
-    if blocks is not None:
-        yield "continue", shlex.join(["pgclinic", *verb.split(), "--resume", folder, "--blocks", str(blocks)])
-        if note is not None:
-            yield "", note
-
-
-def _place_rows(places: RunPaths, blocks: int | None) -> Iterator[tuple[str, str]]:
-    if places.folder is not None:
-        yield from more_rows("study run", places.folder, blocks, places.resume_note)
+def _place_rows(
+    places: RunPaths, blocks: int | None, first: Sequence[tuple[str, str]] = ()
+) -> Iterator[tuple[str, str]]:
+    """The run and its report; what decides other claims than the headline is not what is done ``first``."""
+    if places.folder is not None and blocks is not None:
+        command = more_command("study run", places.folder, blocks)
+        if ("", command) not in first:
+            yield "continue", command
+            yield from ([("", places.resume_note)] if places.resume_note is not None else [])
     if places.report is not None:
         yield "report", places.report
     if places.folder is not None:

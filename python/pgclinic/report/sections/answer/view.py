@@ -14,9 +14,12 @@ from pgclinic.model.trial import TrialOutcome, TrialRecord
 from pgclinic.model.verdict import ClaimVerdict, IntervalMethod, MechanismSeen, Verdict, WindowSeen
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
 from pgclinic.report.reported import ReportedStudy
+from pgclinic.report.sections.answer.asked import asked_words
 from pgclinic.report.sections.blocks.picture import IntervalPicture, interval_picture
 from pgclinic.report.sections.measure.picture import MeasurePicture, measure_picture
 from pgclinic.report.sections.measure.sweep import Sweep, sweep_of
+from pgclinic.report.sections.next.experiment import study_next
+from pgclinic.report.sections.next.step import NextStep
 from pgclinic.report.sections.side_by_side.text import resolution, sentence, why_invalid
 from pgclinic.report.sections.waits.two_arms import cause_lines
 from pgclinic.report.sections.what_was_run.view import arm_rows, workload_rows
@@ -25,6 +28,7 @@ from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, counter_words, number, percent, ratio, span, times
 from pgclinic.report.words.quantities import factor, range_of_measure, told_as_factor
 from pgclinic.report.words.reasons import sentences
+from pgclinic.report.words.terms import term_words
 from pgclinic.report.words.verdicts import (
     MARKS,
     answer,
@@ -111,6 +115,9 @@ class StudyAnswer:
     arms: tuple[tuple[str, str, str], ...]
     names: tuple[str, ...]
     why: tuple[str, ...]
+    asked: str
+    todo: NextStep
+    terms: tuple[str, ...]
     has_doubts: bool
     trust: str
     server: str
@@ -119,7 +126,7 @@ class StudyAnswer:
 def study_answer(one: ReportedStudy) -> StudyAnswer:
     """The headline; with a comparison its word and its sentence."""
     study, trials, verdict, comparison = one.study, one.trials, one.verdict, one.comparison
-    headline = claim_views(one)[0]
+    headline, todo = claim_views(one)[0], study_next(one)
     return StudyAnswer(
         name=study.name,
         title=capitalised(study.title),
@@ -129,6 +136,9 @@ def study_answer(one: ReportedStudy) -> StudyAnswer:
         arms=arm_rows(study, trials),
         names=tuple(study.arms),
         why=cause_lines(comparison.causes) if comparison is not None else (),
+        asked=asked_words(one),
+        todo=todo,
+        terms=term_words(headline.sentence, headline.interval, todo.words),
         has_doubts=bool(verdict.doubts),
         trust=trust_line(trials, verdict),
         server=workload_rows(one.run, study, verdict, trials)[0][1],
@@ -223,6 +233,8 @@ def _is_slower(claim: Question, verdict: ClaimVerdict) -> bool:
 
 
 def _ratio_about(claim: Question, verdict: ClaimVerdict) -> str:
+    if claim.is_open and claim.measure == TPS:
+        return f"{claim.arm} / {beside(claim)}, transactions per second"
     part = f", TPS in the last {claim.tail_s:g} s of each trial" if claim.measure == TPS and claim.tail_s else ""
     if _is_slower(claim, verdict):
         return f"slower, {claim.arm} against {claim.control}{part}"

@@ -9,6 +9,7 @@ from pgclinic.model.tuning import Aim, AttemptOutcome, Search, SearchStep
 from pgclinic.report.live.progress import clock
 from pgclinic.report.parts.columns import indented_columns
 from pgclinic.report.words.effects import NAMED, effect_words, setting_rows
+from pgclinic.report.words.facts import time_words
 from pgclinic.report.words.figures import count, number, times
 from pgclinic.report.words.quantities import slower
 
@@ -99,9 +100,8 @@ def rule_words(found: Search) -> str:
 
 def search_trust(found: Search) -> str:
     counts = ", ".join(f"{amount} {OUTCOME_WORDS[AttemptOutcome(name)]}" for name, amount in found.outcomes.items())
-    return (
-        f"{count(found.blocks, 'fresh block')}; {count(found.trials, 'trial')}, {clock(found.spent_s)}; tried: {counts}"
-    )
+    spent = f"{count(found.trials, 'trial')}, {time_words(found.spent_s)}"
+    return f"{count(found.blocks, 'fresh block')}; {spent}; tried: {counts}"
 
 
 OUTCOME_WORDS = {

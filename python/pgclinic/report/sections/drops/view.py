@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pgclinic.report.reported import ReportedAdvice
-from pgclinic.report.sections.advice.text import drop_words, idle_words
-from pgclinic.report.sections.advice.view import as_script
+from pgclinic.report.sections.advice.text import as_script, drop_words, idle_words
 from pgclinic.report.sections.memory.groups import size
 from pgclinic.report.words.verdicts import capitalised
 

@@ -14,6 +14,8 @@ from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Finding, Health, Severity
 from pgclinic.report.parts.colour import rendered
 from pgclinic.report.sections.causes.text import all_explained, numbers
+from pgclinic.report.sections.next.checkup import checkup_next
+from pgclinic.report.sections.repeat.view import treat_command
 from pgclinic.report.sections.snapshot.text import gap_lines
 from pgclinic.report.sections.twin.text import twin_line
 from pgclinic.report.words.checkup_lines import (
@@ -45,6 +47,7 @@ from pgclinic.report.words.findings import (
     unchecked_reasons,
 )
 from pgclinic.report.words.rewrites import rewrite_words
+from pgclinic.report.words.terms import term_words
 
 _STYLES = {
     Health.OK: "bold green",
@@ -81,7 +84,7 @@ def checkup_text(
     What the first line says to do stands below in full, also where its finding is a notice or explained by another.
     """
     screen = _Screen(width)
-    _verdict(screen, checkup)
+    _verdict(screen, checkup, places)
     _cure(screen, checkup)
     answer = first_answer(checkup)
     named = {finding.key for finding, _ in answer.steps} if answer is not None else set()
@@ -153,12 +156,19 @@ class _Screen:
             self.row("" if index else label, content)
 
 
-def _verdict(screen: _Screen, checkup: Checkup) -> None:
+def _verdict(screen: _Screen, checkup: Checkup, places: CheckupPlaces) -> None:
     about = (
         f"PostgreSQL {checkup.version} · {checkup.database} at {checkup.server} · "
         f"{count(checkup.statements, 'statement')} · {time_words(checkup.took_s)}"
     )
-    screen.head(HEALTH_WORDS[checkup.health], _STYLES[checkup.health], first_line(checkup))
+    said, todo = first_line(checkup), checkup_next(checkup)
+    screen.head(HEALTH_WORDS[checkup.health], _STYLES[checkup.health], said)
+    screen.row("next", todo.words)
+    answer = first_answer(checkup)
+    if todo.is_sql and answer is not None and places.folder is not None:
+        numbered = numbers(checkup)
+        screen.raw("", treat_command(places.folder, [numbered[finding.key] for finding, _ in answer.steps]))
+    screen.rows("terms", term_words(said))
     if checkup.findings:
         screen.wrapped(severity_counts(checkup), about)
     else:

@@ -23,9 +23,12 @@ from pgclinic.model.grow import (
     VacuumGrowth,
 )
 from pgclinic.report.parts.columns import indented_columns
+from pgclinic.report.sections.next.step import NextStep, next_lines
 from pgclinic.report.words.facts import time_words
 from pgclinic.report.words.figures import count, number, percent, size, times
+from pgclinic.report.words.terms import term_rows
 
+_LABEL_WIDTH = 11
 #: Statements, plans and relations that the terminal names; the page has all.
 _SHOWN = 8
 _LARGEST = 6
@@ -66,9 +69,13 @@ _REASONS = {
 }
 
 
-def growth_text(found: GrowthForecast, places: Sequence[tuple[str, str]] = ()) -> str:
+def growth_text(
+    found: GrowthForecast, places: Sequence[tuple[str, str]] = (), *, todo: NextStep | None = None, width: int = 100
+) -> str:
     """``places`` are files to name at the end."""
-    lines = [f"{growth_word(found).upper()}   {growth_sentence(found)}"]
+    sentence = growth_sentence(found)
+    lines = [f"{growth_word(found).upper()}   {sentence}", *next_lines(todo, _LABEL_WIDTH, width)]
+    lines += [f"  {label:<{_LABEL_WIDTH}}{words}" for label, words in term_rows(sentence)]
     lines += list(_statement_lines(found))
     lines += [f"  plan       {words}" for words in plan_words(found)[:_SHOWN]]
     lines += list(_size_lines(found))
@@ -77,7 +84,6 @@ def growth_text(found: GrowthForecast, places: Sequence[tuple[str, str]] = ()) -
     lines += [f"  left out   {words}" for words in unmeasured_words(found.unmeasured)[:_SHOWN]]
     lines += [f"  twins      {twin_words(one)}" for one in found.sizes]
     lines += [f"  trust      {words}" for words in trust_words(found)]
-    lines += [f"  next       {words}" for words in next_words(found)]
     lines += [f"  {name:<10} {path}" for name, path in places]
     return "\n".join(lines)
 
@@ -350,13 +356,6 @@ def trust_words(found: GrowthForecast) -> list[str]:
     return words
 
 
-def next_words(found: GrowthForecast) -> list[str]:
-    """Which statement to look at: the one with the most time at the target among those that grow."""
-    growing = [one for one in shown_statements(found) if one.time.at_to.low > GROWS_MIN]
-    if not growing:
-        return []
-    first = growing[0]
-    return [
-        f"look at the plan of: {short(first.text)}",
-        "pgclinic checkup --prove DSN tries its treatments on a twin",
-    ]
+def growing_statement(found: GrowthForecast) -> GrownStatement | None:
+    """The one with the most time at the target among those that grow; None where none does."""
+    return next((one for one in shown_statements(found) if one.time.at_to.low > GROWS_MIN), None)

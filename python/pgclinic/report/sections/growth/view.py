@@ -15,7 +15,6 @@ from pgclinic.report.sections.growth.text import (
     growth_word,
     kept_words,
     memory_words,
-    next_words,
     plan_words,
     relation_rows,
     statement_rows,
@@ -26,6 +25,9 @@ from pgclinic.report.sections.growth.text import (
     vacuum_words,
 )
 from pgclinic.report.sections.load_run.view import Rows
+from pgclinic.report.sections.next.step import NextStep
+from pgclinic.report.sections.next.twins import growth_next
+from pgclinic.report.words.terms import term_words
 from pgclinic.report.words.verdicts import MARKS, capitalised
 
 _TEXT_COLUMNS = 110
@@ -43,6 +45,8 @@ class GrowthView:
     mark: str
     word: str
     sentence: str
+    todo: NextStep
+    terms: tuple[str, ...]
     facts: Rows
     picture: GrowthPicture | None
     tables: tuple[NamedTable, ...]
@@ -52,14 +56,17 @@ class GrowthView:
 def growth_view(one: ReportedGrowth) -> GrowthView:
     found = one.growth
     is_open = found.server_time is None
+    sentence = capitalised(growth_sentence(found))
     kind = VerdictWord.INCONCLUSIVE if is_open else VerdictWord.NO_EFFECT
     return GrowthView(
         title=f"{found.database} at {target(found)} the rows",
         colour=kind.value.replace(" ", "-"),
         mark=MARKS[kind] if is_open else _MARK,
         word=growth_word(found),
-        sentence=capitalised(growth_sentence(found)),
-        facts=(("Server", one.run.server), *(("Next", words) for words in next_words(found))),
+        sentence=sentence,
+        todo=growth_next(one),
+        terms=term_words(sentence),
+        facts=(("Server", one.run.server),),
         picture=growth_picture(found),
         tables=tuple(_tables(found)),
         lists=tuple((title, about, words) for title, about, words in _lists(found) if words),

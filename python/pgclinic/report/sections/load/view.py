@@ -12,10 +12,11 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.report.reported import ReportedBench
 from pgclinic.report.sections.load.figures import latency_rows, search_lines, threshold_lines
 from pgclinic.report.sections.load_run.view import pace_words
+from pgclinic.report.sections.next.bench import bench_next
+from pgclinic.report.sections.next.step import NextStep
 from pgclinic.report.sections.waits.two_arms import WAITS_FROM
 from pgclinic.report.sections.waits.view import top_statement, wait_words
 from pgclinic.report.words.cost import server_words
-from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import count, number, percent
 from pgclinic.samples.machine_cost import cost_of
 
@@ -48,12 +49,11 @@ class FirstScreen:
 
 @dataclass(frozen=True)
 class LoadView:
-    """``advice`` is what to do about the first doubt, empty without doubts."""
-
     first: FirstScreen
     remarks: tuple[str, ...]
     trust: str
-    advice: str
+    has_doubts: bool
+    todo: NextStep
 
 
 def load_view(one: ReportedBench) -> LoadView:
@@ -62,7 +62,8 @@ def load_view(one: ReportedBench) -> LoadView:
         first=first_screen(one.run, one.result, activity_of(one)),
         remarks=(*search_lines(one.result), *threshold_lines(one.result)),
         trust=_trust(one.trial),
-        advice=doubt_words(doubts[0]).advice if doubts else "",
+        has_doubts=bool(doubts),
+        todo=bench_next(one.run, one.result, one.trial),
     )
 
 

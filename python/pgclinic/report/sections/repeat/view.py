@@ -16,9 +16,9 @@ from pgclinic.report.reported import (
     ReportedTuning,
     ReportedUpgrade,
 )
-from pgclinic.report.sections.answer.text import more_rows
 from pgclinic.report.sections.causes.text import numbers
-from pgclinic.report.sections.side_by_side.text import blocks_to_decide
+from pgclinic.report.sections.next.experiment import blocks_to_decide, profile_words
+from pgclinic.report.sections.next.step import more_command
 
 Commands = tuple[tuple[str, str], ...]
 
@@ -33,10 +33,11 @@ def advice_commands(one: ReportedAdvice) -> Commands:
 def study_commands(one: ReportedStudy) -> Commands:
     """Also the command for more blocks, where they would decide what is open."""
     if one.comparison is not None:
-        rows = more_rows("compare", one.folder, blocks_to_decide(one.comparison, one.trials))
+        verb, blocks = "compare", blocks_to_decide(one.comparison, one.trials)
     else:
-        rows = more_rows("study run", one.folder, blocks_that_decide(needed_by(one.verdict), one.trials))
-    more = tuple((command, "run more blocks, as many as are expected to decide it") for _, command in rows)
+        verb, blocks = "study run", blocks_that_decide(needed_by(one.verdict), one.trials)
+    about = "run more blocks, as many as are expected to decide it"
+    more = ((more_command(verb, one.folder, blocks), about),) if blocks is not None else ()
     repeat = repeat_comparison if one.comparison is not None else repeat_commands
     return (*repeat(one.run, one.folder), *more)
 
@@ -81,11 +82,6 @@ def repeat_commands(run: RunInfo, folder: str) -> tuple[tuple[str, str], ...]:
         (shlex.join(again), "run the same trials in the same order on this machine"),
         (shlex.join(["pgclinic", "study", "judge", folder]), "judge these trials again, without a server"),
     )
-
-
-def profile_words(name: str) -> tuple[str, ...]:
-    """How the command line asks for a profile: two have an option of their own."""
-    return (f"--{name}",) if name in ("quick", "full") else ("--profile", name)
 
 
 def checkup_commands(one: ReportedCheckup) -> Commands | None:

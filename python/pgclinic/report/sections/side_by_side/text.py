@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from pgclinic.experiment.extend import blocks_that_decide
 from pgclinic.judge.reasons import refusing
 from pgclinic.model.compare import Comparison, Measure, MeasureCompared
 from pgclinic.model.reason import Answer
@@ -14,8 +13,9 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.parts.columns import in_columns
-from pgclinic.report.sections.answer.text import RunPaths, doubt_rows, more_rows
+from pgclinic.report.sections.answer.text import RunPaths, doubt_rows
 from pgclinic.report.sections.calibration.text import calibration_text
+from pgclinic.report.sections.next.step import NextStep, next_rows
 from pgclinic.report.sections.twin.text import twin_line
 from pgclinic.report.sections.waits.two_arms import activity_lines, why_words
 from pgclinic.report.words.cost import server_words
@@ -24,6 +24,7 @@ from pgclinic.report.words.migration import lock_lines
 from pgclinic.report.words.no_answer import no_answer
 from pgclinic.report.words.quantities import range_words, slower, told_as_factor
 from pgclinic.report.words.reasons import sentence_of
+from pgclinic.report.words.terms import term_rows
 from pgclinic.report.words.transport import closed_loop_words, outside_words, server_time_words
 from pgclinic.samples.machine_cost import cost_of
 
@@ -105,8 +106,16 @@ def resolution(comparison: Comparison) -> str | None:
     return f"with this noise, {count(interval.blocks, 'block')} detect a difference of {percent(effect)} or more"
 
 
-def compare_text(comparison: Comparison, trials: Sequence[TrialRecord], places: RunPaths, *, width: int = 100) -> str:
-    """The whole answer, wrapped to ``width`` columns, without a last line break."""
+def compare_text(
+    comparison: Comparison,
+    trials: Sequence[TrialRecord],
+    places: RunPaths,
+    *,
+    asked: str | None = None,
+    todo: NextStep | None = None,
+    width: int = 100,
+) -> str:
+    """The whole answer, wrapped to ``width`` columns, without a last line break. ``asked`` says what was compared."""
     lines = [f"{comparison.word.value.upper()}   {sentence(comparison)}"]
     if len(lines[0]) > width:
         label = "no answer" if comparison.word is CompareWord.INVALID else "measured"
@@ -115,6 +124,12 @@ def compare_text(comparison: Comparison, trials: Sequence[TrialRecord], places: 
     figure = refused(comparison)
     if figure is not None:
         lines.extend(_row("refused", figure, width))
+    for label, content in (
+        *(next_rows(todo, places.resume_note) if todo is not None else ()),
+        *((("asked", asked),) if asked is not None else ()),
+        *term_rows("\n".join(lines), todo.words if todo is not None else ""),
+    ):
+        lines.extend(_row(label, content, width))
     why = why_words(comparison.causes)
     if why is not None:
         lines.extend(_row("why", why, width))
@@ -149,18 +164,10 @@ def _rows(comparison: Comparison, trials: Sequence[TrialRecord], places: RunPath
         yield "twin", twin_line(comparison.fidelity)
     yield "trust", trust(comparison, trials)
     yield from doubt_rows(comparison.doubts)
-    if places.folder is not None:
-        yield from more_rows("compare", places.folder, blocks_to_decide(comparison, trials), places.resume_note)
     if places.report is not None:
         yield "report", places.report
     if places.folder is not None:
         yield "again", f"pgclinic study judge {places.folder}"
-
-
-def blocks_to_decide(comparison: Comparison, trials: Sequence[TrialRecord]) -> int | None:
-    """The total number of blocks that would answer the question; None if it is answered, or more would not help."""
-    is_open = comparison.word is CompareWord.INCONCLUSIVE
-    return blocks_that_decide((comparison.blocks_needed,), trials) if is_open else None
 
 
 def threshold_words(seen: ThresholdSeen) -> str:
@@ -242,7 +249,7 @@ def trust(comparison: Comparison, trials: Sequence[TrialRecord]) -> str:
 def _row(label: str, content: str, width: int) -> list[str]:
     """A label and its content, wrapped with a hanging indent; commands and paths are never wrapped."""
     indent = " " * (2 + _LABEL_WIDTH)
-    if label in ("report", "again", "continue"):
+    if label in ("report", "again", ""):
         return [f"  {label:<{_LABEL_WIDTH}}{content}"]
     wrapped = textwrap.wrap(content, max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False)
     head, *rest = wrapped or [""]

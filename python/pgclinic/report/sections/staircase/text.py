@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pgclinic.model.tuning import Bisect, BisectWord, ChangeFound
-from pgclinic.report.live.progress import clock
 from pgclinic.report.parts.columns import indented_columns
 from pgclinic.report.words.effects import effect_words, interval_words
+from pgclinic.report.words.facts import time_words
 from pgclinic.report.words.figures import count, number, percent, times
 
 _DEFAULTS = 6
@@ -25,7 +25,7 @@ def bisect_lines(found: Bisect) -> Iterator[str]:
             yield f"  defaults   {change.after}: {words}"
     for before, after in found.undecided:
         yield f"  undecided  {before} and {after}"
-    yield (f"  trust      {count(found.trials, 'trial')}, {clock(found.spent_s)}; {error_words(found)}")
+    yield (f"  trust      {count(found.trials, 'trial')}, {time_words(found.spent_s)}; {error_words(found)}")
 
 
 def bisect_headlines(found: Bisect) -> Iterator[str]:

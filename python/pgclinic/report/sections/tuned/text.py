@@ -11,8 +11,12 @@ from pgclinic.model.output import AssayOutput, BisectOutput, SearchOutput
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.tuning import Assay, Bisect, Search
 from pgclinic.report.sections.climb.text import search_lines
+from pgclinic.report.sections.next.step import NextStep, next_lines
 from pgclinic.report.sections.staircase.text import bisect_lines
 from pgclinic.report.sections.waterfall.text import assay_lines
+from pgclinic.report.words.terms import term_rows
+
+_LABEL_WIDTH = 11
 
 
 def tuning_output(
@@ -26,16 +30,24 @@ def tuning_output(
 
 
 def tuning_text(
-    found: Assay | Search | Bisect, plan: ExperimentPlan, places: Sequence[tuple[str, str]], *, resume: str
+    found: Assay | Search | Bisect,
+    plan: ExperimentPlan,
+    places: Sequence[tuple[str, str]],
+    *,
+    resume: str,
+    todo: NextStep | None = None,
+    width: int = 100,
 ) -> str:
     """``places`` are files to name at the end."""
     match found:
         case Assay():
-            lines = list(assay_lines(found))
+            lines, at = list(assay_lines(found)), 1
         case Search():
-            lines = list(search_lines(found))
+            lines, at = list(search_lines(found)), 1
         case Bisect():
-            lines = list(bisect_lines(found))
+            lines, at = list(bisect_lines(found)), max(1, len(found.changes))
+    terms = [f"  {label:<{_LABEL_WIDTH}}{words}" for label, words in term_rows("\n".join(lines))]
+    lines[at:at] = [*next_lines(todo, _LABEL_WIDTH, width), *terms]
     if plan.fidelity is not None and not plan.fidelity.judges_throughput:
         lines.append("  doubt      the twin does not run the transactions of its original: this is about the twin")
     lines += [f"  {name:<10} {path}" for name, path in places]

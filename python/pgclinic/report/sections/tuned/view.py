@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pgclinic.model.dataset import PgbenchDataset, TpccDataset, TwinDataset
-from pgclinic.model.plan import ArmSpec, ExperimentPlan
+from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo
 from pgclinic.model.tuning import Aim, Assay, AssayWord, Bisect, BisectWord, Search
 from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.reported import ReportedTuning
 from pgclinic.report.sections.climb.text import rule_words, search_trust
 from pgclinic.report.sections.load_run.view import Rows
+from pgclinic.report.sections.next.step import NextStep
+from pgclinic.report.sections.next.tuning import tuning_next
 from pgclinic.report.sections.staircase.text import error_words
 from pgclinic.report.sections.waterfall.text import assay_trust
 from pgclinic.report.words.answers import answer_sentence, answer_word
-from pgclinic.report.words.figures import count, number, times
+from pgclinic.report.words.figures import number, times
 from pgclinic.report.words.machine import machine_words
+from pgclinic.report.words.terms import term_words
 from pgclinic.report.words.verdicts import MARKS, capitalised
-
-_LONGER = "run it with a larger --budget: more blocks narrow the interval"
+from pgclinic.report.words.workload import workload_words
 
 
 @dataclass(frozen=True)
@@ -31,19 +32,25 @@ class TunedView:
     mark: str
     word: str
     sentence: str
+    todo: NextStep
+    terms: tuple[str, ...]
     facts: Rows
 
 
 def tuned_view(one: ReportedTuning) -> TunedView:
     found = one.found
     title, kind, facts = _shown(found)
+    sentence = capitalised(answer_sentence(found))
+    facts = (*_facts(one.run, one.plan), *facts)
     return TunedView(
         title=title,
         colour=kind.value.replace(" ", "-"),
         mark=_mark(found, kind),
         word=answer_word(found),
-        sentence=capitalised(answer_sentence(found)),
-        facts=(*_facts(one.run, one.plan), *facts),
+        sentence=sentence,
+        todo=tuning_next(one),
+        terms=term_words(*(words for _, words in facts)),
+        facts=facts,
     )
 
 
@@ -83,7 +90,6 @@ def _assay_facts(found: Assay) -> Rows:
         ("Base", f"{number(found.base_per_s)} {found.counted.value} per second"),
         ("Complete", f"{number(found.changed_per_s)} {found.counted.value} per second"),
         ("Trust", assay_trust(found)),
-        *((("Next", _LONGER),) if found.word is AssayWord.INCONCLUSIVE else ()),
     )
 
 
@@ -100,21 +106,7 @@ def _facts(info: RunInfo, plan: ExperimentPlan) -> tuple[tuple[str, str], ...]:
     arm, machine = next(iter(plan.arms.values())), info.machine
     return (
         ("Server", info.server),
-        ("Workload", workload_words(arm)),
+        ("Workload", workload_words(arm.dataset, arm.traffic, arm.load.clients)),
         ("Machine", machine_words(machine)),
         ("Seed", str(info.seed)),
     )
-
-
-def workload_words(arm: ArmSpec) -> str:
-    """TPC-C with 10 warehouses, 20 clients."""
-    match arm.dataset:
-        case TpccDataset(warehouses=warehouses):
-            what = f"TPC-C with {warehouses} warehouses"
-        case TwinDataset(name=name):
-            what = f"the twin {name}"
-        case PgbenchDataset(scale=scale):
-            what = f"pgbench's tables at scale {scale}"
-        case _:
-            what = "scripts on their own data"
-    return f"{what}, {count(arm.load.clients, 'client')}"

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from pgclinic.model.output import UpgradeOutput
 from pgclinic.model.upgrade import Preflight, StatementUpgraded, Upgrade
+from pgclinic.report.sections.next.step import NextStep, next_lines
 from pgclinic.report.sections.side_by_side.text import threshold_words
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import percent
+from pgclinic.report.words.terms import term_rows
 from pgclinic.report.words.transport import closed_loop_words, outside_words
 from pgclinic.report.words.upgrade import (
     analyze_command,
@@ -56,9 +58,14 @@ def _labelled(title: str, rows: Sequence[tuple[str, str]], width: int) -> Iterat
             yield from _row(label, words, width, indent=4)
 
 
-def upgrade_text(found: Upgrade, places: Sequence[tuple[str, str]] = (), *, width: int = _WIDTH) -> str:
+def upgrade_text(
+    found: Upgrade, places: Sequence[tuple[str, str]] = (), *, todo: NextStep | None = None, width: int = _WIDTH
+) -> str:
     """The whole answer; ``places`` are files to name at the end."""
-    lines = [*_wrapped(f"UPGRADE   {upgrade_sentence(found)}", width)]
+    sentence = upgrade_sentence(found)
+    lines = [*_wrapped(f"UPGRADE   {sentence}", width), *next_lines(todo, _LABEL_WIDTH, width)]
+    for label, words in term_rows(sentence):
+        lines += _row(label, words, width)
     lines.append(preflight_text(found.preflight, found.after, width=width))
     if found.slower:
         lines.append("  slower")

@@ -11,10 +11,13 @@ from pgclinic.report.parts.bars import BarRow, Bars, bars_of
 from pgclinic.report.parts.table import PageTable
 from pgclinic.report.reported import ReportedUpgrade
 from pgclinic.report.sections.load_run.view import Rows
+from pgclinic.report.sections.next.step import NextStep
+from pgclinic.report.sections.next.twins import upgrade_next
 from pgclinic.report.sections.side_by_side.text import threshold_words
 from pgclinic.report.words.answers import answer_word
 from pgclinic.report.words.doubts import doubt_words
 from pgclinic.report.words.figures import percent, span, times
+from pgclinic.report.words.terms import term_words
 from pgclinic.report.words.transport import closed_loop_words, outside_words
 from pgclinic.report.words.upgrade import (
     analyze_command,
@@ -77,6 +80,8 @@ class UpgradeView:
     mark: str
     word: str
     sentence: str
+    todo: NextStep
+    terms: tuple[str, ...]
     facts: Rows
     before: Rows
     defaults: Rows
@@ -94,13 +99,16 @@ def upgrade_view(one: ReportedUpgrade) -> UpgradeView:
     found = one.found
     kind = _kind(found)
     seen = found.before_analyze
+    sentence = upgrade_sentence(found)
     moved = [*found.slower, *found.faster]
     return UpgradeView(
         title=upgrade_title(found),
         colour=kind.value.replace(" ", "-"),
         mark=MARKS[kind],
         word=answer_word(found),
-        sentence=upgrade_sentence(found),
+        sentence=sentence,
+        todo=upgrade_next(one),
+        terms=term_words(sentence, one.run.server),
         facts=_facts(one.run, found),
         before=tuple(preflight_rows(found.preflight, found.after)),
         defaults=tuple(default_rows(found.preflight, found.after)),

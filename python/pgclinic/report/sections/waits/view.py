@@ -20,7 +20,7 @@ from pgclinic.samples.trial_activity import IDLE
 WAITS_FROM = 0.02
 STATEMENTS_SHOWN = 3
 _TEXT_MAX = 60
-_LABEL_WIDTH = 12
+LABEL_WIDTH = 12
 #: What sessions do that wait for nothing in the server.
 _NO_WAITS = ("running", IDLE, "idle in transaction")
 
@@ -62,13 +62,13 @@ def missing_rows(trial: TrialRecord) -> Iterator[tuple[str, str]]:
 
 def labelled_lines(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
     """The rows as the verdict of a study has them: a label, and its content below its own beginning."""
-    indent = " " * (2 + _LABEL_WIDTH)
+    indent = " " * (2 + LABEL_WIDTH)
     lines = []
     for label, content in rows:
         first, *rest = textwrap.wrap(
             content, max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False
         ) or [""]
-        lines += [f"  {label:<{_LABEL_WIDTH}}{first}".rstrip(), *(f"{indent}{line}" for line in rest)]
+        lines += [f"  {label:<{LABEL_WIDTH}}{first}".rstrip(), *(f"{indent}{line}" for line in rest)]
     return lines
 
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 
 from pgclinic.model.tuning import Assay, AssayWord, Interaction, InteractionKind, Suspected, SuspicionReason
-from pgclinic.report.live.progress import clock
 from pgclinic.report.parts.columns import indented_columns
 from pgclinic.report.words.effects import NAMED, effect_words, kept_words, names_words, setting_rows
+from pgclinic.report.words.facts import time_words
 from pgclinic.report.words.figures import count, number, percent, times
 from pgclinic.report.words.quantities import ratio_words, slower
 
@@ -82,4 +82,4 @@ def assay_trust(found: Assay) -> str:
     parts = [f"{count(found.blocks, 'block')} for the whole", f"{count(found.trials, 'trial')} in all"]
     if found.resolution is not None:
         parts.append(f"single settings from {times(found.resolution)} on were found")
-    return ", ".join([*parts, clock(found.spent_s)])
+    return ", ".join([*parts, time_words(found.spent_s)])

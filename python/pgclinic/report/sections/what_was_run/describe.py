@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pgclinic.judge.regions import region_of
 from pgclinic.model.study import Claim, Study, Workload
 from pgclinic.model.verdict_word import VerdictWord
-from pgclinic.report.sections.repeat.view import profile_words
+from pgclinic.report.sections.next.experiment import profile_words
 from pgclinic.report.sections.what_was_run.view import block_range
 from pgclinic.report.words.figures import count
 from pgclinic.report.words.quantities import range_of_measure

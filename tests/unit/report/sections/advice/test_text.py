@@ -19,8 +19,10 @@ def test_without_blocks_it_is_what_single_executions_say() -> None:
     assert advice_sentence(an_advice(proof=None)) == (
         "1 index saves 48 % of the server time of shop by single executions; not compared in blocks"
     )
-    failed = an_advice(proof=AdviceProof(reason="starved cpu"))
-    assert advice_sentence(failed).endswith("no interval from blocks: starved cpu")
+    failed = an_advice(proof=AdviceProof(reason="starved_cpu"))
+    assert advice_sentence(failed).endswith("no interval from blocks: other programs used most of the CPU")
+    open_sign = an_advice(proof=AdviceProof(reason="twin_unlike", open_share=0.12))
+    assert "does not reproduce statements with 12 % of the time" in advice_sentence(open_sign)
 
 
 def test_blocks_that_contradict_are_said_first() -> None:

@@ -31,7 +31,7 @@ def test_what_blocks_leave_of_the_server_time_is_drawn() -> None:
 def test_nothing_is_run_where_nothing_is_advised() -> None:
     for advice in (nothing(), an_advice(word=AdviceWord.CONTRADICTED)):
         answer = advice_answer(reported(advice))
-        assert (answer.commands, answer.left) == ("", "")
+        assert (answer.todo.commands, answer.left) == ((), "")
 
 
 def test_the_page_has_the_statements_and_their_undo() -> None:
