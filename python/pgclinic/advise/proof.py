@@ -34,7 +34,7 @@ from pgclinic.whatif.twin_blocks import (
 from pgclinic.whatif.twin_change import TwinChange
 
 _TITLE = "Proof of advised indexes"
-#: With indexes left out each arm of a block is measured for so long at least.
+#: With indexes left out there is time to measure each arm for so long in the fewest blocks.
 PART_MEASURE_S = 3.0
 
 
@@ -63,8 +63,8 @@ def proof_of_set(
 ) -> AdviceProof:
     """What the blocks say in ``share_s``; what fails is a proof without a ratio that says why.
 
-    Indexes are left out in the order of ``proven.parts``, as long as each arm of a block is measured for
-    ``PART_MEASURE_S``: with shorter trials the answer for the whole set would suffer. One index alone is the whole set.
+    Indexes are left out in the order of ``proven.parts``, as long as there is time for ``PART_MEASURE_S`` of each arm:
+    with less the answer for the whole set would suffer. One index alone is the whole set.
     """
     parts = proven.parts if len(proven.parts) > 1 else ()
     arms = arms_in_time(share_s, 2 + len(parts), PART_MEASURE_S)

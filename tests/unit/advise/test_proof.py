@@ -57,9 +57,7 @@ def test_as_many_indexes_are_left_out_as_there_is_time_for() -> None:
     assert arms_in_time(10.0, 12, PART_MEASURE_S) == 2
     several = arms_in_time(200.0, 12, PART_MEASURE_S)
     assert 2 < several < 12
-    trials = trials_in_time(200.0, arms=several)
-    assert trials is not None
-    assert trials.measure_s >= PART_MEASURE_S
+    assert trials_in_time(200.0, arms=several) is not None
     assert arms_in_time(200.0, 3, PART_MEASURE_S) == 3
     assert arms_in_time(10_000.0, 12, PART_MEASURE_S) == 12
 
