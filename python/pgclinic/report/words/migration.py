@@ -21,8 +21,8 @@ _SHOWN = 3
 _TEXT_SHOWN = 60
 HEADS = ("Statement", "Takes", "Lock", "On", "Held for", "Blocks")
 NOT_IN_IT = (
-    "measured once, on the rows of the twin, with nothing else running. The time to wait for a lock comes on top, and "
-    "whatever comes after waits behind it: set lock_timeout"
+    "measured once, on the rows of the twin, in a server without other sessions. The time to wait for a lock comes on "
+    "top, and whatever comes after waits behind it: set lock_timeout"
 )
 
 
@@ -68,15 +68,20 @@ def lock_words(statement: MigrationStatement, lock: TableLock) -> str:
 
 def short_text(statement: MigrationStatement) -> str:
     """The statement in one line, as much of it as a line has room for."""
-    text = " ".join(line for line in statement.text.splitlines() if not line.lstrip().startswith("--"))
-    text = " ".join(text.split()).rstrip(";")
+    text = _in_one_line(statement).rstrip(";")
     return text if len(text) <= _TEXT_SHOWN else f"{text[: _TEXT_SHOWN - 3]}..."
+
+
+def _in_one_line(statement: MigrationStatement) -> str:
+    """Without the lines that are comments."""
+    lines = (line for line in statement.text.splitlines() if not line.lstrip().startswith("--"))
+    return " ".join(" ".join(lines).split())
 
 
 def lock_rows(migration: Migration) -> Iterator[tuple[str, ...]]:
     """A row for each lock of each statement in the order of the file, with ``HEADS``."""
     for statement in migration.statements:
-        text, takes = " ".join(statement.text.split()), time_words(statement.elapsed_s)
+        text, takes = _in_one_line(statement), time_words(statement.elapsed_s)
         if not statement.locks:
             yield (text, takes, "none", "", "", "")
         for number, lock in enumerate(statement.locks):
