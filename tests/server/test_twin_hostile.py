@@ -188,6 +188,50 @@ def session_of(running: RunningServer, user: str, database: str = "evil") -> Ses
     return Session(Access(server), statement_timeout_ms=60_000, application_name="test")
 
 
+#: What the role that owns the twin's objects is for.
+USES = (
+    "insert into public.t values (1)",
+    "select * from public.v",
+    "delete from public.t where a = 1",
+    "refresh materialized view public.m",
+    "analyze public.t",
+)
+#: What it must not be able to do; ``{there}`` is a folder that the server can write to.
+ESCAPES = (
+    "alter system set work_mem = '1MB'",
+    "load 'auto_explain'",
+    "set role postgres",
+    "select pg_catalog.pg_read_file('PG_VERSION')",
+    "copy (select 1) to '{there}/copied'",
+    "create database other",
+    "create role other",
+    "alter database evil set work_mem = '1MB'",
+    "set session authorization postgres",
+    "copy (select 1) to program 'touch {there}/program'",
+    "copy public.t from '/etc/passwd'",
+    "select pg_catalog.pg_ls_dir('.')",
+    "select pg_catalog.pg_read_binary_file('postgresql.conf')",
+    "select pg_catalog.lo_import('/etc/passwd')",
+    "select pg_catalog.pg_reload_conf()",
+    "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity where usename is null",
+    *(
+        f"create extension {name}"
+        for name in ("dblink", "file_fdw", "postgres_fdw", "plpython3u", "plperlu", "pageinspect")
+    ),
+    "create foreign data wrapper w",
+    "create subscription s connection 'host=127.0.0.1' publication p",
+    "create event trigger e on ddl_command_start execute function public.f_trigger()",
+    "create function public.c() returns int language c as 'libc.so.6', 'system'",
+    "create function public.i() returns int language internal as 'pg_ls_dir'",
+    "alter function pg_catalog.pg_ls_dir(text) owner to current_user",
+    "update pg_catalog.pg_authid set rolsuper = true",
+    "alter role current_user superuser",
+    "set session_preload_libraries = 'auto_explain'",
+    "create tablespace x location '{there}'",
+    "create table pg_catalog.shadow (a int)",
+)
+
+
 @pytest.mark.parametrize("major", ["13", "14", "18"])
 def test_nothing_leaves_the_database(major: str, there: Path) -> None:
     twin = hostile(major, there)
@@ -222,49 +266,11 @@ def test_nothing_leaves_the_database(major: str, there: Path) -> None:
             set_for = session.rows("select r.rolname from pg_db_role_setting s join pg_roles r on r.oid = s.setrole")
         assert set_for == [("postgres",)]
         with session_of(running, AUTHOR) as session:
-            for use in (
-                "insert into public.t values (1)",
-                "select * from public.v",
-                "delete from public.t where a = 1",
-                "refresh materialized view public.m",
-                "analyze public.t",
-            ):
+            for use in USES:
                 session.execute(use)
-            for escape in (
-                "alter system set work_mem = '1MB'",
-                "load 'auto_explain'",
-                "set role postgres",
-                "select pg_catalog.pg_read_file('PG_VERSION')",
-                f"copy (select 1) to '{there}/copied'",
-                "create database other",
-                "create role other",
-                "alter database evil set work_mem = '1MB'",
-                "set session authorization postgres",
-                f"copy (select 1) to program 'touch {there}/program'",
-                "copy public.t from '/etc/passwd'",
-                "select pg_catalog.pg_ls_dir('.')",
-                "select pg_catalog.pg_read_binary_file('postgresql.conf')",
-                "select pg_catalog.lo_import('/etc/passwd')",
-                "select pg_catalog.pg_reload_conf()",
-                "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity where usename is null",
-                *(
-                    f"create extension {name}"
-                    for name in ("dblink", "file_fdw", "postgres_fdw", "plpython3u", "plperlu", "pageinspect")
-                ),
-                "create foreign data wrapper w",
-                "create subscription s connection 'host=127.0.0.1' publication p",
-                "create event trigger e on ddl_command_start execute function public.f_trigger()",
-                "create function public.c() returns int language c as 'libc.so.6', 'system'",
-                "create function public.i() returns int language internal as 'pg_ls_dir'",
-                "alter function pg_catalog.pg_ls_dir(text) owner to current_user",
-                "update pg_catalog.pg_authid set rolsuper = true",
-                "alter role current_user superuser",
-                "set session_preload_libraries = 'auto_explain'",
-                f"create tablespace x location '{there}'",
-                "create table pg_catalog.shadow (a int)",
-            ):
+            for escape in ESCAPES:
                 with pytest.raises(QueryError):
-                    session.execute(escape)
+                    session.execute(escape.format(there=there))
         with session_of(running, "postgres") as session:
             assert session.row("show search_path") == ("pg_catalog, pg_temp",)
             assert session.row("select format('%s', 5)") == ("5",)

@@ -89,7 +89,7 @@ def test_terminal_comment_and_page_have_them() -> None:
     assert one.comparison is not None
     text = compare_text(one.comparison, one.trials, RunPaths())
     assert "\n  locks       ACCESS EXCLUSIVE on public.orders for 1.2 s" in text
-    assert "- **locks** ACCESS EXCLUSIVE on public.orders" in markdown(one.comparison, report="report.html")
+    assert "- **locks** ACCESS EXCLUSIVE on public.orders" in markdown(one, one.comparison, report="report.html")
     page = study_page(one)
     assert '<h2 id="migration">What the migration locks</h2>' in page
     assert "gen_random_uuid();" in page
