@@ -43,8 +43,8 @@ def check_program(home: EmptyHome, command: list[str | Path], running: RunningSe
     facts = json.loads(home.run(*command, "--version", "--json"))
     assert facts["commit"] == commit_of_checkout()
     assert facts["engine"]["profile"] == "release"
-    findings = json.loads(home.run(*command, "checkup", dsn_of(running.server), "--observe", "0", "--json"))
-    assert findings["database"] == "postgres"
+    answer = json.loads(home.run(*command, "checkup", dsn_of(running.server), "--observe", "0", "--json"))
+    assert answer["checkup"]["database"] == "postgres"
     assert list((home.folder / "runs").glob("*/report.html"))
 
 
