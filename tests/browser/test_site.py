@@ -132,7 +132,7 @@ def test_pathologies_are_found_by_what_is_seen(
 ) -> None:
     reader = Reader(browser.new_page(), site)
     page = reader.opens("pathologies/index.html")
-    page.get_by_label("Search", exact=True).last.fill(words)
+    page.locator(".pathology-search input").fill(words)
     entries = page.locator(".pathologies > p")
     assert entries.get_by_role("link", name=found, exact=True).is_visible()
     assert not entries.get_by_role("link", name=left_out, exact=True).is_visible()
