@@ -93,14 +93,18 @@ def test_each_of_the_six_ways_is_one_click_from_the_first_page(reader: Reader) -
         assert page.locator("main h1").inner_text()
 
 
-def test_every_guide_of_the_six_shows_a_session(reader: Reader) -> None:
+def test_every_guide_of_the_six_shows_a_session(browser: sync_api.Browser, site: str) -> None:
+    reader = Reader(browser.new_page(), site)
     for guide in SIX_WAYS.values():
         page = reader.opens(guide.replace(".md", ".html"))
         picture = page.locator(".session img").first
         assert (picture.get_attribute("alt") or "").startswith("pgclinic ")
-        assert picture.evaluate("one => one.complete && one.naturalWidth > 600")
+        assert picture.evaluate("one => one.complete && one.naturalWidth > 0")
         report = page.get_by_role("link", name="The report of this session").first.get_attribute("href")
-        assert report is not None and report.endswith(".html")
+        assert report is not None
+        assert report.endswith(".html")
+    assert reader.complaints == []
+    reader.page.close()
 
 
 def test_pages_fit_their_width_and_follow_the_theme(reader: Reader) -> None:
@@ -128,7 +132,7 @@ def test_pathologies_are_found_by_what_is_seen(
 ) -> None:
     reader = Reader(browser.new_page(), site)
     page = reader.opens("pathologies/index.html")
-    page.get_by_label("Search", exact=True).last.fill(words)
+    page.locator(".pathology-search input").fill(words)
     entries = page.locator(".pathologies > p")
     assert entries.get_by_role("link", name=found, exact=True).is_visible()
     assert not entries.get_by_role("link", name=left_out, exact=True).is_visible()
@@ -149,7 +153,7 @@ def test_a_study_has_its_latest_evidence_and_its_report(browser: sync_api.Browse
     assert page.get_by_role("heading", name="The latest evidence").is_visible()
     assert page.get_by_role("cell", name="held-is-slower").first.is_visible()
     page.get_by_role("link", name="The whole report of this run").first.click()
-    assert "global-counters" in page.title()
+    assert "a held xmin horizon" in page.title()
     assert reader.complaints == []
     page.close()
 
