@@ -225,7 +225,7 @@ def tuning_page(one: ReportedTuning) -> str:
 
 
 def upgrade_page(one: ReportedUpgrade) -> str:
-    return _page(UPGRADE, one, title=upgrade_view(one).title, kind="upgrade")
+    return _page(UPGRADE, one, title=upgrade_view(one).hero.title, kind="upgrade")
 
 
 def checkup_page(one: ReportedCheckup) -> str:
@@ -251,4 +251,4 @@ def advice_page(one: ReportedAdvice) -> str:
 
 
 def growth_page(one: ReportedGrowth) -> str:
-    return _page(GROW, one, title=growth_view(one).title, kind="growth report")
+    return _page(GROW, one, title=growth_view(one).hero.title, kind="growth report")

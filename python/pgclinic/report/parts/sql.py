@@ -32,7 +32,7 @@ _KEYWORDS_TEXT = """
 """
 _KEYWORDS = frozenset(_KEYWORDS_TEXT.split())
 #: Words that are SQL's own behind one other word.
-_AFTER = {"primary": ("key",), "foreign": ("key",), "alter": ("system",)}
+_AFTER = {"primary": ("key",), "foreign": ("key",), "alter": ("role", "system")}
 #: A command of a pgbench script is no SQL.
 _COMMAND = re.compile(r"^[ \t]*\\[a-z].*$", re.MULTILINE)
 

@@ -70,8 +70,8 @@ def seconds(value: float) -> str:
 
 
 def count(amount: int, noun: str) -> str:
-    """1 block, 5 blocks."""
-    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
+    """1 block, 5 blocks, 2 indexes."""
+    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}{'es' if noun.endswith('x') else 's'}"
 
 
 def counter_words(counter: str, value: float) -> str:

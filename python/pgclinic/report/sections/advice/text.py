@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from pgclinic.model.advise import (
     LeftOutIndex,
     StatementServed,
 )
+from pgclinic.report.parts.rows import row_lines
 from pgclinic.report.sections.next.step import NextStep, next_lines
 from pgclinic.report.words.facts import time_words
 from pgclinic.report.words.figures import count, number, percent, size, times
@@ -44,7 +44,7 @@ def advice_sentence(advice: IndexAdvice) -> str:
             f"no index of {count(advice.candidates, 'candidate')} saves enough of the server time of "
             f"{advice.database} within the limits"
         )
-    who = count(len(advice.indexes), "index").replace("indexs", "indexes")
+    who = count(len(advice.indexes), "index")
     verb = "saves" if len(advice.indexes) == 1 else "save"
     proof = advice.proof
     if advice.word is AdviceWord.CONTRADICTED and proof is not None and proof.ratio is not None:
@@ -185,7 +185,7 @@ def basis_rows(advice: IndexAdvice) -> Iterator[tuple[str, str]]:
     yield (
         "chosen",
         f"by {by}, among {count(advice.candidates, 'candidate')}, {advice.in_plans} of them used by a plan{late}; at "
-        f"most {count(advice.limits.max_indexes, 'index').replace('indexs', 'indexes')}{_size_limit(advice)} and "
+        f"most {count(advice.limits.max_indexes, 'index')}{_size_limit(advice)} and "
         f"{percent(advice.limits.max_write_overhead)} of the server time for writes",
     )
     yield from _left_out_rows(advice)
@@ -299,16 +299,5 @@ def idle_words(advice: IndexAdvice) -> str | None:
     return f"{named}{more}: no statement uses them, but {age}; a month is needed"
 
 
-def _labelled(label: str, text: str, width: int, *, indent: int = 2) -> Iterator[str]:
-    yield from _wrapped(f"{' ' * indent}{label:<8} " if indent > 2 else f"  {label:<10} ", text, width)
-
-
-def _wrapped(head: str, text: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        text,
-        width=max(width, 60),
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def _labelled(label: str, text: str, width: int, *, indent: int = 2) -> list[str]:
+    return row_lines(label, text, max(width, 60), 9 if indent > 2 else _LABEL_WIDTH, indent=indent)

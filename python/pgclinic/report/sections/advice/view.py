@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pgclinic.model.advise import AdviceWord
+from pgclinic.report.parts.hero import Hero
 from pgclinic.report.reported import ReportedAdvice
 from pgclinic.report.sections.advice.text import (
     advice_sentence,
     basis_rows,
 )
-from pgclinic.report.sections.next.step import NextStep
 from pgclinic.report.sections.next.twins import advice_next
 from pgclinic.report.words.figures import percent
 from pgclinic.report.words.terms import term_words
@@ -25,19 +25,11 @@ _COLOURS = {
 
 @dataclass(frozen=True)
 class AdviceAnswer:
-    """``left`` is what stays of the server time, as a width, empty where nothing is saved. ``colour`` and ``mark`` are
-    those of a verdict."""
+    """``left`` is what stays of the server time, as a width, empty where nothing is saved."""
 
-    title: str
-    colour: str
-    mark: str
-    word: str
-    sentence: str
-    todo: NextStep
-    terms: tuple[str, ...]
+    hero: Hero
     left: str
     left_words: str
-    facts: tuple[tuple[str, str], ...]
 
 
 def advice_answer(one: ReportedAdvice) -> AdviceAnswer:
@@ -46,18 +38,21 @@ def advice_answer(one: ReportedAdvice) -> AdviceAnswer:
     proven = advice.proof.ratio if advice.proof is not None and advice.proof.measure == "server_time" else None
     left = proven if proven is not None else 1.0 - advice.saved_share
     is_advised = advice.word is AdviceWord.ADVISED
+    sentence = advice_sentence(advice)
     return AdviceAnswer(
-        title=f"Indexes for {advice.database}",
-        colour=colour,
-        mark=mark,
-        word=advice.word.value,
-        sentence=f"{capitalised(advice_sentence(advice))}.",
-        todo=advice_next(one),
-        terms=term_words(advice_sentence(advice)),
+        hero=Hero(
+            title=f"Indexes for {advice.database}",
+            colour=colour,
+            mark=mark,
+            word=advice.word.value,
+            sentence=f"{capitalised(sentence)}.",
+            todo=advice_next(one),
+            terms=term_words(sentence),
+            facts=(
+                ("Server", f"PostgreSQL {advice.version}"),
+                *((capitalised(name), words) for name, words in basis_rows(advice)),
+            ),
+        ),
         left=f"{max(0.4, min(1.0, left) * 100):.1f}%" if is_advised else "",
         left_words=percent(left),
-        facts=(
-            ("Server", f"PostgreSQL {advice.version}"),
-            *((capitalised(name), words) for name, words in basis_rows(advice)),
-        ),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pgclinic.model.grow import GrowthForecast
 from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.report.parts.hero import Hero
 from pgclinic.report.parts.pictured import NamedTable
 from pgclinic.report.reported import ReportedGrowth
 from pgclinic.report.sections.growth.picture import GrowthPicture, growth_picture
@@ -24,8 +25,6 @@ from pgclinic.report.sections.growth.text import (
     unmeasured_words,
     vacuum_words,
 )
-from pgclinic.report.sections.load_run.view import Rows
-from pgclinic.report.sections.next.step import NextStep
 from pgclinic.report.sections.next.twins import growth_next
 from pgclinic.report.words.terms import term_words
 from pgclinic.report.words.verdicts import MARKS, capitalised
@@ -38,16 +37,7 @@ _ROWS_MAX = 20
 
 @dataclass(frozen=True)
 class GrowthView:
-    """``colour`` and ``mark`` are those of a verdict."""
-
-    title: str
-    colour: str
-    mark: str
-    word: str
-    sentence: str
-    todo: NextStep
-    terms: tuple[str, ...]
-    facts: Rows
+    hero: Hero
     picture: GrowthPicture | None
     tables: tuple[NamedTable, ...]
     lists: tuple[tuple[str, str, tuple[str, ...]], ...]
@@ -59,14 +49,16 @@ def growth_view(one: ReportedGrowth) -> GrowthView:
     sentence = capitalised(growth_sentence(found))
     kind = VerdictWord.INCONCLUSIVE if is_open else VerdictWord.NO_EFFECT
     return GrowthView(
-        title=f"{found.database} at {target(found)} the rows",
-        colour=kind.value.replace(" ", "-"),
-        mark=MARKS[kind] if is_open else _MARK,
-        word=growth_word(found),
-        sentence=sentence,
-        todo=growth_next(one),
-        terms=term_words(sentence),
-        facts=(("Server", one.run.server),),
+        hero=Hero(
+            title=f"{found.database} at {target(found)} the rows",
+            colour=kind.value.replace(" ", "-"),
+            mark=MARKS[kind] if is_open else _MARK,
+            word=growth_word(found),
+            sentence=sentence,
+            todo=growth_next(one),
+            terms=term_words(sentence),
+            facts=(("Server", one.run.server),),
+        ),
         picture=growth_picture(found),
         tables=tuple(_tables(found)),
         lists=tuple((title, about, words) for title, about, words in _lists(found) if words),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import shlex
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pgclinic.checkup.treat import statements_of
 from pgclinic.model.finding import Applies, Treatment
+from pgclinic.report.parts.rows import row_lines
 
 TWIN_FILE = "my.twin"
 
@@ -43,22 +43,12 @@ def next_rows(step: NextStep, note: str | None = None) -> Iterator[tuple[str, st
 
 def next_lines(step: NextStep | None, label_width: int, wrapped_to: int) -> list[str]:
     """The same as whole lines, with labels of ``label_width`` columns behind two spaces; none without a step."""
-    lines: list[str] = []
-    for label, content in next_rows(step) if step is not None else ():
-        head = f"  {label:<{label_width}}"
-        lines += (
-            textwrap.wrap(
-                content,
-                max(60, wrapped_to),
-                initial_indent=head,
-                subsequent_indent=" " * len(head),
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            if label
-            else [f"{head}{content}"]
-        )
-    return lines
+    rows = next_rows(step) if step is not None else ()
+    return [
+        line
+        for label, content in rows
+        for line in row_lines(label, content, wrapped_to, label_width, is_whole=not label)
+    ]
 
 
 def more_command(verb: str, folder: str, blocks: int) -> str:
@@ -95,5 +85,5 @@ def budget_words(budget_s: float) -> str:
 
 
 def resumed(verb: str, folder: str, budget_s: float) -> str:
-    """The command that goes on with a run for a longer time."""
+    """The command that resumes a run for a longer time."""
     return shlex.join(["pgclinic", verb, "--resume", folder, "--budget", budget_words(budget_s)])

@@ -32,12 +32,14 @@ def _assay(one: ReportedTuning, found: Assay) -> NextStep:
         return NextStep("correct the settings that the server refuses, then run it again")
     if found.word is AssayWord.INCONCLUSIVE:
         ran = f"{count(found.blocks, 'block')} leave open whether the settings change anything"
-        return NextStep(f"go on with a larger budget: {ran}", _longer(one, "assay"))
+        return NextStep(f"resume it with a larger budget: {ran}", _longer(one, "assay"))
     if found.word is AssayWord.NO_DIFFERENCE:
         return NextStep("leave the settings as they are: together they change nothing that matters here")
     chosen = [carrier for carrier in found.carriers if carrier.setting in (found.smallest or (carrier.setting,))]
     if not chosen:
-        return NextStep("go on with a larger budget: no single setting is shown to carry it yet", _longer(one, "assay"))
+        return NextStep(
+            "resume it with a larger budget: no single setting is shown to carry it yet", _longer(one, "assay")
+        )
     share = f" ({percent(found.keeps)} of the effect)" if found.keeps is not None and found.smallest else ""
     names = ", ".join(each.setting for each in chosen)
     if found.word is AssayWord.SLOWER:
@@ -50,7 +52,7 @@ def _assay(one: ReportedTuning, found: Assay) -> NextStep:
 def _search(one: ReportedTuning, found: Search) -> NextStep:
     if not found.settings or found.effect is None:
         why = "none of the values that were tried is confirmed"
-        return NextStep(f"go on with a larger budget: {why}", _longer(one, "search"))
+        return NextStep(f"resume it with a larger budget: {why}", _longer(one, "search"))
     if found.aim is Aim.WORST:
         return NextStep("find out whether a server of yours has such values", ("pgclinic checkup DSN",))
     if found.rule is not None and not found.rule.passed:
@@ -63,7 +65,7 @@ def _bisect(one: ReportedTuning, found: Bisect) -> NextStep:
     if found.word is BisectWord.INCONCLUSIVE or (found.undecided and not found.changes):
         pairs = ", ".join(f"{before} and {after}" for before, after in found.undecided)
         why = f"{pairs} do not differ clearly yet" if pairs else "the releases are not decided yet"
-        return NextStep(f"go on with a larger budget: {why}", _longer(one, "bisect"))
+        return NextStep(f"resume it with a larger budget: {why}", _longer(one, "bisect"))
     if not found.changes:
         return NextStep(
             f"choose any of these releases: for this workload they differ by {percent(found.margin)} at most"
@@ -71,7 +73,7 @@ def _bisect(one: ReportedTuning, found: Bisect) -> NextStep:
     change = max(found.changes, key=lambda each: abs(1.0 - each.effect.ratio))
     if not change.neighbours:
         why = f"the release between {change.before} and {change.after} is not found yet"
-        return NextStep(f"go on with a larger budget: {why}", _longer(one, "bisect"))
+        return NextStep(f"resume it with a larger budget: {why}", _longer(one, "bisect"))
     major = parse_version(change.after).branch
     words = f"before you move to {major}, measure each statement of your own database on it"
     return NextStep(words, (f"pgclinic upgrade DSN --to {major}",))

@@ -6,7 +6,7 @@ from pgclinic.model.advise import AdviceWord
 from pgclinic.model.upgrade import SettingChangeKind
 from pgclinic.report.reported import ReportedAdvice, ReportedGrowth, ReportedUpgrade
 from pgclinic.report.sections.advice.text import create_script
-from pgclinic.report.sections.growth.text import growing_statement
+from pgclinic.report.sections.growth.text import growing_statement, growth_sentence
 from pgclinic.report.sections.next.step import NextStep, with_budget
 from pgclinic.report.words.figures import count
 from pgclinic.report.words.upgrade import analyze_command, extension_words, fix_words, preflight_rows, short
@@ -23,7 +23,7 @@ def advice_next(one: ReportedAdvice) -> NextStep:
     if advice.word is AdviceWord.CONTRADICTED:
         return NextStep("create none of them: the whole workload takes longer with them")
     if advice.word is AdviceWord.NONE:
-        drops = f"; {count(len(advice.drops), 'index').replace('indexs', 'indexes')} could be dropped, see below"
+        drops = f"; {count(len(advice.drops), 'index')} could be dropped, see below"
         return NextStep(f"create no index{drops if advice.drops else ''}")
     statements = tuple(line for index in advice.indexes for line in create_script(index).splitlines())
     proven = advice.proof is not None and advice.proof.ratio is not None
@@ -75,5 +75,7 @@ def growth_next(one: ReportedGrowth) -> NextStep:
     first = growing_statement(found)
     if first is None:
         return NextStep("nothing to do: no statement takes longer per call as the tables grow")
-    words = "look at the plan of the statement that grows most, and test treatments of it on a twin"
-    return NextStep(f"{words}: {short(first.text)}", ("pgclinic checkup --prove DSN",))
+    named = short(first.text)
+    # The answer names the one with most of the time, which mostly is this one.
+    which = "the statement above" if named in growth_sentence(found) else f"the statement that grows most: {named}"
+    return NextStep(f"test treatments on a twin, and look at the plan of {which}", ("pgclinic checkup --prove DSN",))

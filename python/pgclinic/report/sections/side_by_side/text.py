@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from pgclinic.judge.reasons import refusing
@@ -13,6 +12,7 @@ from pgclinic.model.trial import TrialRecord
 from pgclinic.model.verdict import Interval
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.report.parts.columns import in_columns
+from pgclinic.report.parts.rows import row_lines
 from pgclinic.report.sections.answer.text import RunPaths, doubt_rows
 from pgclinic.report.sections.calibration.text import calibration_text
 from pgclinic.report.sections.next.step import NextStep, next_rows
@@ -247,10 +247,4 @@ def trust(comparison: Comparison, trials: Sequence[TrialRecord]) -> str:
 
 
 def _row(label: str, content: str, width: int) -> list[str]:
-    """A label and its content, wrapped with a hanging indent; commands and paths are never wrapped."""
-    indent = " " * (2 + _LABEL_WIDTH)
-    if label in ("report", "again", ""):
-        return [f"  {label:<{_LABEL_WIDTH}}{content}"]
-    wrapped = textwrap.wrap(content, max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False)
-    head, *rest = wrapped or [""]
-    return [f"  {label:<{_LABEL_WIDTH}}{head}", *(indent + line for line in rest)]
+    return row_lines(label, content, width, _LABEL_WIDTH, is_whole=label in ("report", "again", ""))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pgclinic.model.plan import ExperimentPlan
 from pgclinic.model.run import RunInfo
 from pgclinic.model.tuning import Aim, Assay, AssayWord, Bisect, BisectWord, Search
 from pgclinic.model.verdict_word import VerdictWord
+from pgclinic.report.parts.hero import Hero
 from pgclinic.report.reported import ReportedTuning
 from pgclinic.report.sections.climb.text import rule_words, search_trust
 from pgclinic.report.sections.load_run.view import Rows
-from pgclinic.report.sections.next.step import NextStep
 from pgclinic.report.sections.next.tuning import tuning_next
 from pgclinic.report.sections.staircase.text import error_words
 from pgclinic.report.sections.waterfall.text import assay_trust
@@ -23,26 +21,12 @@ from pgclinic.report.words.verdicts import MARKS, capitalised
 from pgclinic.report.words.workload import workload_words
 
 
-@dataclass(frozen=True)
-class TunedView:
-    """``colour`` and ``mark`` are those of a verdict."""
-
-    title: str
-    colour: str
-    mark: str
-    word: str
-    sentence: str
-    todo: NextStep
-    terms: tuple[str, ...]
-    facts: Rows
-
-
-def tuned_view(one: ReportedTuning) -> TunedView:
+def tuned_view(one: ReportedTuning) -> Hero:
     found = one.found
     title, kind, facts = _shown(found)
     sentence = capitalised(answer_sentence(found))
     facts = (*_facts(one.run, one.plan), *facts)
-    return TunedView(
+    return Hero(
         title=title,
         colour=kind.value.replace(" ", "-"),
         mark=_mark(found, kind),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pgclinic.model.output import UpgradeOutput
 from pgclinic.model.upgrade import Preflight, StatementUpgraded, Upgrade
+from pgclinic.report.parts.rows import row_lines
 from pgclinic.report.sections.next.step import NextStep, next_lines
 from pgclinic.report.sections.side_by_side.text import threshold_words
 from pgclinic.report.words.doubts import doubt_words
@@ -141,12 +142,7 @@ def _rows(found: Upgrade) -> Iterator[tuple[str, str]]:
 
 
 def _row(label: str, words: str, width: int, indent: int = 2) -> list[str]:
-    """A label and its content, wrapped with a hanging indent."""
-    before = " " * indent
-    hanging = before + " " * _LABEL_WIDTH
-    wrapped = textwrap.wrap(words, max(20, width - len(hanging)), break_long_words=False, break_on_hyphens=False)
-    head, *rest = wrapped or [""]
-    return [f"{before}{label:<{_LABEL_WIDTH}}{head}", *(hanging + line for line in rest)]
+    return row_lines(label, words, width, _LABEL_WIDTH, indent=indent)
 
 
 def _wrapped(text: str, width: int) -> list[str]:

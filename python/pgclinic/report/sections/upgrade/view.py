@@ -8,10 +8,10 @@ from pgclinic.model.run import RunInfo
 from pgclinic.model.upgrade import StatementUpgraded, Upgrade, UpgradeWord
 from pgclinic.model.verdict_word import CompareWord, VerdictWord
 from pgclinic.report.parts.bars import BarRow, Bars, bars_of
+from pgclinic.report.parts.hero import Hero
 from pgclinic.report.parts.table import PageTable
 from pgclinic.report.reported import ReportedUpgrade
 from pgclinic.report.sections.load_run.view import Rows
-from pgclinic.report.sections.next.step import NextStep
 from pgclinic.report.sections.next.twins import upgrade_next
 from pgclinic.report.sections.side_by_side.text import threshold_words
 from pgclinic.report.words.answers import answer_word
@@ -73,16 +73,9 @@ class WordTable:
 
 @dataclass(frozen=True)
 class UpgradeView:
-    """``colour`` and ``mark`` are those of a verdict; ``picture`` is None where no statement changed."""
+    """``picture`` is None where no statement changed."""
 
-    title: str
-    colour: str
-    mark: str
-    word: str
-    sentence: str
-    todo: NextStep
-    terms: tuple[str, ...]
-    facts: Rows
+    hero: Hero
     before: Rows
     defaults: Rows
     picture: Bars | None
@@ -102,14 +95,16 @@ def upgrade_view(one: ReportedUpgrade) -> UpgradeView:
     sentence = upgrade_sentence(found)
     moved = [*found.slower, *found.faster]
     return UpgradeView(
-        title=upgrade_title(found),
-        colour=kind.value.replace(" ", "-"),
-        mark=MARKS[kind],
-        word=answer_word(found),
-        sentence=sentence,
-        todo=upgrade_next(one),
-        terms=term_words(sentence, one.run.server),
-        facts=_facts(one.run, found),
+        hero=Hero(
+            title=upgrade_title(found),
+            colour=kind.value.replace(" ", "-"),
+            mark=MARKS[kind],
+            word=answer_word(found),
+            sentence=sentence,
+            todo=upgrade_next(one),
+            terms=term_words(sentence, one.run.server),
+            facts=_facts(one.run, found),
+        ),
         before=tuple(preflight_rows(found.preflight, found.after)),
         defaults=tuple(default_rows(found.preflight, found.after)),
         picture=_picture(moved, found),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from pgclinic.model.activity import TrialActivity, WorkKind
 from pgclinic.model.trial import TrialRecord
+from pgclinic.report.parts.rows import row_lines
 from pgclinic.report.parts.table import PageTable
 from pgclinic.report.sections.answer.text import doubt_rows
 from pgclinic.report.sections.server.view import missing_words
@@ -62,14 +62,7 @@ def missing_rows(trial: TrialRecord) -> Iterator[tuple[str, str]]:
 
 def labelled_lines(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
     """The rows as the verdict of a study has them: a label, and its content below its own beginning."""
-    indent = " " * (2 + LABEL_WIDTH)
-    lines = []
-    for label, content in rows:
-        first, *rest = textwrap.wrap(
-            content, max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False
-        ) or [""]
-        lines += [f"  {label:<{LABEL_WIDTH}}{first}".rstrip(), *(f"{indent}{line}" for line in rest)]
-    return lines
+    return [line for label, content in rows for line in row_lines(label, content, width, LABEL_WIDTH)]
 
 
 def why_tables(activity: TrialActivity) -> tuple[PageTable, ...]:

@@ -31,7 +31,7 @@ def test_what_blocks_leave_of_the_server_time_is_drawn() -> None:
 def test_nothing_is_run_where_nothing_is_advised() -> None:
     for advice in (nothing(), an_advice(word=AdviceWord.CONTRADICTED)):
         answer = advice_answer(reported(advice))
-        assert (answer.todo.commands, answer.left) == ((), "")
+        assert (answer.hero.todo.commands, answer.left) == ((), "")
 
 
 def test_the_page_has_the_statements_and_their_undo() -> None:
@@ -51,4 +51,4 @@ def test_markdown_begins_with_the_answer() -> None:
 
 def test_candidates_that_nobody_measured_are_not_called_useless() -> None:
     answer = advice_answer(reported(nothing(measured=0)))
-    assert answer.sentence.startswith("None of 12 candidates was measured: the budget of")
+    assert answer.hero.sentence.startswith("None of 12 candidates was measured: the budget of")

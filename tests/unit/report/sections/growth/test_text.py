@@ -11,10 +11,10 @@ from pgclinic.report.sections.growth.text import (
     difference_words,
     exponent_words,
     factor,
+    growing_statement,
     growth_sentence,
     law_words,
     memory_words,
-    next_words,
     short,
     trust_words,
 )
@@ -77,9 +77,10 @@ def test_an_extrapolation_is_called_one() -> None:
 
 
 def test_next_comes_the_statement_that_grows() -> None:
-    assert "select status" in next_words(shop_growth())[0]
+    first = growing_statement(shop_growth())
+    assert first is not None and "select status" in first.text
     lookup = [one for one in shop_growth().statements if one.query_id == 1]
-    assert next_words(replace(shop_growth(), statements=tuple(lookup))) == []
+    assert growing_statement(replace(shop_growth(), statements=tuple(lookup))) is None
 
 
 def test_a_plan_change_names_the_nodes_that_differ() -> None:
