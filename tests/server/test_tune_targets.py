@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from fixtures.command import Command
+from fixtures.crowding import budget
 from fixtures.lab_home import MAJORS, binaries_for
 from pgclinic.lab.instance import start_server
 from pgclinic.model.output import AssayOutput, SearchOutput
@@ -40,7 +41,7 @@ def live() -> Iterator[str]:
 
 @pytest.mark.drawn(0.3)
 def test_the_settings_of_a_live_server_are_tried_in_the_lab(command: Command, live: str) -> None:
-    done = command.run("assay", live, "--script", "builtin:select-only", *QUICK, "--budget", "90s", timeout=240)
+    done = command.run("assay", live, "--script", "builtin:select-only", *QUICK, "--budget", budget(90), timeout=240)
     assert done.returncode == 0, done.stderr
     found = msgspec.json.decode(done.stdout, type=AssayOutput)
     assert "random_page_cost" not in found.bystanders
@@ -54,7 +55,7 @@ def test_without_a_workload_the_twin_of_the_server_runs(command: Command, live: 
     twin = command.folder / "item.twin"
     captured = command.run("capture", "twin", live, "-o", str(twin))
     assert captured.returncode == 0, captured.stderr
-    done = command.run("assay", str(twin), *QUICK, "--budget", "90s", timeout=240)
+    done = command.run("assay", str(twin), *QUICK, "--budget", budget(90), timeout=240)
     assert done.returncode == 0, done.stderr
     found = msgspec.json.decode(done.stdout, type=AssayOutput)
     assert "random_page_cost" not in found.bystanders
@@ -70,7 +71,7 @@ def test_the_fastest_keeps_commits_safe_and_says_what_it_costs(command: Command)
     base.write_text("random_page_cost = 1e300\ncpu_index_tuple_cost = 1e300\n")
     names = ("random_page_cost", "cpu_index_tuple_cost", "fsync", "synchronous_commit")
     only = [word for name in names for word in ("--only", name)]
-    words = ("--script", "builtin:tpcb-like", "--base", str(base), *QUICK, "--budget", "80s", "-o", "fast.conf")
+    words = ("--script", "builtin:tpcb-like", "--base", str(base), *QUICK, "--budget", budget(80), "-o", "fast.conf")
     done = command.run("search", "--best", *only, *words, timeout=240)
     assert "left out for their risk" in done.stderr
     found = msgspec.json.decode(done.stdout, type=SearchOutput)
@@ -93,7 +94,7 @@ def test_a_broken_script_stops_before_the_first_trial(command: Command, verb: st
         "search": ("search", "--worst", "--only", "work_mem", "--script", "broken.sql"),
         "bisect": ("bisect", "broken.sql", "--versions", f"{MAJORS[1]},{MAJORS[0]}"),
     }[verb]
-    done = command.run(*words, "--budget", "60s")
+    done = command.run(*words, "--budget", budget(60))
     assert done.returncode == 1, done.stderr
     assert "broken.sql" in done.stderr and "selct" in done.stderr
     assert not list(command.runs.glob("*/trials/*/record.json"))

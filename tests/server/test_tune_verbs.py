@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from fixtures.command import Command, wait_for
+from fixtures.crowding import budget
 from fixtures.lab_home import MAJORS, binaries_for
 from pgclinic.model.output import AssayOutput, BisectOutput, SearchOutput
 from pgclinic.model.tuning import Assay, AttemptOutcome, BisectWord
@@ -37,7 +38,7 @@ def test_the_bad_setting_of_a_file_is_named(command: Command) -> None:
         "bad.conf",
         "random_page_cost = 1e300\nwork_mem = 8MB\nlog_lock_waits = on\nport = 5433\ntemp_buffers = 16MB\n",
     )
-    done = command.run("assay", file, *QUICK, "-s", "2", "--budget", "110s", "--json", timeout=250)
+    done = command.run("assay", file, *QUICK, "-s", "2", "--budget", budget(110), "--json", timeout=250)
     assert done.returncode == 0, done.stderr
     found = msgspec.json.decode(done.stdout, type=AssayOutput)
     assert found.whole is not None and found.whole.ratio < 0.5
@@ -59,7 +60,7 @@ def test_the_bad_setting_of_a_file_is_named(command: Command) -> None:
 
 @pytest.mark.drawn(0.3)
 def test_an_interrupted_assay_goes_on_with_its_trials(command: Command) -> None:
-    words = ("assay", "--set", "random_page_cost=1e300", "--set", "work_mem=8MB", *QUICK, "--budget", "60s")
+    words = ("assay", "--set", "random_page_cost=1e300", "--set", "work_mem=8MB", *QUICK, "--budget", budget(60))
     process = command.start(*words)
 
     def three_trials() -> bool:
@@ -89,7 +90,7 @@ def test_an_interrupted_assay_goes_on_with_its_trials(command: Command) -> None:
 @pytest.mark.drawn(0.3)
 def test_a_slow_configuration_is_found_and_written_as_a_file(command: Command) -> None:
     only = [word for name in ("random_page_cost", "work_mem", "track_functions") for word in ("--only", name)]
-    words = (*QUICK, "-s", "2", "--budget", "80s", "--within", "20s", *only, "-o", "slow.conf", "--json")
+    words = (*QUICK, "-s", "2", "--budget", budget(80), "--within", "20s", *only, "-o", "slow.conf", "--json")
     done = command.run("search", "--worst", *words, timeout=240)
     if done.returncode == 4:
         assert command.was_starved(), done.stderr
@@ -130,7 +131,7 @@ def test_a_number_with_which_transactions_fail_is_moved_until_they_work(command:
         "--warm-up",
         "0",
         "--budget",
-        "80s",
+        budget(80),
         "--json",
     )
     done = command.run("search", "--worst", *words, timeout=240)
@@ -149,7 +150,7 @@ def test_equal_releases_are_compared_with_one_error(command: Command) -> None:
     """The same programs twice, once as a version and once by their directory."""
     bindir = str(binaries_for(MAJORS[0]).bindir)
     words = ("builtin:select-only", "--bindir", bindir, "--bindir", bindir, "-c", "2", "--measure", "1s")
-    done = command.run("bisect", *words, "--warm-up", "0", "--budget", "60s", "--seed", "3", "--json", timeout=200)
+    done = command.run("bisect", *words, "--warm-up", "0", "--budget", budget(60), "--seed", "3", "--json", timeout=200)
     assert done.returncode in (0, 4), done.stderr
     found = msgspec.json.decode(done.stdout, type=BisectOutput)
     assert found.word is not BisectWord.CHANGED
