@@ -24,7 +24,6 @@ from pgclinic.pg.dsn import dsn_of
 pytestmark = pytest.mark.timeout(3600)
 
 WHEEL_BYTES_MAX = 15_000_000
-BIN = Path(sys.executable).parent
 
 
 @pytest.fixture
@@ -95,40 +94,3 @@ def test_pip_installs_it(empty_home: EmptyHome, running: RunningServer) -> None:
     assert "(release)" in empty_home.run(place / "bin" / "pgclinic-load", "--version")
     files = tool("write-command-files").command_files()
     assert {path: (place / path).read_text(encoding="utf-8") for path in files} == files
-
-
-def test_uvx_runs_it(empty_home: EmptyHome, running: RunningServer) -> None:
-    check_program(empty_home, [BIN / "uvx", "--quiet", "pgclinic"], running)
-
-
-def test_pipx_installs_it(empty_home: EmptyHome, running: RunningServer) -> None:
-    empty_home.run(sys.executable, "-m", "pipx", "install", "--quiet", "pgclinic")
-    programs = empty_home.folder / ".local" / "bin"
-    check_program(empty_home, [programs / "pgclinic"], running)
-    assert "(release)" in empty_home.run(programs / "pgclinic-load", "--version")
-
-
-@pytest.mark.drawn(0.2)
-def test_the_installed_command_proves_the_cure_of_the_demo(empty_home: EmptyHome) -> None:
-    empty_home.run(sys.executable, "-m", "venv", "--without-pip", "installed")
-    python = empty_home.folder / "installed" / "bin" / "python"
-    empty_home.run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "pgclinic")
-    printed = empty_home.run(python, ROOT / "tools" / "demo-checkup", timeout_s=1500)
-    assert "orders" in printed and "customer_id" in printed
-    (report,) = (empty_home.folder / "runs").glob("*/report.html")
-    assert report.stat().st_size > 10_000
-
-
-@pytest.mark.drawn(0.1)
-def test_pip_builds_the_source_distribution_where_rust_is(empty_home: EmptyHome, running: RunningServer) -> None:
-    """What is built of it is whole: program, pages, commit. All needed beside Rust comes from the index of packages."""
-    place = empty_home.folder / "installed"
-    subprocess.run([sys.executable, "-m", "venv", place], check=True)
-    pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "-r", ROOT / "requirements" / "core.txt", "maturin"], check=True)
-    subprocess.run(
-        [*pip, "--no-deps", "--no-build-isolation", empty_home.index.sdist], check=True, cwd=empty_home.folder
-    )
-    check_program(empty_home, [place / "bin" / "pgclinic"], running)
-    assert "(release)" in empty_home.run(place / "bin" / "pgclinic-load", "--version")
-    assert (place / "share/man/man1/pgclinic.1").is_file()
