@@ -85,7 +85,10 @@ $(VENV)/.core: $(VENV)/.tools requirements/core.txt
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.core $(RUST_SOURCES) pyproject.toml
+	# maturin wants the folder of what a wheel has beside the package (tools/wheel_backend.py), also where nothing is in it.
+	@mkdir -p pgclinic.data
 	$(BIN)/maturin develop --uv --release --locked --quiet
+	@rmdir pgclinic.data 2>/dev/null || true
 	# Both packages are named so that the libraries are those that the line above has built, with the same features.
 	cargo build --quiet --release --locked -p pgclinic-load -p pgclinic-load-python --features pgclinic-load-python/extension-module --bin pgclinic-load
 	@install -m 755 $(CARGO_TARGET_DIR)/release/pgclinic-load $(BIN)/pgclinic-load
