@@ -28,7 +28,7 @@ HEAVY = frozenset(
         "otava",
         "postgast",
     }
-    | {"psycopg", "pygments", "ray", "rich", "starlette", "tomlkit", "urllib.request", "uvicorn"}
+    | {"psycopg", "pydantic", "pygments", "ray", "rich", "starlette", "tomlkit", "urllib.request", "uvicorn"}
 )
 #: Terminal text is made with it, where a verb says what it does while it works.
 _RICH = frozenset({"rich"})
