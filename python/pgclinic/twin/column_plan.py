@@ -7,6 +7,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from pgclinic.model.row_plan import (
     ColumnPlan,
     CommonValue,
@@ -73,6 +75,10 @@ _YEAR_2024_DAYS = 19_723
 #: Where nothing is known of a column that is no key.
 _DISTINCT_UNKNOWN = 100.0
 _WIDTH_UNKNOWN = 17
+#: Wider values are in no statistics, however many rows there are (WIDTH_THRESHOLD of ANALYZE, in bytes).
+_WIDE = 1024
+#: A default that is one constant, as pg_get_expr prints it.
+_QUOTED_DEFAULT = re.compile(r"'((?:[^']|'')*)'::")
 
 
 def column_plan(
@@ -90,7 +96,7 @@ def column_plan(
     A ``unique`` column has no value twice. ``within`` are the bounds of its partition, where it has one, ``known``
     values that it has beside those of its own statistics. A number of distinct values becomes ``grows`` times as many.
     """
-    found = column.statistics or unknown_statistics(column, unique=unique, within=within)
+    found = _with_default(column, unique=unique) or unknown_statistics(column, unique=unique, within=within)
     nulls = 0 if column.not_null else min(rows, round(found.null_share * rows))
     filled = rows - nulls
     texts = (*found.common_values, *found.histogram)
@@ -114,6 +120,19 @@ def column_plan(
         correlation=found.correlation if found.correlation is not None else 0.0,
         unique=unique,
     )
+
+
+def _with_default(column: TwinColumn, *, unique: bool) -> ColumnStatistics | None:
+    """The statistics; those of a single row have no value, and get that of the column's default.
+
+    A first user's settings are such a row, and a function would refuse any other text: now() at time zone u.timezone.
+    """
+    found = column.statistics
+    default = _QUOTED_DEFAULT.match(column.default or "")
+    if found is None or default is None or unique or found.common_values or found.histogram or found.width > _WIDE:
+        return found
+    value = default[1].replace("''", "'")
+    return replace(found, common_values=(value,), common_shares=(1.0 - found.null_share,), distinct=1.0)
 
 
 def unknown_statistics(column: TwinColumn, *, unique: bool, within: Sequence[str] = ()) -> ColumnStatistics:

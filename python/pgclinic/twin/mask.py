@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from random import Random
+from zoneinfo import available_timezones
 
 import msgspec
 
@@ -93,6 +95,8 @@ class _Domain:
     def _drawn(self, place: _Place, texts: set[str], rng: Random) -> Mapping[str, str]:
         masked: Mapping[str, str] = {}
         match place[0]:
+            case Kind.TEXT if texts <= _time_zones():
+                pass  # a statement would fail with any other text, and they say nothing of a person
             case Kind.TEXT:
                 masked, has_codes = mask_texts(texts, self.fixed, rng)
                 if has_codes:
@@ -112,6 +116,11 @@ class _Domain:
     def masked(self, kind: Kind, value: str) -> str | None:
         """What a value becomes; None for one that must be removed."""
         return change_value(kind, value, lambda place, text: self.becomes.get(place, {}).get(text, text))
+
+
+@cache
+def _time_zones() -> frozenset[str]:
+    return frozenset(available_timezones())
 
 
 def change_value(kind: Kind, value: str, change: Callable[[_Place, str], str]) -> str | None:
@@ -348,6 +357,8 @@ def _mask(table: str, column: TwinColumn, values: set[str], domain: _Domain) -> 
         method = MaskMethod.CODES
     if kind in (Kind.INTEGER, Kind.NUMBER) and domain.is_key:
         method, reason = MaskMethod.NONE, "key"
+    elif kind is Kind.TEXT and values <= _time_zones():
+        method, reason = MaskMethod.NONE, "time zone"
     elif method not in (MaskMethod.NONE, MaskMethod.DROPPED) and kept:
         reason = "schema literal" if kind is Kind.TEXT else "dense"
     return Mask(table=table, column=column.name, method=method, values=len(scalars), kept=kept, reason=reason)

@@ -136,3 +136,14 @@ def test_statistics_of_an_index_s_expression_lose_their_values() -> None:
     (statistics,) = twin.tables[0].indexes[0].statistics
     assert statistics is not None
     assert (statistics.common_values, statistics.common_shares) == ((), (0.5,))
+
+
+def test_names_of_time_zones_stay_as_functions_refuse_any_other_text() -> None:
+    twin = masked(TwinTable(name="public.u", columns=(column("zone", "text", "UTC", "Europe/Madrid"),)))
+    assert values(twin, 0, 0) == ("UTC", "Europe/Madrid")
+    assert [(mask.method, mask.reason) for mask in twin.masks] == [(MaskMethod.NONE, "time zone")]
+
+
+def test_a_name_of_a_time_zone_among_other_texts_is_masked() -> None:
+    twin = masked(TwinTable(name="public.u", columns=(column("zone", "text", "UTC", "Miller"),)))
+    assert not {"UTC", "Miller"} & set(values(twin, 0, 0))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pgclinic.model.row_plan import (
     DateFormat,
@@ -248,3 +249,10 @@ def test_joint_values_and_functions_of_columns() -> None:
     assert [value.rows for value in joint.values] == [500, 250]
     assert joint.values[1].values[1] is None
     assert joint.functions == ((0, 1),)
+
+
+def test_a_single_row_has_the_constant_that_is_its_columns_default() -> None:
+    zone = replace(column(base_type="text", distinct=-1.0), default="'UTC'::text")
+    assert [(one.text, one.rows) for one in column_plan(zone, rows=1, scale=1.0, unique=False).common] == [("UTC", 1)]
+    assert column_plan(zone, rows=1, scale=1.0, unique=True).common == ()
+    assert column_plan(replace(zone, default="current_user"), rows=1, scale=1.0, unique=False).common == ()

@@ -30,6 +30,21 @@ _IDLE = 6
 _BAR = 40
 #: From this ratio of bytes of WAL on an index is said to write more.
 _MORE = 1.005
+#: With less of the time in statements that the twin runs, an answer says so, or says little.
+_NEARLY_ALL, _MOST = 0.9, 0.5
+
+
+def says_little(advice: IndexAdvice) -> bool:
+    """Whether most of the time is in statements that the twin does not run."""
+    return advice.statements > 0 and advice.tried_share < _MOST
+
+
+def _seen_in_part(advice: IndexAdvice) -> str:
+    if advice.tried_share >= _NEARLY_ALL or not advice.statements:
+        return ""
+    return (
+        f"; the twin runs statements with {percent(advice.tried_share)} of the time, and of the others nothing is known"
+    )
 
 
 def advice_sentence(advice: IndexAdvice) -> str:
@@ -42,7 +57,7 @@ def advice_sentence(advice: IndexAdvice) -> str:
     if advice.word is AdviceWord.NONE:
         return (
             f"no index of {count(advice.candidates, 'candidate')} saves enough of the server time of "
-            f"{advice.database} within the limits"
+            f"{advice.database} within the limits{_seen_in_part(advice)}"
         )
     who = count(len(advice.indexes), "index")
     verb = "saves" if len(advice.indexes) == 1 else "save"

@@ -27,6 +27,7 @@ _REASONS = {
     "key": "whole numbers of a key",
     "type": "no mask for this type",
     "expression": "computed again from the rows",
+    "time zone": "names of time zones",
     "dense": "no other value between the known ones",
     "schema literal": "constants of the schema",
 }

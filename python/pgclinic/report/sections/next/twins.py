@@ -5,13 +5,14 @@ from __future__ import annotations
 from pgclinic.model.advise import AdviceWord
 from pgclinic.model.upgrade import SettingChangeKind
 from pgclinic.report.reported import ReportedAdvice, ReportedGrowth, ReportedUpgrade
-from pgclinic.report.sections.advice.text import create_script
+from pgclinic.report.sections.advice.text import create_script, says_little
 from pgclinic.report.sections.growth.text import growing_statement, growth_sentence
 from pgclinic.report.sections.next.step import NextStep, with_budget
 from pgclinic.report.words.figures import count
 from pgclinic.report.words.upgrade import analyze_command, extension_words, fix_words, preflight_rows, short
 
 _LONGER = 4
+_CHECKED = ("pgclinic capture twin DSN -o my.twin", "pgclinic twin check my.twin")
 
 
 def advice_next(one: ReportedAdvice) -> NextStep:
@@ -22,6 +23,8 @@ def advice_next(one: ReportedAdvice) -> NextStep:
         return NextStep("run it with a larger budget: no candidate was measured in this one", longer)
     if advice.word is AdviceWord.CONTRADICTED:
         return NextStep("create none of them: the whole workload takes longer with them")
+    if advice.word is AdviceWord.NONE and says_little(advice):
+        return NextStep("find out why the twin does not run most of the workload", _CHECKED)
     if advice.word is AdviceWord.NONE:
         drops = f"; {count(len(advice.drops), 'index')} could be dropped, see below"
         return NextStep(f"create no index{drops if advice.drops else ''}")
