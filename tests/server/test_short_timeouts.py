@@ -1,4 +1,4 @@
-"""A role whose own timeouts are a few milliseconds is served: sessions that read a server set theirs before anything."""
+"""A role whose own timeouts are a few milliseconds is served: sessions that read a server set their own first."""
 
 from __future__ import annotations
 
