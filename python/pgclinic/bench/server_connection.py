@@ -11,6 +11,7 @@ from pgclinic.bench.request import Address
 from pgclinic.errors import UsageError
 from pgclinic.model.load import Target
 from pgclinic.model.server import server_words
+from pgclinic.pg.connect import refusal
 from pgclinic.pg.libpq import Reached, libpq_keywords
 from pgclinic.pg.load_target import target_of
 from pgclinic.pg.reach import reach
@@ -54,7 +55,7 @@ def open_connection(
         connection, place, access = reach(keywords, application_name=APPLICATION_NAME, ask_password=ask_password)
     except UsageError as error:
         hint = None if address.is_given or not for_load else "no server at hand? pgclinic bench --lab starts one"
-        raise UsageError(error.message, hint=hint) from error
+        raise refusal(error.message, hint=hint) from error
     with Session.over(connection) as session:
         if for_load:
             target_of(access)

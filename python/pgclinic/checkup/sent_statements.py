@@ -44,7 +44,7 @@ def sent_statements(major: int) -> tuple[SentStatement, ...]:
 
 def _session(major: int) -> Iterator[SentStatement]:
     yield SentStatement("session", BACKEND_PID)
-    for name, value in session_limits(STATEMENT_TIMEOUT_MS, LOCK_TIMEOUT_MS, read_only=True).items():
+    for name, value in session_limits(STATEMENT_TIMEOUT_MS, LOCK_TIMEOUT_MS, True, major=major).items():
         yield SentStatement("session", _SET_CONFIG, (name, value))
     yield SentStatement("session", UTF8)
     yield SentStatement("session", ENCODING)
@@ -71,6 +71,6 @@ def _reading(major: int) -> Iterator[SentStatement]:
 
 def _machine(major: int) -> Iterator[SentStatement]:
     """A session of its own finds out whether the server runs on this machine."""
-    for name, value in session_limits(local_server.STATEMENT_TIMEOUT_MS, None, read_only=False).items():
+    for name, value in session_limits(local_server.STATEMENT_TIMEOUT_MS, None, False, major=major).items():
         yield SentStatement("machine", _SET_CONFIG, (name, value))
     yield SentStatement("machine", query("backend_identity", major))

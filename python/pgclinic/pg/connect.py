@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,6 +24,8 @@ SET_CONFIG = "select pg_catalog.set_config(%s, %s, false)"
 #: A name without a schema is one of PostgreSQL's own. With any other schema here its owner could put a function or an
 #: operator there that fits a query of ours better than PostgreSQL's, and have it run with the rights of whoever asks.
 CATALOG_ONLY = "pg_catalog, pg_temp"
+#: query_canceled, idle_session_timeout, transaction_timeout, idle_in_transaction_session_timeout.
+_TIMED_OUT = frozenset(("57014", "57P05", "25P04", "25P03"))
 
 
 def connect(
@@ -44,24 +47,57 @@ def connect(
     the lab does not answer, UsageError when an attached one does not. A statement that outlasts its timeout by GRACE_S,
     as a server that is stopped has it, is given up and the connection closed.
     """
-    import psycopg
-
     from pgclinic.pg.bounded import GRACE_S
 
     keywords: dict[str, Any] = dict(secrets or {})
     if database is not None:
         keywords["dbname"] = database
-    connection = _open(dsn_of(server), keywords, application_name, attached=server.source == "attached")
+    attached = server.source == "attached"
+    limits = session_limits(
+        statement_timeout_ms, lock_timeout_ms, read_only, users_search_path, major=server.version_num // 10000
+    )
+    connection = _open(dsn_of(server), keywords, application_name, attached=attached)
     connection.answer_within_s = CONNECT_TIMEOUT_S + GRACE_S
-    try:
-        if read_only and server.source == "attached":
-            _refuse_pooler(connection)
-        _limit(connection, session_limits(statement_timeout_ms, lock_timeout_ms, read_only, users_search_path))
-    except psycopg.Error as error:
-        connection.close()
-        raise ServerLostError(f"the server was lost while connecting: {error}") from error
+    refused = _begin(connection, limits, refuse_pooler=read_only and attached)
+    if refused is not None:
+        # Timeouts of the role or the database ended the session before it had set its own.
+        keywords["options"] = _with_limits(dsn_of(server) if attached else "", limits)
+        connection = _open(dsn_of(server), keywords, application_name, attached=attached)
+        connection.answer_within_s = CONNECT_TIMEOUT_S + GRACE_S
+        refused = _begin(connection, {}, refuse_pooler=read_only and attached)
+    if refused is not None:
+        raise ServerLostError(f"the server was lost while connecting: {refused}") from refused
     connection.answer_within_s = None if statement_timeout_ms is None else statement_timeout_ms / 1000 + GRACE_S
     return connection
+
+
+def _begin(connection: Connection, limits: Mapping[str, str], *, refuse_pooler: bool) -> psycopg.Error | None:
+    """Set the limits. The error when one of the server's timeouts ended a statement or the session; it is closed then.
+
+    Raises ServerLostError where the server was lost, and UsageError for a pooler.
+    """
+    import psycopg
+
+    try:
+        if refuse_pooler:
+            _refuse_pooler(connection)
+        _limit(connection, limits)
+    except psycopg.Error as error:
+        connection.close()
+        if error.sqlstate in _TIMED_OUT:
+            return error
+        raise ServerLostError(f"the server was lost while connecting: {error}") from error
+    return None
+
+
+def _with_limits(dsn: str, limits: Mapping[str, str]) -> str:
+    """The startup options of ``dsn`` with ``limits``, which as such precede what the role and the database have."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    given = str(conninfo_to_dict(dsn).get("options") or os.environ.get("PGOPTIONS", "") if dsn else "")
+    # White space would end a value.
+    ours = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in limits.items())
+    return f"{given} {ours}".strip()
 
 
 def set_password(connection: Connection, user: str, password: str) -> None:
@@ -117,12 +153,19 @@ def _refuse_pooler(connection: Connection) -> None:
 
 
 def session_limits(
-    statement_ms: int | None, lock_ms: int | None, read_only: bool, users_search_path: bool = False
+    statement_ms: int | None, lock_ms: int | None, read_only: bool, users_search_path: bool = False, *, major: int
 ) -> dict[str, str]:
-    """The settings that a session of ours begins with, in the order in which they are set."""
+    """The settings that a session of ours begins with, in the order in which they are set.
+
+    A role or a database may have timeouts that are too short for us; a session with its own statement_timeout has none
+    of those. idle_in_transaction_session_timeout stays as it is: none of ours leaves a transaction open.
+    """
+    bounded = statement_ms is not None
     wanted = {
-        "search_path": None if users_search_path else CATALOG_ONLY,
         "statement_timeout": None if statement_ms is None else f"{statement_ms}ms",
+        "idle_session_timeout": "0" if bounded and major >= 14 else None,
+        "transaction_timeout": "0" if bounded and major >= 17 else None,
+        "search_path": None if users_search_path else CATALOG_ONLY,
         "lock_timeout": None if lock_ms is None else f"{lock_ms}ms",
         "default_transaction_read_only": "on" if read_only else None,
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgclinic.errors import UsageError
-from pgclinic.pg.connect import Connection
+from pgclinic.pg.connect import Connection, refusal
 from pgclinic.pg.dsn import SECRETS
 
 #: For a connection to which nobody gives a connect_timeout; libpq itself would wait without a limit.
@@ -89,11 +89,11 @@ def connect_as_libpq(
         needs = error.pgconn is not None and error.pgconn.needs_password
         password = ask_password() if needs else None
         if password is None:
-            raise UsageError(_words(error)) from None
+            raise refusal(_words(error)) from None
     try:
         return _open(wanted | {"password": password})
     except psycopg.OperationalError as error:
-        raise UsageError(_words(error)) from None
+        raise refusal(_words(error)) from None
 
 
 def reached(connection: Connection) -> Reached:
