@@ -100,7 +100,7 @@ def program(cargo: Sequence[str], *, target: str | None = None) -> Iterator[None
     try:
         subprocess.run([*cargo, *BUILD, *FEATURES, *chosen], check=True, cwd=ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
-        strip = ["strip", "-o", str(place), str(built)] if target is None else _zig_strip(built, place)
+        strip = ["strip", "-o", str(place), str(built)] if target is None else _cross_strip(built, place)
         subprocess.run(strip, check=True)
         place.chmod(0o755)
         yield
@@ -118,8 +118,14 @@ def commit_of_checkout() -> str:
         return "unknown"
 
 
-def _zig_strip(built: Path, place: Path) -> list[str]:
-    return [sys.executable, "-m", "ziglang", "objcopy", "--strip-all", str(built), str(place)]
+def _cross_strip(built: Path, place: Path) -> list[str]:
+    """By the objcopy of the Rust toolchain, which knows all targets and has its library beside rustc's."""
+    asked = ["rustc", "--print", "sysroot"]
+    sysroot = Path(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip())
+    found = sorted(sysroot.glob("lib/rustlib/*/bin/rust-objcopy"))
+    if not found:
+        raise FileNotFoundError(f"the Rust toolchain in {sysroot} has no rust-objcopy")
+    return ["env", f"LD_LIBRARY_PATH={sysroot / 'lib'}", str(found[0]), "--strip-all", str(built), str(place)]
 
 
 def _dependencies() -> list[str]:
