@@ -100,13 +100,23 @@ def program(cargo: Sequence[str], *, target: str | None = None) -> Iterator[None
     try:
         subprocess.run([*cargo, *BUILD, *FEATURES, *chosen], check=True, cwd=ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
-        strip = ["strip", "-o", str(place), str(built)] if target is None else _zig_strip(built, place)
+        strip = ["strip", "-o", str(place), str(built)] if target is None else cross_strip(built, place)
         subprocess.run(strip, check=True)
         place.chmod(0o755)
         yield
     finally:
         shutil.rmtree(DATA / "scripts", ignore_errors=True)
         _remove_empty(DATA)
+
+
+def cross_strip(built: Path, place: Path) -> list[str]:
+    """Return the command that strips a program of any target: objcopy of the Rust toolchain, with its library."""
+    asked = ["rustc", "--print", "sysroot"]
+    sysroot = Path(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip())
+    found = sorted(sysroot.glob("lib/rustlib/*/bin/rust-objcopy"))
+    if not found:
+        raise FileNotFoundError(f"the Rust toolchain in {sysroot} has no rust-objcopy")
+    return ["env", f"LD_LIBRARY_PATH={sysroot / 'lib'}", str(found[0]), "--strip-all", str(built), str(place)]
 
 
 def commit_of_checkout() -> str:
@@ -116,10 +126,6 @@ def commit_of_checkout() -> str:
         return subprocess.run(described, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-
-
-def _zig_strip(built: Path, place: Path) -> list[str]:
-    return [sys.executable, "-m", "ziglang", "objcopy", "--strip-all", str(built), str(place)]
 
 
 def _dependencies() -> list[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +29,7 @@ print(getattr(wheel_backend, sys.argv[1])(sys.argv[2]))
 """
 #: Where a machine has its own programs, and no Rust.
 PATH = "/usr/bin:/bin"
+SYSTEM_PYTHON = "/usr/bin/python3"
 
 
 @dataclass(frozen=True)
@@ -82,39 +86,76 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def local_index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalIndex]:
-    """The packages are those of requirements/core.txt, with the hashes that stand there."""
-    folder = tmp_path_factory.mktemp("packages")
-    pinned = ROOT / "requirements" / "core.txt"
-    fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--require-hashes"]
-    subprocess.run([*fetch, "--only-binary", ":all:", "-r", pinned, "-d", folder], check=True)
-    wheel, sdist = (_built(hook, folder) for hook in ("build_wheel", "build_sdist"))
-    root = tmp_path_factory.mktemp("index")
-    for path in folder.iterdir():
-        project = root / "simple" / re.sub(r"[-_.]+", "-", path.name.split("-")[0]).lower()
-        project.mkdir(parents=True, exist_ok=True)
-        shutil.move(path, project / path.name)
+    """Its packages are those of requirements/core.txt, with the hashes that stand there; workers share one index."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    root = shared / "index"
+    with (shared / "index.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not root.exists():
+            _fill_index(tmp_path_factory.mktemp("new") / "index").rename(root)
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(root)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
         own = root / "simple" / "pgclinic"
-        yield LocalIndex(f"http://127.0.0.1:{server.server_port}/simple", own / wheel, own / sdist)
+        (wheel,), (sdist,) = own.glob("*.whl"), own.glob("*.tar.gz")
+        yield LocalIndex(f"http://127.0.0.1:{server.server_port}/simple", wheel, sdist)
     finally:
         server.shutdown()
         thread.join()
         server.server_close()
 
 
-def _built(hook: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", _BUILD, hook, folder], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
-    )
-    return done.stdout.splitlines()[-1]
+def _fill_index(root: Path) -> Path:
+    packages = root.with_name("packages")
+    packages.mkdir()
+    pinned = ROOT / "requirements" / "core.txt"
+    fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--require-hashes"]
+    subprocess.run([*fetch, "--only-binary", ":all:", "-r", pinned, "-d", packages], check=True)
+    for hook in ("build_wheel", "build_sdist"):
+        subprocess.run([sys.executable, "-c", _BUILD, hook, packages], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    for path in packages.iterdir():
+        project = root / "simple" / re.sub(r"[-_.]+", "-", path.name.split("-")[0]).lower()
+        project.mkdir(parents=True, exist_ok=True)
+        shutil.move(path, project / path.name)
+    return root
+
+
+@contextlib.contextmanager
+def _new_home(index: LocalIndex) -> Iterator[EmptyHome]:
+    """In a folder that the account of the servers can enter."""
+    folder = Path(tempfile.mkdtemp(prefix="pgclinic-test-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    try:
+        yield EmptyHome(folder, index)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
-def empty_home(fresh_home: Path, local_index: LocalIndex) -> EmptyHome:
-    """In a folder that the account of the servers can enter."""
-    folder = fresh_home.parent / f"{fresh_home.name}-user"
-    folder.mkdir(mode=0o755)
-    return EmptyHome(folder, local_index)
+def empty_home(local_index: LocalIndex) -> Iterator[EmptyHome]:
+    with _new_home(local_index) as home:
+        yield home
+
+
+@pytest.fixture(scope="session")
+def pip_home(local_index: LocalIndex) -> Iterator[EmptyHome]:
+    """A home with an environment ``installed``, into which pip has installed pgclinic; nothing else is in it."""
+    with _new_home(local_index) as home:
+        home.run(PYTHON, "-m", "venv", "--without-pip", "installed")
+        installed = home.folder / "installed" / "bin" / "python"
+        home.run(sys.executable, "-m", "pip", "--python", installed, "install", "--quiet", "pgclinic")
+        yield home
+
+
+def _python() -> str:
+    """The system's where it is new enough: other users may have no access to that of a developer's home."""
+    supported = "import sys; sys.exit(sys.version_info < (3, 11))"
+    with contextlib.suppress(OSError):
+        if subprocess.run([SYSTEM_PYTHON, "-c", supported], check=False).returncode == 0:
+            return SYSTEM_PYTHON
+    return sys.executable
+
+
+PYTHON = _python()

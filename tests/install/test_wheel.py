@@ -24,6 +24,7 @@ from pgclinic.pg.dsn import dsn_of
 pytestmark = pytest.mark.timeout(3600)
 
 WHEEL_BYTES_MAX = 15_000_000
+BIN = Path(sys.executable).parent
 
 
 @pytest.fixture
@@ -86,11 +87,31 @@ def test_a_build_leaves_nothing_in_the_checkout(local_index: LocalIndex) -> None
     assert not (ROOT / "python" / "pgclinic" / "commit.txt").exists()
 
 
-def test_pip_installs_it(empty_home: EmptyHome, running: RunningServer) -> None:
-    empty_home.run(sys.executable, "-m", "venv", "--without-pip", "installed")
-    place = empty_home.folder / "installed"
-    empty_home.run(sys.executable, "-m", "pip", "--python", place / "bin" / "python", "install", "--quiet", "pgclinic")
-    check_program(empty_home, [place / "bin" / "pgclinic"], running)
-    assert "(release)" in empty_home.run(place / "bin" / "pgclinic-load", "--version")
+def test_pip_installs_it(pip_home: EmptyHome, running: RunningServer) -> None:
+    place = pip_home.folder / "installed"
+    check_program(pip_home, [place / "bin" / "pgclinic"], running)
+    assert "(release)" in pip_home.run(place / "bin" / "pgclinic-load", "--version")
     files = tool("write-command-files").command_files()
     assert {path: (place / path).read_text(encoding="utf-8") for path in files} == files
+
+
+def test_uvx_runs_it(empty_home: EmptyHome, running: RunningServer) -> None:
+    check_program(empty_home, [BIN / "uvx", "--quiet", "pgclinic"], running)
+
+
+def test_pipx_installs_it(empty_home: EmptyHome, running: RunningServer) -> None:
+    """With its man pages where man finds them."""
+    empty_home.run(sys.executable, "-m", "pipx", "install", "--quiet", "pgclinic")
+    local = empty_home.folder / ".local"
+    check_program(empty_home, [local / "bin" / "pgclinic"], running)
+    assert "(release)" in empty_home.run(local / "bin" / "pgclinic-load", "--version")
+    assert (local / "share" / "man" / "man1" / "pgclinic-checkup.1").is_file()
+
+
+@pytest.mark.drawn(0.2)
+def test_the_installed_command_proves_the_cure_of_the_demo(pip_home: EmptyHome) -> None:
+    """From ``pip install`` to the proof on a twin, in a home where no server was ever run."""
+    python = pip_home.folder / "installed" / "bin" / "python"
+    printed = " ".join(pip_home.run(python, ROOT / "tools" / "demo-checkup").split())
+    assert "create index concurrently orders_customer_id" in printed
+    assert "proven on twin of postgres" in printed
