@@ -24,6 +24,7 @@ SET_CONFIG = "select pg_catalog.set_config(%s, %s, false)"
 #: A name without a schema is one of PostgreSQL's own. With any other schema here its owner could put a function or an
 #: operator there that fits a query of ours better than PostgreSQL's, and have it run with the rights of whoever asks.
 CATALOG_ONLY = "pg_catalog, pg_temp"
+_IN_TRANSACTION = "60s"
 #: query_canceled, idle_session_timeout, transaction_timeout, idle_in_transaction_session_timeout.
 _TIMED_OUT = frozenset(("57014", "57P05", "25P04", "25P03"))
 
@@ -158,13 +159,15 @@ def session_limits(
     """The settings that a session of ours begins with, in the order in which they are set.
 
     A role or a database may have timeouts that are too short for us; a session with its own statement_timeout has none
-    of those. idle_in_transaction_session_timeout stays as it is: none of ours leaves a transaction open.
+    of those. Between two statements of a transaction we compute for less than a minute; one that is stopped there must
+    not hold the xmin horizon for longer.
     """
     bounded = statement_ms is not None
     wanted = {
         "statement_timeout": None if statement_ms is None else f"{statement_ms}ms",
         "idle_session_timeout": "0" if bounded and major >= 14 else None,
         "transaction_timeout": "0" if bounded and major >= 17 else None,
+        "idle_in_transaction_session_timeout": _IN_TRANSACTION if bounded else None,
         "search_path": None if users_search_path else CATALOG_ONLY,
         "lock_timeout": None if lock_ms is None else f"{lock_ms}ms",
         "default_transaction_read_only": "on" if read_only else None,
