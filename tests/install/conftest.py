@@ -113,8 +113,11 @@ def _fill_index(root: Path) -> Path:
     pinned = ROOT / "requirements" / "core.txt"
     fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--require-hashes"]
     subprocess.run([*fetch, "--only-binary", ":all:", "-r", pinned, "-d", packages], check=True)
+    # The backend calls maturin by its name, which pip would have put there.
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for hook in ("build_wheel", "build_sdist"):
-        subprocess.run([sys.executable, "-c", _BUILD, hook, packages], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        build = [sys.executable, "-c", _BUILD, hook, packages]
+        subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, env=environment)
     for path in packages.iterdir():
         project = root / "simple" / re.sub(r"[-_.]+", "-", path.name.split("-")[0]).lower()
         project.mkdir(parents=True, exist_ok=True)

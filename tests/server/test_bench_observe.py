@@ -86,7 +86,7 @@ def test_what_is_observed_stands_below_pgbenchs_unchanged_summary(server: Runnin
     assert [re.sub(r"[\d.,]+", "N", text) for text in seen.stdout.splitlines()[:10]] == without_figures
     rows = labels(seen.stdout)
     assert rows[:4] == ["why", "why", "why", "trust"]
-    assert set(rows) <= {"why", "trust", "doubt", "advice", "missing"}
+    assert set(rows) <= {"why", "trust", "doubt", "advice", "missing", "next", "terms"}
     assert "2 sessions:" in seen.stdout
     assert "per transaction: server CPU" in seen.stdout
     assert "sampling" in " ".join(seen.stdout.split())

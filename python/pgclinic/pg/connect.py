@@ -158,16 +158,17 @@ def session_limits(
 ) -> dict[str, str]:
     """The settings that a session of ours begins with, in the order in which they are set.
 
-    A role or a database may have timeouts that are too short for us; a session with its own statement_timeout has none
-    of those. Between two statements of a transaction we compute for less than a minute; one that is stopped there must
-    not hold the xmin horizon for longer.
+    A role or a database may have timeouts that are too short for us; a session that only reads has none of those. All
+    others keep them: a holder of the xmin horizon is to be ended by the server where a study says so. Between two
+    statements of a transaction we compute for less than a minute; one that is stopped there must not hold the xmin
+    horizon for longer.
     """
-    bounded = statement_ms is not None
+    reads = statement_ms is not None and read_only
     wanted = {
         "statement_timeout": None if statement_ms is None else f"{statement_ms}ms",
-        "idle_session_timeout": "0" if bounded and major >= 14 else None,
-        "transaction_timeout": "0" if bounded and major >= 17 else None,
-        "idle_in_transaction_session_timeout": _IN_TRANSACTION if bounded else None,
+        "idle_session_timeout": "0" if reads and major >= 14 else None,
+        "transaction_timeout": "0" if reads and major >= 17 else None,
+        "idle_in_transaction_session_timeout": _IN_TRANSACTION if reads else None,
         "search_path": None if users_search_path else CATALOG_ONLY,
         "lock_timeout": None if lock_ms is None else f"{lock_ms}ms",
         "default_transaction_read_only": "on" if read_only else None,
