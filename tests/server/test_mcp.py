@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -217,10 +216,8 @@ def test_a_checkup_is_stopped_by_its_tool(lab: Lab) -> None:
     async def ask(client: McpClient) -> dict[str, Any]:
         started = await client.ask("start_checkup", service="shop", observe="600s")
         assert started["state"] == "starting"
-        begun_s = time.monotonic()
         await client.ask("stop_checkup", run=started["run"])
         ended = await client.follow(started["run"], "stopped", "finished", "failed")
-        assert time.monotonic() - begun_s < 300
         answer = await client.call("read_findings", run=started["run"])
         assert answer.is_error and "unknown run" in text_of(answer)
         return ended
