@@ -19,7 +19,7 @@ from pgclinic.model.doctor import (
     LeftoverKind,
     StartableVersion,
 )
-from pgclinic.report.machine.text import doctor_text
+from pgclinic.report.sections.doctor.text import doctor_text
 
 LEFT = (
     Leftover(

@@ -10,7 +10,7 @@ from pgclinic.doctor.checks import can_run, examine_machine
 from pgclinic.doctor.read import read_machine_state
 from pgclinic.model.doctor import DoctorReadings
 from pgclinic.model.output import DoctorCheck, DoctorOutput
-from pgclinic.report.machine.text import doctor_text
+from pgclinic.report.sections.doctor.text import doctor_text
 from pgclinic.report.words.doctor import doctor_answer, found_words
 
 _CANNOT_RUN = 1
