@@ -28,6 +28,12 @@ def test_no_index(snapshots: Snapshots) -> None:
     snapshots.check("advise_nothing", advice_text(none))
 
 
+def test_no_index_where_the_twin_runs_little_of_the_time(snapshots: Snapshots) -> None:
+    none = an_advice(word=AdviceWord.NONE, indexes=(), drops=(), idle=(), steps=(), proof=None, tried_share=0.12)
+    todo = advice_next(ReportedAdvice(run_info(), none, "runs/x"))
+    snapshots.check("advise_little", advice_text(none, todo=todo))
+
+
 def test_indexes_that_were_left_out_in_blocks(snapshots: Snapshots) -> None:
     (first,) = an_advice().indexes
     gone = index("note", name="orders_note_idx")
