@@ -14,6 +14,7 @@ import msgspec
 from markupsafe import Markup
 
 from pgclinic import __version__
+from pgclinic.report.parts.command import unbroken
 from pgclinic.report.parts.links import linked
 from pgclinic.report.parts.sql import highlighted, one_line
 from pgclinic.report.section import Drawing, Section
@@ -146,6 +147,7 @@ def environment() -> Environment:
     )
     made.filters["linked"] = linked
     made.filters["sql"] = highlighted
+    made.filters["unbroken"] = unbroken
     made.filters["one_line"] = one_line
     made.filters["capitalised"] = capitalised
     return made

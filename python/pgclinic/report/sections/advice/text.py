@@ -107,8 +107,9 @@ def _next_lines(todo: NextStep | None, script: str | None, width: int) -> list[s
     """The statements stand below, each with what it serves; a file of them is what psql is given."""
     if todo is None or not todo.is_sql:
         return next_lines(todo, _LABEL_WIDTH, width)
-    how = (shlex.join(["psql", "-X", "-f", script]),) if script is not None else ()
-    return next_lines(replace(todo, commands=how), _LABEL_WIDTH, width)
+    if script is None:
+        return next_lines(replace(todo, words=f"{todo.words}: see below", commands=()), _LABEL_WIDTH, width)
+    return next_lines(replace(todo, commands=(shlex.join(["psql", "-X", "-f", script]),)), _LABEL_WIDTH, width)
 
 
 def cost_words(index: AdvisedIndex) -> str:
@@ -310,7 +311,7 @@ def idle_words(advice: IndexAdvice) -> str | None:
     if advice.counted_s is not None:
         age = f"statements were counted for {time_words(advice.counted_s)} only"
     named = ", ".join(advice.idle[:_IDLE])
-    more = f" and {len(advice.idle) - _IDLE} others" if len(advice.idle) > _IDLE else ""
+    more = f" and {count(len(advice.idle) - _IDLE, 'other')}" if len(advice.idle) > _IDLE else ""
     return f"{named}{more}: no statement uses them, but {age}; a month is needed"
 
 

@@ -75,7 +75,8 @@ def growth_text(
     """``places`` are files to name at the end."""
     sentence = growth_sentence(found)
     lines = [f"{growth_word(found).upper()}   {sentence}", *next_lines(todo, _LABEL_WIDTH, width)]
-    lines += [f"  {label:<{_LABEL_WIDTH}}{words}" for label, words in term_rows(sentence)]
+    lines += [f"  {label:<{_LABEL_WIDTH}}{words}" for label, words in term_rows(first_text(found))]
+    lines += [f"  time       {words}" for words in time_rows(found)]
     lines += list(_statement_lines(found))
     lines += [f"  plan       {words}" for words in plan_words(found)[:_SHOWN]]
     lines += list(_size_lines(found))
@@ -100,20 +101,32 @@ def growth_sentence(found: GrowthForecast) -> str:
         return f"{sizes} measured, and a prediction needs statements on two"
     head = (
         f"at {target(found)} the rows the server needs {factor(found.server_time.value)} the time "
-        f"(95 % CI {_limits(found.server_time)}{_extrapolated(found)}): {target(found)} the calls, each "
-        f"{factor(found.per_call.value)} as long ({_limits(found.per_call)})"
+        f"(95 % CI {_limits(found.server_time)}{', extrapolated' if _largest(found) < found.to else ''})"
     )
-    return f"{head}; {_first_words(found.statements[0])}" if found.statements else head
+    return f"{head}, {_first_words(found.statements[0])}" if found.statements else head
 
 
-def _extrapolated(found: GrowthForecast) -> str:
-    """Empty where a twin of that size was measured."""
-    largest = max(found.measured_sizes, default=0.0)
-    return f", extrapolated from twins of at most {largest:g}x" if largest < found.to else ""
+def time_rows(found: GrowthForecast) -> list[str]:
+    """What the factor of the answer is made of; nothing where there is no answer."""
+    if found.per_call is None:
+        return []
+    rows = [f"{target(found)} the calls, each {factor(found.per_call.value)} as long ({_limits(found.per_call)})"]
+    if _largest(found) < found.to:
+        rows[0] += f", extrapolated from twins of at most {_largest(found):g}x"
+    return rows + [f"most of it in a statement {law_words(one.time)}" for one in found.statements[:1]]
+
+
+def first_text(found: GrowthForecast) -> str:
+    """All that the first screen says, whose terms are to be explained there."""
+    return " ".join((growth_sentence(found), *time_rows(found)))
+
+
+def _largest(found: GrowthForecast) -> float:
+    return max(found.measured_sizes, default=0.0)
 
 
 def _first_words(first: GrownStatement) -> str:
-    return f"{percent(first.share_at_to)} of it in one statement, {law_words(first.time)}: {short(first.text, 100)}"
+    return f"{percent(first.share_at_to)} of it in one statement: {short(first.text, 100)}"
 
 
 def target(found: GrowthForecast) -> str:
@@ -339,7 +352,7 @@ def trust_words(found: GrowthForecast) -> list[str]:
         f"{count(len(found.statements), 'statement')} with {percent(found.measured_share)} of the original's time on "
         f"twins of {sizes or 'no size'}; {time_words(found.spent_s)} of {time_words(found.budget_s)}"
     ]
-    if found.measured_sizes and found.to > max(found.measured_sizes):
+    if found.measured_sizes and found.to > _largest(found):
         words.append(
             f"{target(found)} lies beyond the largest twin: extrapolated, and a plan that changes there is not seen"
         )

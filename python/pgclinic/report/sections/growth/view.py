@@ -12,6 +12,7 @@ from pgclinic.report.reported import ReportedGrowth
 from pgclinic.report.sections.growth.picture import GrowthPicture, growth_picture
 from pgclinic.report.sections.growth.text import (
     STATEMENT_HEADS,
+    first_text,
     growth_sentence,
     growth_word,
     kept_words,
@@ -20,6 +21,7 @@ from pgclinic.report.sections.growth.text import (
     relation_rows,
     statement_rows,
     target,
+    time_rows,
     trust_words,
     twin_words,
     unmeasured_words,
@@ -56,8 +58,9 @@ def growth_view(one: ReportedGrowth) -> GrowthView:
             word=growth_word(found),
             sentence=sentence,
             todo=growth_next(one),
-            terms=term_words(sentence),
-            facts=(("Server", one.run.server),),
+            terms=term_words(first_text(found)),
+            facts=(("Time", capitalised("; ".join(time_rows(found)))),) * bool(found.per_call)
+            + (("Server", one.run.server),),
         ),
         picture=growth_picture(found),
         tables=tuple(_tables(found)),

@@ -6,7 +6,7 @@ from pgclinic.model.advise import AdviceWord
 from pgclinic.model.upgrade import SettingChangeKind
 from pgclinic.report.reported import ReportedAdvice, ReportedGrowth, ReportedUpgrade
 from pgclinic.report.sections.advice.text import create_script, says_little
-from pgclinic.report.sections.growth.text import growing_statement, growth_sentence
+from pgclinic.report.sections.growth.text import growing_statement
 from pgclinic.report.sections.next.step import NextStep, with_budget
 from pgclinic.report.words.figures import count
 from pgclinic.report.words.upgrade import analyze_command, extension_words, fix_words, preflight_rows, short
@@ -78,7 +78,8 @@ def growth_next(one: ReportedGrowth) -> NextStep:
     first = growing_statement(found)
     if first is None:
         return NextStep("nothing to do: no statement takes longer per call as the tables grow")
-    named = short(first.text)
     # The answer names the one with most of the time, which mostly is this one.
-    which = "the statement above" if named in growth_sentence(found) else f"the statement that grows most: {named}"
+    which = (
+        "the statement above" if first is found.statements[0] else f"the statement that grows most: {short(first.text)}"
+    )
     return NextStep(f"test treatments on a twin, and look at the plan of {which}", ("pgclinic checkup --prove DSN",))

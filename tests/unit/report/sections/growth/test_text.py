@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from msgspec.structs import replace
 
@@ -16,6 +18,7 @@ from pgclinic.report.sections.growth.text import (
     law_words,
     memory_words,
     short,
+    time_rows,
     trust_words,
 )
 
@@ -39,7 +42,9 @@ def test_a_factor_has_two_digits(value: float, said: str) -> None:
 def test_the_answer_names_the_whole_and_the_first_statement() -> None:
     said = growth_sentence(shop_growth())
     assert said.startswith("at 10x the rows the server needs ")
-    assert "10x the calls" in said
+    # One factor with its interval and one share: what they are made of has rows of its own.
+    assert len(re.findall(r"\d[\d,.]*(?:x| %)", said.partition(": ")[0])) == 4
+    assert time_rows(shop_growth())[0].startswith("10x the calls, each ")
     assert "select status, count(*) from orders group by status" in said
 
 
