@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,6 +24,7 @@ from pgclinic.experiment.execute import Listener
 from pgclinic.experiment.plan import planned_trials
 from pgclinic.fleet.here import BlockListener, Fleet, Here
 from pgclinic.fleet.ray import RESOURCE, RayFleet
+from pgclinic.lab.home import lab_home
 from pgclinic.lab.registry import running
 from pgclinic.model.block import BlockSpec
 from pgclinic.model.event import BlockRepeated, Event, SecondMeasured, StageReached
@@ -124,7 +126,6 @@ def test_what_the_listener_raises_stops_the_block(fleet: Fleet) -> None:
 
 
 @pytest.mark.drawn(0.2)
-@pytest.mark.usefixtures("hosts")
 def test_a_block_whose_host_is_lost_runs_on_the_other(cluster: Cluster, hosts: list[Any]) -> None:
     fleet, events, records = RayFleet("ray://auto", {}), [], []
     measuring = threading.Event()
@@ -136,7 +137,7 @@ def test_a_block_whose_host_is_lost_runs_on_the_other(cluster: Cluster, hosts: l
 
     def lose_it() -> None:
         measuring.wait(120)
-        for node in busy(hosts):
+        for node in workers(hosts).values():
             cluster.remove_node(node, allow_graceful=False)
 
     thief = threading.Thread(target=lose_it)
@@ -149,11 +150,37 @@ def test_a_block_whose_host_is_lost_runs_on_the_other(cluster: Cluster, hosts: l
     wait_for(lambda: not running(), 30)
 
 
-def busy(hosts: list[Any]) -> list[Any]:
-    """The host on which the block runs: the raylet below which its worker is."""
-    workers = [path.parent for path in Path("/proc").glob("[0-9]*/cmdline") if b"ray::_run_block" in _read(path)]
-    parents = {int(_read(worker / "stat").rpartition(b")")[2].split()[1]) for worker in workers}
-    return [host for host in hosts if host.all_processes["raylet"][0].process.pid in parents]
+@pytest.mark.drawn(0.3)
+def test_what_a_killed_worker_leaves_the_next_block_removes(hosts: list[Any]) -> None:
+    fleet = RayFleet("ray://auto", {})
+    events: list[Event] = []
+    measuring = threading.Event()
+
+    def on_event(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, SecondMeasured):
+            measuring.set()
+
+    def kill_it() -> None:
+        measuring.wait(120)
+        for worker in workers(hosts):
+            os.kill(int(worker.name), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_it)
+    killer.start()
+    made = fleet.run(block_of(1, measure_s=4.0), BlockListener(on_event=on_event))
+    killer.join()
+    assert [type(event) for event in events].count(BlockRepeated) == 1
+    assert {trial.outcome for trial in made.trials} == {TrialOutcome.DONE}
+    wait_for(lambda: not list(lab_home().glob("instances/*")), 30)
+
+
+def workers(hosts: list[Any]) -> dict[Path, Any]:
+    """What runs a block, by its folder in /proc, and the host whose raylet it is below; others' stay out."""
+    raylets = {host.all_processes["raylet"][0].process.pid: host for host in hosts}
+    found = [path.parent for path in Path("/proc").glob("[0-9]*/cmdline") if b"ray::_run_block" in _read(path)]
+    parents = {worker: int(_read(worker / "stat").rpartition(b")")[2].split()[1]) for worker in found}
+    return {worker: raylets[parent] for worker, parent in parents.items() if parent in raylets}
 
 
 def _read(path: Path) -> bytes:

@@ -20,6 +20,7 @@ import yaml
 
 from fixtures.command import Command
 from fixtures.lab_home import PYTHON_PATH, binaries_for
+from fixtures.visits import SWITCH, VISITS, captured
 from pgclinic.lab.instance import start_server
 from pgclinic.pg.dsn import dsn_of
 
@@ -244,6 +245,21 @@ def test_a_study_fails_by_its_claims(runner: Runner, command: Command) -> None:
     assert runner.code == code
     assert (failures(runner) > 0) == (code == 3)
     assert (Path(runner.outputs["run"]["folder"]) / "report.md").read_text(encoding="utf-8").strip()
+
+
+@pytest.mark.drawn(0.15)
+def test_an_upgrade_fails_by_its_threshold(runner: Runner, comments: type[Comments]) -> None:
+    twin = captured(VISITS, "14", runner.folder / "visits.twin")
+    arguments = f'"{twin}" --to 18 --budget 4m --fail-if "b<0.95a" --seed 2'
+    runner.run(verb="upgrade", arguments=arguments, package="")
+    # 18 needs several times the time for it, which blocks on a starved machine may leave undecided.
+    assert runner.code in (3, 4), runner.printed
+    assert runner.outputs["run"]["exit-code"] == str(runner.code)
+    assert (failures(runner) > 0) == (runner.code == 3)
+    (body,) = comments.kept.values()
+    assert "14." in body
+    assert "18." in body
+    assert SWITCH in body.replace("\\", "")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ the same; and what is refused before anything runs."""
 
 from __future__ import annotations
 
+import html
 import json
 import signal
 import subprocess
@@ -102,6 +103,19 @@ def test_before_17_has_analyzed_there_are_no_statistics(twin: Path, command: Com
     assert seen["analyze_s"] > 0
 
 
+@pytest.mark.drawn(0.3)
+def test_a_threshold_that_the_budget_leaves_no_blocks_for_is_not_kept(twin: Path, command: Command) -> None:
+    """Statements have half of the time, and what is left of 75 s is less than blocks need."""
+    ran = command.run("upgrade", str(twin), "--to", "18", "--budget", "75s", "--fail-if", "b<0.95a", "--seed", "4")
+    if ran.returncode == 2:
+        # A starved machine has measured no statement by then, and says so.
+        assert "--budget" in ran.stderr
+        return
+    assert ran.returncode == 4, ran.stderr
+    assert "b<0.95a: not judged, since the budget of 75 s had no time for blocks" in " ".join(ran.stdout.split())
+    assert "b<0.95a: not judged" in html.unescape((command.only_run() / "report.html").read_text())
+
+
 @pytest.mark.parametrize("version", ["14", "18"])
 @pytest.mark.drawn(0.5)
 def test_a_version_against_itself_changes_nothing(twin: Path, command: Command, version: str) -> None:
@@ -138,6 +152,7 @@ def test_an_interrupt_leaves_nothing_behind(twin: Path, command: Command) -> Non
         (("--from", "18", "--to", "17"), "newer than --to 17"),
         (("--budget", "soon"), "--budget"),
         (("--fail-if", "b<0.95b"), "itself"),
+        (("--fail-if", "b<0.95a", "--no-blocks"), "--no-blocks"),
         (("--markdown", "-", "--json"), "cannot both go to stdout"),
     ],
 )

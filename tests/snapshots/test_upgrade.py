@@ -69,6 +69,13 @@ def test_an_upgrade_that_changes_nothing(snapshots: Snapshots) -> None:
     snapshots.check_page("upgrade_nothing_page", page_sections(upgrade_page(shown(NOTHING))))
 
 
+def test_a_threshold_that_nothing_was_measured_for(snapshots: Snapshots) -> None:
+    found = replace(NOTHING, unjudged=("b<0.95a", "p99 b>1.1a"), budget_s=50.0)
+    snapshots.check("upgrade_unjudged", upgrade_text(found, todo=upgrade_next(shown(found))))
+    snapshots.check_page("upgrade_unjudged_page", page_sections(upgrade_page(shown(found))))
+    snapshots.check("upgrade_unjudged_markdown", report_markdown(SECTIONS, shown(found)))
+
+
 @pytest.mark.parametrize(
     ("found", "word"),
     [

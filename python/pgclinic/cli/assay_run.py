@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pgclinic.cli.assay import AssayRequest
+from pgclinic.cli.exit_codes import UNDECIDED
 from pgclinic.cli.live import LiveView
 from pgclinic.cli.tuning_end import finish_tuning, run_tuning
 from pgclinic.cli.tuning_run import TuningArm, about, new_experiment, resumed_experiment
@@ -31,8 +32,6 @@ from pgclinic.tune.ask import Strategy
 from pgclinic.tune.assay import assay, assay_so_far
 from pgclinic.tune.difference import BASE, CHANGED, Difference
 from pgclinic.tune.ledger import Ledger
-
-UNDECIDED = 4
 
 
 def run_assay(request: AssayRequest) -> int:

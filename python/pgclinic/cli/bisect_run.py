@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import structs
 
 from pgclinic.cli.bisect import BisectRequest
+from pgclinic.cli.exit_codes import UNDECIDED
 from pgclinic.cli.live import LiveView
 from pgclinic.cli.tuning_end import finish_tuning, run_tuning
 from pgclinic.cli.tuning_run import TuningArm, new_experiment, resumed_experiment
@@ -31,7 +32,6 @@ from pgclinic.settings.words import parse_settings
 from pgclinic.store.run_folder import read_run
 from pgclinic.tune.bisect import Bisection, first_places
 
-UNDECIDED = 4
 _RANGE = ".."
 
 

@@ -12,6 +12,7 @@ from pgclinic.checkup.case import Case
 from pgclinic.cli.checkup import CheckupRequest
 from pgclinic.cli.checkup_check import CheckedRequest, check_request
 from pgclinic.cli.checkup_read import ReadServer, read_server
+from pgclinic.cli.exit_codes import FOUND
 from pgclinic.cli.exports import write_exports
 from pgclinic.cli.output import is_coloured, print_coloured, print_json, text_columns
 from pgclinic.cli.this_command import addresses_of, command_began_s, command_words
@@ -34,8 +35,6 @@ from pgclinic.store.checkup_folder import (
 from pgclinic.store.directory_lock import ASKED_S, directory_lock
 from pgclinic.store.machine import read_machine
 from pgclinic.store.private_folder import write_private_report
-
-FOUND = 5
 
 
 @dataclass(frozen=True)

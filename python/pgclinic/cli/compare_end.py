@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pgclinic.cli.compare import AnswerOptions
+from pgclinic.cli.exit_codes import CROSSED, UNDECIDED
 from pgclinic.cli.experiment_run import how_to_resume
 from pgclinic.cli.exports import check_places, write_exports
 from pgclinic.cli.output import print_json, text_columns
@@ -28,8 +29,6 @@ from pgclinic.report.sections.answer.text import RunPaths
 from pgclinic.report.sections.next.experiment import study_next
 from pgclinic.report.sections.side_by_side.text import compare_text
 from pgclinic.store.run_folder import RunFolder, StoredRun, read_run
-
-CROSSED, UNDECIDED = 3, 4
 
 
 @dataclass(frozen=True)

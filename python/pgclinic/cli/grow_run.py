@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pgclinic.capture.twin import capture_twin
 from pgclinic.cli.duration import parse_duration_or_none_s, parse_duration_s
+from pgclinic.cli.exit_codes import UNDECIDED
 from pgclinic.cli.grow import GrowRequest
 from pgclinic.cli.leftovers import say_cleaned
 from pgclinic.cli.live import LiveView
@@ -40,7 +41,6 @@ from pgclinic.twin.file import read_twin, write_twin
 from pgclinic.twin.grown import GrowthPlan
 from pgclinic.twin.mask import mask_twin
 
-UNDECIDED = 4
 _SUFFIX = ".twin"
 _OBSERVE_S = 30.0
 #: Of the budget, what an observation may take where the user names no time.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from pgclinic.cli.compare_end import CROSSED
+from pgclinic.cli.exit_codes import CROSSED
 from pgclinic.cli.output import print_json, text_columns
 from pgclinic.cli.runs_chosen import asked_runs, chosen_runs
 from pgclinic.cli.runs_history import RunsHistoryRequest

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.text import Text
 
 from pgclinic.cli.duration import parse_duration_s
+from pgclinic.cli.exit_codes import UNDECIDED
 from pgclinic.cli.live import LiveView
 from pgclinic.cli.output import say
 from pgclinic.cli.search import SearchRequest
@@ -42,7 +43,6 @@ from pgclinic.tune.propose import SearchPlan
 from pgclinic.tune.search import search
 from pgclinic.tune.start_check import starter, usable_levels
 
-UNDECIDED = 4
 START = "start"
 P99_TIMES, MEMORY_SHARE = 1.1, 0.5
 _RISKS = tuple(risk.value for risk in Risk if risk not in (Risk.NONE, Risk.MEANING))

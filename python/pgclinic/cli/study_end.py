@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgclinic.cli.exit_codes import CROSSED, UNDECIDED
 from pgclinic.cli.experiment_run import how_to_resume
 from pgclinic.cli.output import is_coloured, print_coloured, print_json, say, text_columns
 from pgclinic.errors import RunFailedError
@@ -118,7 +119,7 @@ def say_strange(stored: StoredRun) -> None:
 def worst_exit_code(verdicts: Sequence[Verdict]) -> int:
     """Return the exit code of several verdicts: a refuted claim outweighs an inconclusive one."""
     codes = [EXIT_CODES.get(claim.word.value, 0) for verdict in verdicts for claim in verdict.claims]
-    for code in (3, 4):
+    for code in (CROSSED, UNDECIDED):
         if code in codes:
             return code
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pgclinic.cli.compare_end import exit_code
+from pgclinic.cli.exit_codes import UNDECIDED
 from pgclinic.cli.exports import write_exports
 from pgclinic.cli.output import print_json, text_columns
 from pgclinic.cli.upgrade import UpgradeRequest
@@ -42,4 +43,6 @@ def finish_upgrade(folder: RunFolder, found: Upgrade, request: UpgradeRequest) -
         print(upgrade_text(found, files, todo=upgrade_next(one), width=text_columns()))
     if problem is not None:
         raise problem
-    return exit_code(found.comparison, strict=request.strict) if found.comparison is not None else 0
+    if found.comparison is None:
+        return UNDECIDED if found.unjudged else 0
+    return exit_code(found.comparison, strict=request.strict)

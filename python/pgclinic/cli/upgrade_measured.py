@@ -115,7 +115,7 @@ def with_blocks(
     """With the workload in blocks, where it is wanted, fits the machine, and there is time for it."""
     left_s = until_s - time.monotonic()
     if not request.blocks or not experiment.plan.study.questions or left_s < needed_s():
-        return found
+        return replace(found, unjudged=request.fail_if)
     live.clear()
     prepare(experiment.plan, {}, live.stage)
     verdict = run_shown(experiment, live, {})

@@ -63,6 +63,7 @@ def resume_upgrade(request: UpgradeRequest, thresholds: tuple[Threshold, ...]) -
     found = replace(
         found,
         comparison=compared_stored(again, experiment.plan, verdict, thresholds),
+        unjudged=(),
         spent_s=found.spent_s + time.monotonic() - command_began_s(),
     )
     return finish_upgrade(experiment.folder, found, request)

@@ -14,11 +14,14 @@ from pgclinic.cli.live import LiveView
 from pgclinic.cli.this_command import command_began_s
 from pgclinic.cli.upgrade import UpgradeRequest
 from pgclinic.cli.upgrade_original import original_of
+from pgclinic.errors import UsageError
 from pgclinic.judge.thresholds import parse_ratio_threshold
 
 
 def run_upgrade(request: UpgradeRequest) -> int:
     """Answer what the upgrade changes, print it, and return the exit code."""
+    if request.fail_if and not request.blocks:
+        raise UsageError("--fail-if is judged by blocks, and --no-blocks runs none", hint="leave out one of the two")
     thresholds = tuple(parse_ratio_threshold(text) for text in request.fail_if)
     check_places(request.exports.places, force=request.exports.force, on_stdout=["--json"] * request.as_json)
     if request.run.resume is not None:

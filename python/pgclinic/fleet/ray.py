@@ -24,6 +24,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pgclinic.errors import PgclinicError, RunFailedError, UsageError, WorkloadError
 from pgclinic.fleet.here import BlockListener, Here, stage_of
+from pgclinic.lab.orphan_cleanup import clean_up_orphans
 from pgclinic.load.tool import this_tool
 from pgclinic.model.block import BlockRecord, BlockSpec
 from pgclinic.model.dataset import AttachedDataset, TwinDataset
@@ -155,7 +156,12 @@ def _waiting(queue: Queue) -> Iterator[tuple[str, bytes]]:
 
 @ray.remote(num_cpus=0, resources={RESOURCE: 1}, max_retries=0)
 def _run_block(block: bytes, addresses: dict[str, str], twins: dict[str, bytes], queue: Queue) -> bytes:
-    """On a host: fetch and fill, then run the block as ``Here`` does; ``twins`` are the files it needs, by hash."""
+    """On a host: remove what killed workers left, fetch and fill, then run the block as ``Here`` does.
+
+    ``twins`` are the files it needs, by hash.
+    """
+    # No command begins here that would do it, and a killed worker may have been the last one's.
+    clean_up_orphans()
     spec = decoded_json(block, BlockSpec)
     for digest, content in twins.items():
         keep_content(digest, content)

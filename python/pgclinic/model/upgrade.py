@@ -213,7 +213,8 @@ class Upgrade(Record):
     ``statements`` are those that were tried, slower ones first. ``of_statements`` is how many the workload has, and
     ``tried_time_share`` which part of the original's statement time was tried. ``same_spread`` is the ratio within
     which 95 % of the statements lie when the old version runs against itself. ``comparison`` is that of the blocks,
-    None where there was no time for them. ``bisected`` are the releases between that were tried for ``--bisect``.
+    None where there was no time for them; ``unjudged`` are the thresholds that were given and have no blocks then.
+    ``bisected`` are the releases between that were tried for ``--bisect``.
     """
 
     database: str
@@ -226,6 +227,7 @@ class Upgrade(Record):
     same_spread: float
     before_analyze: BeforeAnalyze | None = None
     comparison: Comparison | None = None
+    unjudged: tuple[str, ...] = ()
     bisected: tuple[str, ...] = ()
     budget_s: float = 0.0
     spent_s: float = 0.0

@@ -14,6 +14,7 @@ from pgclinic.model.verdict_word import VerdictWord
 from pgclinic.report.exports.junit import suites_xml, threshold_cases
 from pgclinic.report.words.findings import costs, headline
 from pgclinic.report.words.reasons import sentences
+from pgclinic.report.words.upgrade import unjudged_words
 from pgclinic.report.words.verdicts import answer, claim_of, outcome
 
 _REFUTED = frozenset(
@@ -68,12 +69,15 @@ def _claim_case(study: Study, seen: ClaimVerdict) -> ElementTree.Element:
 
 
 def upgrade_junit_xml(found: Upgrade, *, strict: bool) -> str:
-    """The cases of its blocks; one that is skipped where no blocks were run."""
+    """The cases of its blocks. Where no blocks were run, one is skipped, and every threshold is an error."""
     if found.comparison is not None:
         return suites_xml([("pgclinic upgrade", threshold_cases(found.comparison, strict))])
     case = _case("upgrade", "blocks")
     ElementTree.SubElement(case, "skipped", message="no blocks were run")
-    return suites_xml([("pgclinic upgrade", [case])])
+    unjudged = [_case("upgrade", f"not {text}") for text in found.unjudged]
+    for one, words in zip(unjudged, unjudged_words(found), strict=True):
+        ElementTree.SubElement(one, "error", message=words)
+    return suites_xml([("pgclinic upgrade", [case, *unjudged])])
 
 
 def _case(kind: str, name: str) -> ElementTree.Element:

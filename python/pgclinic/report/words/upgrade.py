@@ -22,6 +22,7 @@ from pgclinic.model.upgrade import (
 )
 from pgclinic.model.verdict_word import CompareWord
 from pgclinic.model.version import parse_version
+from pgclinic.report.sections.horizon.text import duration_words
 from pgclinic.report.words.figures import count, number, percent, span, times
 from pgclinic.report.words.no_answer import no_answer
 from pgclinic.sql.quoting import literal
@@ -252,6 +253,8 @@ def before_analyze_words(seen: BeforeAnalyze, found: Upgrade) -> str:
     what = "no statistics" if seen.missing is MissingStatistics.ALL else "no extended statistics"
     slower = slower_before_analyze(seen)
     head = f"pg_upgrade leaves {what} on {found.after}"
+    if not seen.planned:
+        return f"{head}: the budget had no time to plan the statements without them"
     if not seen.statements:
         return f"{head}: none of {count(seen.planned, 'statement')} gets another plan"
     verb = "gets" if len(seen.statements) == 1 else "get"
@@ -279,6 +282,14 @@ def before_analyze_row(one: StatementBeforeAnalyze) -> str:
 
 
 # Trust
+
+
+def unjudged_words(found: Upgrade) -> list[str]:
+    """Thresholds that nothing was measured for."""
+    return [
+        f"{one}: not judged, since the budget of {duration_words(found.budget_s)} had no time for blocks"
+        for one in found.unjudged
+    ]
 
 
 def trust_words(found: Upgrade) -> str:

@@ -64,6 +64,8 @@ def test_an_upgrade_has_the_thresholds_of_its_blocks() -> None:
     slower = replace(UPGRADE, comparison=comparison((0.72, 0.75, 0.71, 0.74, 0.73), "b<0.95a"))
     assert cases(upgrade_junit_xml(slower, strict=False)) == [("not b<0.95a", ["failure"])]
     assert cases(upgrade_junit_xml(replace(NOTHING, comparison=None), strict=False)) == [("blocks", ["skipped"])]
+    unjudged = replace(NOTHING, comparison=None, unjudged=("b<0.95a",))
+    assert cases(upgrade_junit_xml(unjudged, strict=False)) == [("blocks", ["skipped"]), ("not b<0.95a", ["error"])]
 
 
 @pytest.fixture

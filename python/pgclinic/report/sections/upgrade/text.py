@@ -29,6 +29,7 @@ from pgclinic.report.words.upgrade import (
     since_words,
     slower_before_analyze,
     trust_words,
+    unjudged_words,
     upgrade_sentence,
 )
 
@@ -129,6 +130,7 @@ def _before_analyze(found: Upgrade, width: int) -> Iterator[str]:
 
 def _rows(found: Upgrade) -> Iterator[tuple[str, str]]:
     seen = found.comparison
+    yield from (("fail-if", words) for words in unjudged_words(found))
     if seen is not None:
         yield "blocks", f"a is {found.before}, b is {found.after}"
         for threshold in seen.thresholds:

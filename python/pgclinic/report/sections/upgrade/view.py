@@ -34,6 +34,7 @@ from pgclinic.report.words.upgrade import (
     slower_before_analyze,
     time_words,
     trust_words,
+    unjudged_words,
     upgrade_sentence,
     upgrade_title,
 )
@@ -214,7 +215,7 @@ def _cells(one: StatementUpgraded) -> tuple[str, ...]:
 def _throughput(found: Upgrade) -> Rows:
     seen = found.comparison
     if seen is None:
-        return (("Blocks", "none ran"),)
+        return (("Blocks", "none ran"), *(("Fail-if", words) for words in unjudged_words(found)))
     rows = [("Arms", f"a is {found.before}, b is {found.after}")]
     rows += [("Fail-if", threshold_words(threshold)) for threshold in seen.thresholds]
     if seen.transport is not None:
