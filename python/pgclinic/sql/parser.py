@@ -6,10 +6,11 @@ of fifty columns, and are slower to read. postgast is loaded with the first text
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -33,6 +34,18 @@ from pgclinic.sql.nodes import (
 
 #: What postgast itself puts into parentheses before ``[1]`` and ``.field``, or what needs none there.
 _INDEXED_AS_IT_IS = (A_ArrayExpr, A_Expr, A_Indirection, ColumnRef, FuncCall, ParamRef, RowExpr, TypeCast)
+
+
+T = TypeVar("T")
+
+#: The parser, in C, calls itself for every level of a tree, and a chain such as ``1+1+1`` has one for two bytes. An
+#: ordinary stack of 8 MB ends at about 25,000 levels, and the process with it; longer texts get a stack of their own.
+_SHALLOW_BYTES, _LONGEST_BYTES = 20_000, 4_000_000
+#: Twice of what the deepest of the parser's functions, `normalize`, took for each byte of such a chain.
+_STACK_BYTES_PER_BYTE = 340
+_STACK_BYTES_MIN = 16 * 2**20
+_PAGE_BYTES = 4096
+_stack_size_lock = threading.Lock()
 
 
 class UnreadableError(ValueError):
@@ -107,13 +120,13 @@ def _selecting(value: Any) -> SelectStmt:
 def fingerprint_of(text: str) -> str:
     """The same for texts that differ in constants alone. Raises UnreadableError."""
     with _readable():
-        return str(_postgast().fingerprint(_whole(text)).hex)
+        return _with_room(lambda whole: str(_postgast().fingerprint(whole).hex), _whole(text))
 
 
 def normalized(text: str) -> str:
     """The text with ``$n`` in place of its constants. Raises UnreadableError."""
     with _readable():
-        return str(_postgast().normalize(_whole(text)))
+        return _with_room(lambda whole: str(_postgast().normalize(whole)), _whole(text))
 
 
 def parts_between_semicolons(text: str) -> list[str]:
@@ -159,14 +172,17 @@ def _tree(text: str) -> bytes:
     from postgast.errors import check_error
     from postgast.native import lib
 
-    with _readable():
-        result = lib.pg_query_parse(_whole(text).encode())
+    def parsed(whole: str) -> bytes:
+        result = lib.pg_query_parse(whole.encode())
         try:
             check_error(result)
             found: bytes = result.parse_tree
             return found
         finally:
             lib.pg_query_free_parse_result(result)
+
+    with _readable():
+        return _with_room(parsed, _whole(text))
 
 
 def _postgast() -> Any:
@@ -188,3 +204,25 @@ def _whole(text: str) -> str:
     if "\0" in text:
         raise UnreadableError("a statement has no zero byte")
     return text
+
+
+def _with_room(call: Callable[[str], T], text: str) -> T:
+    """Call the parser on a stack that is as large as the text could need. Raises UnreadableError, and what it does."""
+    length = len(text.encode())
+    if length <= _SHALLOW_BYTES:
+        return call(text)
+    if length > _LONGEST_BYTES:
+        raise UnreadableError(f"the statement is longer than {_LONGEST_BYTES // 1_000_000} MB")
+    from concurrent.futures import ThreadPoolExecutor
+
+    needed = _STACK_BYTES_MIN + length * _STACK_BYTES_PER_BYTE
+    with ThreadPoolExecutor(1) as pool:
+        with _stack_size_lock:
+            before = threading.stack_size(-(-needed // _PAGE_BYTES) * _PAGE_BYTES)
+            try:
+                done = pool.submit(call, text)
+            except RuntimeError as error:
+                raise UnreadableError("this process has no memory for so long a statement") from error
+            finally:
+                threading.stack_size(before)
+        return done.result()

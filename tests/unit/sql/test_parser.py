@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.command import PATIENCE
+from fixtures.lab_home import python
 from pgclinic.errors import UsageError
 from pgclinic.sql.expression_constants import constants_of
 from pgclinic.sql.keyset_paging import keyset_page
@@ -132,6 +134,40 @@ def test_wherever_a_statement_turns_out_to_be_too_deep_it_is_refused(levels: int
     assert len(statements_of_body(text, "f", 0, ())) in (0, 1)
     with suppress(UsageError):
         assert typed_statement(text, KnownSchema({})).verb == "select"
+
+
+@pytest.mark.parametrize(
+    ("link", "first"),
+    [("+1", "select 1"), ("::int", "select 1"), (" union select 1", "select 1"), (" cross join a", "select 1 from a")],
+)
+def test_a_long_chain_does_not_end_the_process(link: str, first: str) -> None:
+    """A level for each link: an ordinary stack ends at about 25,000."""
+    program = """
+        import sys
+        from pgclinic.sql.parser import UnreadableError, fingerprint_of, normalized, statements_of
+        text = sys.argv[1] + sys.argv[2] * 60_000
+        assert len(fingerprint_of(text)) == 16
+        assert normalized(text).startswith("select $")
+        try:
+            statements_of(text)
+        except UnreadableError as error:
+            print(error)
+    """
+    process = python(program, arguments=(first, link))
+    assert process.communicate(timeout=120 * PATIENCE)[0].strip() == "the statement is nested too deeply"
+
+
+def test_a_long_flat_statement_is_read_and_a_longer_one_refused() -> None:
+    values = ", ".join(map(str, range(100_000)))
+    (statement,) = statements_of(f"select 1 where 1 in ({values})")
+    assert isinstance(statement, SelectStmt)
+    with pytest.raises(UnreadableError, match="longer than 4 MB"):
+        fingerprint_of("select 1 where 1 in (" + "12345, " * 700_000 + "1)")
+
+
+def test_what_is_wrong_in_a_long_statement_is_said() -> None:
+    with pytest.raises(UnreadableError, match="syntax error"):
+        fingerprint_of("select " + "1 + " * 20_000 + ")")
 
 
 def test_several_statements_are_no_expression() -> None:
