@@ -117,12 +117,14 @@ fn receive(io: &mut impl Io, slot: usize, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// Turns until nothing has happened for a while.
+/// Turns until nothing has happened for a while. What has no event to report waits, instead of returning at once.
 fn expect_silence(io: &mut impl Io) {
+    let began = Instant::now();
     for _ in 0..5 {
         io.wait(TICK).unwrap();
         assert!(io.next().is_none());
     }
+    assert!(began.elapsed() >= 2 * TICK, "{:?}", began.elapsed());
 }
 
 fn connect(io: &mut impl Io, slot: usize, server: &Server) -> Box<dyn Peer> {
