@@ -42,6 +42,8 @@ rust-lint: $(VENV)/.dev
 rust-test: $(VENV)/.dev
 	cargo test --quiet --workspace --locked
 	PGCLINIC_LOAD_IO=epoll cargo test --quiet --locked --workspace --test 'load_*'
+	# What macOS has.
+	PGCLINIC_LOAD_IO=poll cargo test --quiet --locked --workspace --test load_run --test load_shell --test load_connect
 
 python-lint: $(VENV)/.dev
 	$(BIN)/ruff format --check --quiet python tests benches docs/site

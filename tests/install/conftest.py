@@ -12,10 +12,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -63,12 +64,18 @@ class EmptyHome:
             "LC_ALL": "C.UTF-8",
         }
 
-    def run(self, *words: str | Path, timeout_s: float = 600, code: int = 0) -> str:
-        """What a command prints; its exit code has to be ``code``."""
+    def run(
+        self,
+        *words: str | Path,
+        timeout_s: float = 600,
+        code: int = 0,
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:
+        """What a command prints; its exit code has to be ``code``. ``variables`` are added to its environment."""
         done = subprocess.run(
             words,
             cwd=self.folder,
-            env=self.environment,
+            env={**self.environment, **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

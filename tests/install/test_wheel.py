@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from email.parser import Parser
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ import pytest
 from fixtures.lab_home import binaries_for
 from fixtures.tool import tool
 from fixtures.tree import ROOT
-from install.conftest import PATH, EmptyHome, LocalIndex
+from install.conftest import PATH, PYTHON, EmptyHome, LocalIndex
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.pg.dsn import dsn_of
 
@@ -106,6 +108,33 @@ def test_pipx_installs_it(empty_home: EmptyHome, running: RunningServer) -> None
     check_program(empty_home, [local / "bin" / "pgclinic"], running)
     assert "(release)" in empty_home.run(local / "bin" / "pgclinic-load", "--version")
     assert (local / "share" / "man" / "man1" / "pgclinic-checkup.1").is_file()
+
+
+@pytest.mark.drawn(0.1)
+def test_pip_builds_it_from_the_source_distribution(empty_home: EmptyHome, local_index: LocalIndex) -> None:
+    """With Rust, where there is no wheel. What the compiler would spend on speed is left out."""
+    tools = empty_home.folder / "tools"
+    download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    subprocess.run([*download, "-d", tools, f"maturin=={version('maturin')}"], check=True)
+    cargo = shutil.which("cargo")
+    assert cargo is not None
+    empty_home.run(PYTHON, "-m", "venv", "--without-pip", "built")
+    place = empty_home.folder / "built" / "bin"
+    rust = {
+        "PATH": f"{Path(cargo).parent}:{PATH}",
+        "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
+        "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
+        "CARGO_PROFILE_RELEASE_LTO": "off",
+        "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
+        "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
+        "PIP_FIND_LINKS": str(tools),
+    }
+    pip = [sys.executable, "-m", "pip", "--python", place / "python", "install", "--quiet"]
+    empty_home.run(*pip, local_index.sdist, timeout_s=3000, variables=rust)
+    facts = json.loads(empty_home.run(place / "pgclinic", "--version", "--json"))
+    assert facts["commit"] == commit_of_checkout()
+    assert "(release)" in empty_home.run(place / "pgclinic-load", "--version")
+    assert (empty_home.folder / "built" / "share" / "man" / "man1" / "pgclinic-checkup.1").is_file()
 
 
 @pytest.mark.drawn(0.2)

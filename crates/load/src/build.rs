@@ -7,4 +7,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const PROFILE: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
 /// The ways to move bytes that this build knows, best first.
-pub const IO: &[&str] = &["io_uring", "epoll"];
+pub const IO: &[&str] = if cfg!(target_os = "linux") {
+    &["io_uring", "epoll", "poll"]
+} else {
+    &["poll"]
+};

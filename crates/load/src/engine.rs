@@ -10,7 +10,7 @@ use crate::clock::{nanos_from_s, Nanos};
 use crate::error::LoadError;
 use crate::event::{Event, EventCounts, EventKind, EventSender, Report};
 use crate::follow::Follower;
-use crate::io::{Address, Epoll, Io, Uring};
+use crate::io::{Address, Io, Opened};
 use crate::os;
 use crate::pace::{Closed, Open, Pace};
 use crate::program::Program;
@@ -183,17 +183,12 @@ fn run_thread(
     os::punctual_timers();
     let slots = clients * SLOTS_PER_CLIENT + 1;
     let outcome = recorder(frame, thread, first_client, clients, reports).and_then(|recorder| {
-        let uring = if wants_uring(frame.spec) {
-            Uring::new(slots).ok()
-        } else {
-            None
-        };
-        match uring {
-            Some(io) => Worker::new(parts(frame, io, thread, first_client, clients, recorder)).run(),
-            None => {
-                let io = Epoll::new(slots).map_err(LoadError::system("creating the epoll instance"))?;
-                Worker::new(parts(frame, io, thread, first_client, clients, recorder)).run()
-            }
+        match Opened::new(io_choice(frame.spec), slots).map_err(LoadError::system("preparing to watch sockets"))? {
+            #[cfg(target_os = "linux")]
+            Opened::Uring(io) => Worker::new(parts(frame, io, thread, first_client, clients, recorder)).run(),
+            #[cfg(target_os = "linux")]
+            Opened::Epoll(io) => Worker::new(parts(frame, io, thread, first_client, clients, recorder)).run(),
+            Opened::Poll(io) => Worker::new(parts(frame, io, thread, first_client, clients, recorder)).run(),
         }
     });
     if outcome.is_err() {
@@ -202,13 +197,11 @@ fn run_thread(
     outcome
 }
 
-/// io_uring is asked for or allowed; where it does not work, epoll takes its place, and the result says so.
-fn wants_uring(spec: &LoadSpec) -> bool {
+fn io_choice(spec: &LoadSpec) -> IoChoice {
     match spec.io {
-        IoChoice::Epoll => false,
-        IoChoice::IoUring => true,
-        // Who never waits gains nothing from sending and waiting in one call.
-        IoChoice::Auto => !spec.spin,
+        // Who never waits gains nothing from sending and waiting in one call, which is what io_uring is better at.
+        IoChoice::Auto if spec.spin => IoChoice::Epoll,
+        choice => choice,
     }
 }
 

@@ -1,15 +1,28 @@
-//! The few calls to Linux that no safe library offers.
+//! What differs between Linux and macOS, and the few calls that no safe library offers.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(any(test, target_os = "macos"))]
+mod temporary_folder;
 
 use std::io;
-use std::num::NonZeroU64;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use rustix::event::{epoll, Timespec};
 use rustix::time::ClockId;
 
 use crate::clock::{Nanos, SECOND};
+
+#[cfg(target_os = "linux")]
+pub use linux::{
+    allow_many_files, boot_time, epoll_wait, monotonic_time, poll, punctual_timers, stream_socket, thread_cpu,
+    PrivateListener, SEND_FLAGS,
+};
+#[cfg(target_os = "macos")]
+pub use macos::{
+    allow_many_files, boot_time, monotonic_time, poll, punctual_timers, stream_socket, thread_cpu, PrivateListener,
+    SEND_FLAGS,
+};
 
 /// Processor time of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,104 +41,28 @@ impl CpuTime {
     }
 }
 
-/// What the calling thread has used so far.
-#[allow(unsafe_code)]
-pub fn thread_cpu() -> CpuTime {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is a writable rusage; all of its bytes are initialised, and zero is a valid value of every field.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    CpuTime {
-        user_s: seconds(usage.ru_utime),
-        system_s: seconds(usage.ru_stime),
-    }
-}
-
 /// Processor time of all threads of this process, in nanoseconds.
 pub fn process_cpu() -> Nanos {
     read_clock(ClockId::ProcessCPUTime)
 }
 
-/// A clock that goes on while the machine is suspended, in nanoseconds.
-pub fn boot_time() -> Nanos {
-    read_clock(ClockId::Boottime)
-}
-
-/// The clock of [`std::time::Instant`], in nanoseconds: the same in all processes of a host.
-pub fn monotonic_time() -> Nanos {
-    read_clock(ClockId::Monotonic)
+/// What a call of the poll family returned. Being interrupted is no error and reports no socket.
+fn polled(count: libc::c_int, sockets: &mut [libc::pollfd]) -> io::Result<usize> {
+    if let Ok(count) = usize::try_from(count) {
+        return Ok(count);
+    }
+    let error = io::Error::last_os_error();
+    if error.kind() != io::ErrorKind::Interrupted {
+        return Err(error);
+    }
+    for socket in sockets {
+        socket.revents = 0;
+    }
+    Ok(0)
 }
 
 fn read_clock(id: ClockId) -> Nanos {
     let time = rustix::time::clock_gettime(id);
     let seconds = Nanos::try_from(time.tv_sec).unwrap_or(0);
     seconds.saturating_mul(SECOND) + Nanos::try_from(time.tv_nsec).unwrap_or(0)
-}
-
-/// Asks for punctual timers for the calling thread: the default slack of 50 us would show as generator lag.
-pub fn punctual_timers() {
-    // Refused only by sandboxes; the load then runs with the default slack.
-    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-}
-
-static PWAIT2_MISSING: AtomicBool = AtomicBool::new(false);
-
-/// `epoll_pwait2`, which waits for nanoseconds, or on kernels before 5.11 `epoll_wait`, which waits for whole
-/// milliseconds. Being interrupted is no error and gives no events.
-#[allow(unsafe_code)]
-pub fn epoll_wait(epoll: &OwnedFd, events: &mut Vec<epoll::Event>, timeout: Duration) -> io::Result<()> {
-    let seconds = i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX);
-    let timespec = Timespec {
-        tv_sec: seconds,
-        tv_nsec: i64::from(timeout.subsec_nanos()),
-    };
-    if !PWAIT2_MISSING.load(Ordering::Relaxed) {
-        let room = i32::try_from(events.capacity()).unwrap_or(i32::MAX);
-        // SAFETY: rustix's `Event` is the kernel's `epoll_event`, bit for bit (it is repr(C), packed where the kernel's
-        // is); the kernel writes at most `room` of them, which the vector has capacity for; `timespec` is the kernel's
-        // 64-bit form; no signal mask is given.
-        let count = unsafe {
-            libc::syscall(
-                libc::SYS_epoll_pwait2,
-                epoll.as_raw_fd(),
-                events.as_mut_ptr(),
-                room,
-                std::ptr::from_ref(&timespec),
-                std::ptr::null::<libc::sigset_t>(),
-                0_usize,
-            )
-        };
-        if let Ok(count) = usize::try_from(count) {
-            // SAFETY: the kernel has written `count` events, at most the capacity.
-            unsafe { events.set_len(count) };
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        match error.raw_os_error() {
-            Some(libc::EINTR) => return Ok(()),
-            Some(libc::ENOSYS | libc::EPERM) => PWAIT2_MISSING.store(true, Ordering::Relaxed),
-            _ => return Err(error),
-        }
-    }
-    match epoll::wait(epoll, rustix::buffer::spare_capacity(events), Some(&timespec)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Raises the soft limit of open files to the hard one: a client is a file.
-pub fn allow_many_files() {
-    use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
-    let limit = getrlimit(Resource::Nofile);
-    // If refused, connections beyond the limit fail and say why.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        },
-    );
 }

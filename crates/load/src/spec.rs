@@ -104,6 +104,8 @@ pub enum IoChoice {
     Epoll,
     /// Completions by io_uring.
     IoUring,
+    /// Readiness by poll, which is all that macOS has.
+    Poll,
 }
 
 /// Where the output of `\shell` goes.

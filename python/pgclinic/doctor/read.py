@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import platform
 import re
 from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
 from pgclinic.doctor.checks import others_cores
-from pgclinic.errors import PgclinicError
+from pgclinic.errors import PgclinicError, UsageError
 from pgclinic.lab.account import server_account
 from pgclinic.lab.flush_rate import flush_rate
 from pgclinic.lab.home import folder, lab_home
 from pgclinic.lab.leftovers import leftovers
 from pgclinic.lab.measuring import is_measuring
+from pgclinic.lab.sources import RUNS_SERVERS
 from pgclinic.lab.sources.embedded import EmbeddedSource
 from pgclinic.lab.sources.maven import cached_binaries
 from pgclinic.load.engine import build_info
@@ -37,8 +39,14 @@ _EXTRA = re.compile(r"""^([A-Za-z0-9._-]+).*;.*\bextra\s*==\s*['"]([A-Za-z0-9._-
 def read_machine_state(observe_s: float = 1.0, on_stage: Callable[[str], None] = lambda _: None) -> DoctorReadings:
     """Read everything; it takes ``observe_s`` and half a second for the disk. ``on_stage`` is given what is read now.
 
-    A lab home that cannot be used is a reading like any other. Nothing is removed, and no server is started.
+    A lab home that cannot be used is a reading like any other. Nothing is removed, and no server is started. Raises
+    UsageError where the lab does not run: what is read is what Linux reports.
     """
+    if not RUNS_SERVERS:
+        raise UsageError(
+            f"doctor examines machines with Linux, and this is {platform.system()}",
+            hint="run it on the machine that is to run the lab",
+        )
     on_stage("other programs")
     host, programs = _watched(observe_s)
     on_stage("clock")

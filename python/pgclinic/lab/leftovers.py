@@ -167,7 +167,7 @@ def _files_of(shared_memory: Path, owner: int) -> dict[Path, int]:
 
 def _mapped_files(proc: Path) -> frozenset[str]:
     found: set[str] = set()
-    for entry in proc.iterdir():
+    for entry in proc.iterdir() if proc.is_dir() else ():
         if entry.name.isdigit():
             try:
                 lines = (entry / "maps").read_text(encoding="utf-8", errors="replace").splitlines()

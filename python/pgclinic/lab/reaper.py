@@ -39,17 +39,34 @@ ALIVE_FILE = "alive"
 
 def boot_id() -> str:
     """What tells this boot of the machine from others; process ids mean nothing in another one."""
-    return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+    try:
+        return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+    except FileNotFoundError:
+        return _asked("sysctl", "-n", "kern.bootsessionuuid")
 
 
 def process_start(pid: int) -> int | None:
-    """When a process started, in clock ticks after boot; None when it is gone or only waits to be reaped."""
+    """When a process started, in clock ticks after boot; None when it is gone or only waits to be reaped.
+
+    Where there is no /proc (macOS) it is in seconds of the epoch.
+    """
+    if not (_PROC / "self").exists():
+        state, _, started = _asked("ps", "-o", "state=,lstart=", "-p", str(pid)).partition(" ")
+        return int(time.mktime(time.strptime(started.strip()))) if state[:1] not in ("", "Z") else None
     try:
         text = (_PROC / str(pid) / "stat").read_text()
     except OSError:
         return None
     fields = text.rpartition(")")[2].split()
     return None if fields[0] in "ZX" else int(fields[19])
+
+
+def _asked(*command: str) -> str:
+    """The one line that a program of macOS prints, empty where it has nothing to say."""
+    import subprocess
+
+    environment = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout.strip()
 
 
 def is_running(pid: int, start: int | None) -> bool:
@@ -65,7 +82,7 @@ def processes_of(data_dir: Path) -> tuple[int, ...]:
     """
     inside = {}
     is_inside = _inside(data_dir)
-    for entry in _PROC.iterdir():
+    for entry in _PROC.iterdir() if _PROC.is_dir() else ():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
                 if is_inside(entry / "cwd"):

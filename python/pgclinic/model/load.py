@@ -114,6 +114,7 @@ class Io(str, Enum):
     AUTO = "auto"
     EPOLL = "epoll"
     IO_URING = "io_uring"
+    POLL = "poll"
 
 
 class ShellOutput(str, Enum):

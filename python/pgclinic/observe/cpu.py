@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 
@@ -21,6 +20,7 @@ from pgclinic.observe.processes import (
     waited_us,
 )
 from pgclinic.observe.throttling import first_and_last_third, megahertz, stopped_s
+from pgclinic.store.machine import usable_cores
 
 
 class CpuMeter:
@@ -85,7 +85,7 @@ class CpuMeter:
         stopped, swapped = stopped_s(), swapped_bytes()
         return CpuUse(
             elapsed_s=elapsed_s,
-            cores=len(os.sched_getaffinity(0)),
+            cores=usable_cores(),
             server_s=server_s,
             client_s=own_s,
             observer_s=0.0,

@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 import struct
+import sys
 from pathlib import Path
 
 from pgclinic.model.doctor import IoUringState
@@ -64,6 +65,9 @@ def perf_allowed() -> bool:
 
 def _opened(number: int, *arguments: object) -> int | None:
     """The errno of a system call that opens a descriptor, None where it did; the descriptor is closed."""
+    if sys.platform != "linux":
+        # The numbers stand for other calls there.
+        return errno.ENOSYS
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = libc.syscall(number, *arguments)
     if descriptor < 0:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pgclinic.model.doctor import BusyProgram
 from pgclinic.observe.host_files import first_line
-from pgclinic.observe.proc_files import read_stat
+from pgclinic.observe.proc_files import process_numbers, read_stat
 
 #: A process as its id and its start, in clock ticks after boot: an id may be used again.
 _Process = tuple[int, int]
@@ -29,13 +29,11 @@ def programs_now(proc: Path = Path("/proc")) -> ProgramUse:
     """All processes but this one."""
     cpu_s, names = {}, {}
     at_s = time.monotonic()
-    for entry in proc.iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            stat = read_stat(int(entry.name))
-            if stat is not None:
-                process = (int(entry.name), stat.started_ticks)
-                cpu_s[process] = stat.user_s + stat.system_s
-                names[process] = first_line(entry / "comm") or "?"
+    for pid in process_numbers(proc):
+        if pid != os.getpid() and (stat := read_stat(pid)) is not None:
+            process = (pid, stat.started_ticks)
+            cpu_s[process] = stat.user_s + stat.system_s
+            names[process] = first_line(proc / str(pid) / "comm") or "?"
     return ProgramUse(at_s=at_s, cpu_s=cpu_s, names=names)
 
 

@@ -135,13 +135,19 @@ def read_memory(pid: int) -> ProcessMemory | None:
 def processes_numbered_inside(number: int) -> tuple[int, ...]:
     """Processes of namespaces below ours, such as a container's, that have this id in theirs; none of our own."""
     found = []
-    for entry in Path(_PROC).iterdir():
-        if not entry.name.isdigit():
-            continue
-        numbers = _IN_NAMESPACES.search(_text(int(entry.name), "status") or "")
+    for pid in process_numbers():
+        numbers = _IN_NAMESPACES.search(_text(pid, "status") or "")
         if numbers is not None and int(numbers[1].split()[-1]) == number and len(numbers[1].split()) > 1:
-            found.append(int(entry.name))
+            found.append(pid)
     return tuple(found)
+
+
+def process_numbers(proc: Path = Path(_PROC)) -> list[int]:
+    """The processes of this machine; none where there is no /proc, as on macOS."""
+    try:
+        return [int(entry.name) for entry in proc.iterdir() if entry.name.isdigit()]
+    except FileNotFoundError:
+        return []
 
 
 def children_of(pid: int) -> tuple[int, ...]:
@@ -149,7 +155,7 @@ def children_of(pid: int) -> tuple[int, ...]:
     try:
         return tuple(int(word) for word in Path(f"{_PROC}/{pid}/task/{pid}/children").read_text().split())
     except OSError:
-        pids = (int(entry.name) for entry in Path(_PROC).iterdir() if entry.name.isdigit())
+        pids = process_numbers()
         return tuple(each for each in pids if (stat := read_stat(each)) is not None and stat.parent == pid)
 
 

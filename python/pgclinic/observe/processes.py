@@ -7,8 +7,11 @@ from pathlib import Path
 
 from pgclinic.errors import ServerLostError
 from pgclinic.model.record import Record
+from pgclinic.observe.proc_files import process_numbers
 
 _PROC = Path("/proc")
+#: Of <mach/host_info.h>.
+_HOST_CPU_LOAD_INFO, _MACH_TICKS = 3, 4
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -54,13 +57,27 @@ def _ticks_of_children(postmaster_pid: int) -> int:
 
 def machine_cpu() -> MachineCpu:
     """What all processors did since boot."""
-    line = (_PROC / "stat").read_text().splitlines()[0]
+    try:
+        line = (_PROC / "stat").read_text().splitlines()[0]
+    except FileNotFoundError:
+        return _mach_cpu()
     user, nice, system, idle, iowait, irq, softirq, steal = (int(field) for field in line.split()[1:9])
     return MachineCpu(
         busy_s=(user + nice + system + irq + softirq) / _TICKS_PER_S,
         steal_s=steal / _TICKS_PER_S,
         idle_s=(idle + iowait) / _TICKS_PER_S,
     )
+
+
+def _mach_cpu() -> MachineCpu:
+    """From macOS: host_statistics counts ticks of user, system, idle and nice since boot."""
+    import ctypes
+
+    system = ctypes.CDLL(None)
+    ticks, count = (ctypes.c_uint * _MACH_TICKS)(), ctypes.c_uint(_MACH_TICKS)
+    failed = system.host_statistics(system.mach_host_self(), _HOST_CPU_LOAD_INFO, ticks, ctypes.byref(count))
+    user, kernel, idle, nice = [0] * _MACH_TICKS if failed else list(ticks)
+    return MachineCpu(busy_s=(user + kernel + nice) / _TICKS_PER_S, steal_s=0.0, idle_s=idle / _TICKS_PER_S)
 
 
 def kernel_threads_s() -> float:
@@ -111,7 +128,7 @@ def _children(pid: int) -> list[int]:
     try:
         return [int(word) for word in (_PROC / f"{pid}/task/{pid}/children").read_text().split()]
     except OSError:
-        return [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
+        return process_numbers()
 
 
 def _stat(pid: int) -> list[int] | None:

@@ -6,7 +6,6 @@ some 10 us a process; a block of many sessions is looked at in only as many of i
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import defaultdict
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 
 from pgclinic.model.resting import RestingUse
 from pgclinic.observe.proc_files import children_of, read_io, read_stat
+from pgclinic.store.machine import usable_cores
 
 #: Looking may take this share of one processor.
 SHARE_MAX = 0.005
@@ -78,7 +78,7 @@ class RestingWatch:
         return RestingUse(
             windows=found.windows,
             elapsed_s=found.elapsed_s,
-            cores=len(os.sched_getaffinity(0)),
+            cores=usable_cores(),
             cpu_s=found.cpu_s,
             others_cpu_s=found.others_cpu_s,
             io_bytes=found.io_bytes if found.io_known else None,

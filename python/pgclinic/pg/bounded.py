@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import time
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
@@ -137,5 +138,8 @@ def _answers(dsn: str, keywords: Mapping[str, Any]) -> bool:
 
 
 def resident_bytes() -> int:
-    """The memory that this process holds now."""
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
+    """The memory that this process holds now; where the system does not report it (macOS) the most that it has held."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
+    except FileNotFoundError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

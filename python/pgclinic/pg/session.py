@@ -238,7 +238,8 @@ class Session:
     def peer_pid(self) -> int | None:
         """Who listens on the socket of the file system that this session goes through, as this machine numbers it."""
         with socket.socket(fileno=os.dup(self._connection.fileno())) as end:
-            if end.family != socket.AF_UNIX:
+            # Where the socket option is missing (macOS) no other process can be examined either.
+            if end.family != socket.AF_UNIX or not hasattr(socket, "SO_PEERCRED"):
                 return None
             pid, _, _ = struct.unpack(
                 "3i", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))

@@ -6,9 +6,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::{self, sockopt, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{self, sockopt, AddressFamily, SocketAddrUnix};
 
 use crate::error::LoadError;
+use crate::os;
 use crate::spec::Target;
 
 /// A socket address that can be connected to without further look-ups.
@@ -66,8 +67,7 @@ impl Address {
             Self::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
             Self::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
         };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
+        let socket = os::stream_socket(family)?;
         let outcome = match self {
             Self::Unix(address) => net::connect(&socket, address),
             Self::Tcp(address) => {

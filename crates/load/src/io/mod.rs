@@ -2,22 +2,29 @@
 //!
 //! The engine talks in slots: `connect(7, …)` begins a connection, `Connected` on slot 7 says that it stands, `send`
 //! takes all bytes at once and keeps what the kernel does not take now, `Received` lends what came. The same words fit
-//! readiness (epoll: the read happens in [`Io::next`]) and completion (io_uring: it happened before), so the
-//! implementations can be exchanged at run time.
+//! readiness (epoll, poll: the read happens in [`Io::next`]) and completion (io_uring: it happened before), so the
+//! implementations can be exchanged at run time. io_uring and epoll exist on Linux only.
 
 mod address;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod contract;
-mod epoll;
+mod readiness;
+mod selector;
+#[cfg(target_os = "linux")]
 mod uring;
 
 use std::io;
 use std::time::Duration;
 
+use crate::spec::IoChoice;
 pub use address::Address;
-pub use epoll::Epoll;
-pub use uring::Uring;
+use readiness::Readiness;
+#[cfg(target_os = "linux")]
+use selector::EpollSelector;
+use selector::PollSelector;
+#[cfg(target_os = "linux")]
+use uring::Uring;
 
 /// Something happened to a slot.
 #[derive(Debug)]
@@ -53,4 +60,34 @@ pub trait Io {
 
     /// The next event of the last wait.
     fn next(&mut self) -> Option<(usize, Event<'_>)>;
+}
+
+/// An implementation that works here. There is one for each thread, which takes it out at once.
+#[allow(clippy::large_enum_variant)]
+pub enum Opened {
+    #[cfg(target_os = "linux")]
+    Uring(Uring),
+    #[cfg(target_os = "linux")]
+    Epoll(Readiness<EpollSelector>),
+    Poll(Readiness<PollSelector>),
+}
+
+impl Opened {
+    /// Room for slots `0..slots`. Where the choice does not work another takes its place, which results then name.
+    pub fn new(choice: IoChoice, slots: usize) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        match choice {
+            IoChoice::Auto | IoChoice::IoUring => {
+                return match Uring::new(slots) {
+                    Ok(uring) => Ok(Self::Uring(uring)),
+                    Err(_) => Readiness::new(slots).map(Self::Epoll),
+                };
+            }
+            IoChoice::Epoll => return Readiness::new(slots).map(Self::Epoll),
+            IoChoice::Poll => {}
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = choice;
+        Readiness::new(slots).map(Self::Poll)
+    }
 }

@@ -56,11 +56,27 @@ fn roots(root_cert: &str) -> Result<Vec<CertificateDer<'static>>, LoadError> {
     if root_cert != SYSTEM {
         return certificates("root_cert", root_cert);
     }
-    let found = rustls_native_certs::load_native_certs().certs;
+    let found = system_roots();
     if found.is_empty() {
         return Err(refused("root_cert", "the system has no certificates"));
     }
     Ok(found)
+}
+
+#[cfg(target_os = "linux")]
+fn system_roots() -> Vec<CertificateDer<'static>> {
+    rustls_native_certs::load_native_certs().certs
+}
+
+/// The certificates that macOS has for OpenSSL, or those of SSL_CERT_FILE. Those of the keychain need Apple's frameworks.
+#[cfg(target_os = "macos")]
+fn system_roots() -> Vec<CertificateDer<'static>> {
+    let path = std::env::var_os("SSL_CERT_FILE").unwrap_or_else(|| "/etc/ssl/cert.pem".into());
+    CertificateDer::pem_file_iter(path)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect()
 }
 
 fn chain(

@@ -311,6 +311,7 @@ impl<'a, I: Io> Worker<'a, I> {
             all_done: self.done == self.clients.len(),
             io: match (self.io.name(), self.spin) {
                 ("epoll", true) => "epoll+spin",
+                ("poll", true) => "poll+spin",
                 (_, true) => "io_uring+spin",
                 (name, false) => name,
             },

@@ -2,14 +2,14 @@
 //! itself, so that one wait serves the server and the shell.
 
 use std::collections::HashMap;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 
 use super::Worker;
 use crate::io::{Address, Io};
+use crate::os::PrivateListener;
 use crate::shell::{ShellOutcome, ShellProcess, ShellRequest};
 
 /// Tells the bells of this process apart.
@@ -17,7 +17,7 @@ static BELLS: AtomicU64 = AtomicU64::new(0);
 
 /// Rung by the threads that watch commands.
 struct Bell {
-    listener: UnixListener,
+    at: PrivateListener,
     stream: OnceLock<Option<UnixStream>>,
 }
 
@@ -25,17 +25,16 @@ impl Bell {
     fn new() -> std::io::Result<(Self, Address)> {
         let number = BELLS.fetch_add(1, Ordering::Relaxed);
         let name = format!("pgclinic-load-{}-{number}", std::process::id());
-        let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
-        let address = rustix::net::SocketAddrUnix::new_abstract_name(name.as_bytes())?;
+        let (at, address) = PrivateListener::new(&name)?;
         let stream = OnceLock::new();
-        Ok((Self { listener, stream }, Address::Unix(address)))
+        Ok((Self { at, stream }, Address::Unix(address)))
     }
 
     fn ring(&self) {
         use std::io::Write;
         let stream = self
             .stream
-            .get_or_init(|| self.listener.accept().ok().map(|(stream, _)| stream));
+            .get_or_init(|| self.at.listener.accept().ok().map(|(stream, _)| stream));
         // Without it the thread looks at its next tick.
         if let Some(mut stream) = stream.as_ref() {
             let _ = stream.write_all(&[0]);

@@ -1,17 +1,16 @@
-//! Readiness by level-triggered epoll: one read for each event, one write for each request.
+//! Readiness: a selector reports which sockets can go on; one read for each event, one write for each request.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{self, sockopt, RecvFlags, SendFlags};
+use rustix::net::{self, sockopt, RecvFlags};
 
+use super::selector::{Ready, Selector, Watch};
 use super::{Address, Event, Io};
 use crate::os;
 
-const EVENTS_AT_ONCE: usize = 256;
 const READ_BUFFER: usize = 64 * 1024;
 
 struct Connection {
@@ -30,44 +29,35 @@ struct Place {
 }
 
 /// See the module.
-pub struct Epoll {
-    epoll: OwnedFd,
+pub struct Readiness<S> {
+    selector: S,
     places: Vec<Place>,
-    events: Vec<epoll::Event>,
-    /// Events of the last wait that were already looked at.
-    seen: usize,
     /// Connections that stood at once: unix sockets always.
     connected: Vec<(usize, u32)>,
     buffer: Box<[u8]>,
 }
 
-impl Epoll {
+impl<S: Selector> Readiness<S> {
     /// Room for slots `0..slots`.
     pub fn new(slots: usize) -> io::Result<Self> {
         let mut places = Vec::new();
         places.resize_with(slots, Place::default);
         Ok(Self {
-            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            selector: S::new(slots)?,
             places,
-            events: Vec::with_capacity(EVENTS_AT_ONCE),
-            seen: 0,
             connected: Vec::new(),
             buffer: vec![0; READ_BUFFER].into_boxed_slice(),
         })
     }
 
-    fn watch(&self, slot: usize, connection: &Connection, new: bool) -> rustix::io::Result<()> {
-        let generation = self.places.get(slot).map_or(0, |place| place.generation);
-        let data = EventData::new_u64(u64::from(generation) << 32 | slot as u64);
-        let mut flags = EventFlags::IN;
-        if connection.connecting || connection.sent < connection.backlog.len() {
-            flags |= EventFlags::OUT;
-        }
-        if new {
-            epoll::add(&self.epoll, &connection.socket, data, flags)
-        } else {
-            epoll::modify(&self.epoll, &connection.socket, data, flags)
-        }
+    fn watch(&mut self, slot: usize, connection: &Connection, is_new: bool) -> rustix::io::Result<()> {
+        self.selector.watch(&Watch {
+            slot,
+            generation: self.places.get(slot).map_or(0, |place| place.generation),
+            socket: &connection.socket,
+            for_writing: connection.connecting || connection.sent < connection.backlog.len(),
+            is_new,
+        })
     }
 
     fn is_open(&self, slot: usize, generation: u32) -> bool {
@@ -94,7 +84,7 @@ impl Epoll {
             return;
         };
         let rest = connection.backlog.get(connection.sent..).unwrap_or(&[]);
-        if let Ok(count) = net::send(&connection.socket, rest, SendFlags::NOSIGNAL) {
+        if let Ok(count) = net::send(&connection.socket, rest, os::SEND_FLAGS) {
             connection.sent += count;
         }
         if connection.sent >= connection.backlog.len() {
@@ -123,15 +113,11 @@ impl Epoll {
         }
     }
 
-    fn next_ready(&mut self) -> Option<(usize, EventFlags)> {
+    fn next_ready(&mut self) -> Option<Ready> {
         loop {
-            let event = self.events.get(self.seen)?;
-            self.seen += 1;
-            let data = event.data.u64();
-            let (slot, generation) = ((data & u64::from(u32::MAX)) as usize, (data >> 32) as u32);
-            let flags = event.flags;
-            if self.is_open(slot, generation) {
-                return Some((slot, flags));
+            let ready = self.selector.next()?;
+            if self.is_open(ready.slot, ready.generation) {
+                return Some(ready);
             }
         }
     }
@@ -146,11 +132,11 @@ impl Epoll {
     }
 }
 
-impl Io for Epoll {
+impl<S: Selector> Io for Readiness<S> {
     const IS_BATCHED: bool = false;
 
     fn name(&self) -> &'static str {
-        "epoll"
+        S::NAME
     }
 
     fn connect(&mut self, slot: usize, address: &Address) -> io::Result<()> {
@@ -177,7 +163,7 @@ impl Io for Epoll {
         };
         let mut rest = bytes;
         if connection.backlog.is_empty() && !connection.connecting {
-            match net::send(&connection.socket, bytes, SendFlags::NOSIGNAL) {
+            match net::send(&connection.socket, bytes, os::SEND_FLAGS) {
                 Ok(count) if count == bytes.len() => return,
                 Ok(count) => rest = bytes.get(count..).unwrap_or(&[]),
                 Err(_) => {}
@@ -193,28 +179,29 @@ impl Io for Epoll {
 
     fn close(&mut self, slot: usize) {
         if let Some(place) = self.places.get_mut(slot) {
-            // Closing the socket also ends its watch.
             place.connection = None;
             place.generation = place.generation.wrapping_add(1);
+            self.selector.forget(slot);
         }
     }
 
     fn wait(&mut self, timeout: Duration) -> io::Result<()> {
-        self.events.clear();
-        self.seen = 0;
         let timeout = if self.connected.is_empty() {
             timeout
         } else {
             Duration::ZERO
         };
-        os::epoll_wait(&self.epoll, &mut self.events, timeout)
+        self.selector.wait(timeout)
     }
 
     fn next(&mut self) -> Option<(usize, Event<'_>)> {
         if let Some(slot) = self.next_connected() {
             return Some((slot, Event::Connected));
         }
-        while let Some((slot, flags)) = self.next_ready() {
+        while let Some(Ready {
+            slot, reads, writes, ..
+        }) = self.next_ready()
+        {
             let connecting = self
                 .places
                 .get(slot)
@@ -230,10 +217,10 @@ impl Io for Epoll {
                     }
                 }
             }
-            if flags.contains(EventFlags::OUT) {
+            if writes {
                 self.flush(slot);
             }
-            if !flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) {
+            if !reads {
                 continue;
             }
             match self.receive(slot) {
