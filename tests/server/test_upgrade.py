@@ -103,7 +103,7 @@ def test_before_17_has_analyzed_there_are_no_statistics(twin: Path, command: Com
 
 
 @pytest.mark.parametrize("version", ["14", "18"])
-@pytest.mark.drawn(0.5)
+@pytest.mark.drawn(0.3)
 def test_a_version_against_itself_changes_nothing(twin: Path, command: Command, version: str) -> None:
     ran = command.run(
         *("upgrade", str(twin), "--from", version, "--to", version, "--no-blocks", "--json", "--budget", "2m"),
