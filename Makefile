@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 6
 RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: docs wheels reference readme-picture claims-table build demo test tests-beside-each-other lint rust-test rust-lint python-lint test-tools lock clean
+.PHONY: docs wheels reference readme-picture claims-table build demo test tests-beside-each-other lint rust-test rust-tests-built rust-lint python-lint test-tools lock clean
 
 build: $(VENV)/.built
 
@@ -27,12 +27,13 @@ demo: build
 	$(BIN)/pgclinic study run global-counters --profile demo || (code=$$?; [ $$code -eq 3 ] || [ $$code -eq 4 ])
 	$(BIN)/python tools/demo-checkup
 
-# What looks at the whole machine or at the clock runs first, with nothing beside it. Most of the time of the other tests
-# is that of waiting, for servers and for the seconds of a load: types are checked and the engine is built meanwhile, by
-# processes that give way.
+# What looks at the whole machine or at the clock runs first, with nothing beside it, and the tests of the engine, which
+# look at the clock too, last. Most of the time of the other tests is that of waiting, for servers and for the seconds of a
+# load: types are checked and the engine is built meanwhile, by processes that give way.
 test: test-tools
 	$(BIN)/python -m pytest -m alone
-	$(MAKE) --no-print-directory --jobs 2 GIVE_WAY='nice -n 10' tests-beside-each-other lint rust-test
+	$(MAKE) --no-print-directory --jobs 2 GIVE_WAY='nice -n 10' tests-beside-each-other lint rust-tests-built
+	$(MAKE) --no-print-directory rust-test
 
 tests-beside-each-other: $(VENV)/.dev
 	# A worker that has nothing left takes from another; tests/fixtures/dealt.py lets each begin with what takes long.
@@ -49,8 +50,10 @@ rust-lint: $(VENV)/.dev
 	cargo fmt --all --check
 	$(GIVE_WAY) cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
 
-rust-test: $(VENV)/.dev
+rust-tests-built: $(VENV)/.dev
 	$(GIVE_WAY) cargo test --quiet --workspace --locked --no-run
+
+rust-test: $(VENV)/.dev
 	cargo test --quiet --workspace --locked
 	PGCLINIC_LOAD_IO=epoll cargo test --quiet --locked --workspace --test 'load_*'
 
