@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from fixtures.command import Command
-from fixtures.lab_home import PYTHON_PATH, binaries_for
+from fixtures.lab_home import PYTHON_PATH, binaries_for, temporary_home
 from pgclinic.lab.instance import start_server
 from pgclinic.pg.dsn import dsn_of
 
@@ -69,6 +69,7 @@ class Runner:
 
     folder: Path
     api: str
+    home: str
     event: str = "pull_request"
     outputs: dict[str, dict[str, str]] = field(default_factory=dict)
     used: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -133,7 +134,7 @@ class Runner:
         return {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "PYTHONPATH": PYTHON_PATH,
-            "PGCLINIC_HOME": os.environ["PGCLINIC_HOME"],
+            "PGCLINIC_HOME": self.home,
             "HOME": str(self.folder),
             "RUNNER_TEMP": str(self.folder),
             "GITHUB_ACTION_PATH": str(ROOT),
@@ -179,9 +180,16 @@ def comments() -> Iterator[type[Comments]]:
     server.server_close()
 
 
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    """A lab home of these jobs: what one of them has filled is there for the next, as with the action's cache."""
+    with temporary_home() as home:
+        yield home
+
+
 @pytest.fixture
-def runner(tmp_path: Path, comments: type[Comments], fresh_home: Path) -> Runner:
-    return Runner(tmp_path, comments.api)
+def runner(tmp_path: Path, comments: type[Comments], home: Path) -> Runner:
+    return Runner(tmp_path, comments.api, str(home))
 
 
 def code_of(folder: Path, decided: int) -> int:
@@ -273,7 +281,7 @@ def test_nothing_is_commented_outside_a_pull_request(runner: Runner, comments: t
     assert comments.seen == []
 
 
-def test_the_gitlab_job_keeps_report_and_exit_code(tmp_path: Path, fresh_home: Path) -> None:
+def test_the_gitlab_job_keeps_report_and_exit_code(tmp_path: Path, home: Path) -> None:
     arguments = f'--b set:jit=off --fail-if "b<5a" {QUICK} --script builtin:select-only'
     variables = {"PGCLINIC_VERB": "compare", "PGCLINIC_ARGUMENTS": arguments, "PGCLINIC_PACKAGE": ""}
     script = tmp_path / "script.sh"
@@ -282,7 +290,7 @@ def test_the_gitlab_job_keeps_report_and_exit_code(tmp_path: Path, fresh_home: P
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": PYTHON_PATH,
         "CI_PROJECT_DIR": str(tmp_path),
-        "PGCLINIC_HOME": str(fresh_home),
+        "PGCLINIC_HOME": str(home),
     }
     done = subprocess.run(
         ["bash", str(script)],
