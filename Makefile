@@ -12,9 +12,13 @@ BIN := $(VENV)/bin
 export UV_PYTHON_DOWNLOADS := never
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+# Tests are compiled once, and not by each worker.
+unexport PYTHONDONTWRITEBYTECODE
+# Tests beside each other: three for each of two processors, as most of their time is that of waiting.
+WORKERS ?= 6
 RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: docs wheels reference readme-picture claims-table build demo test lint rust-test rust-lint python-lint test-tools lock clean
+.PHONY: docs wheels reference readme-picture claims-table build demo test tests-beside-each-other lint rust-test rust-tests-built rust-lint python-lint test-tools lock clean
 
 build: $(VENV)/.built
 
@@ -23,13 +27,20 @@ demo: build
 	$(BIN)/python tools/demo-checkup
 	$(BIN)/pgclinic study run global-counters --profile demo || (code=$$?; [ $$code -eq 3 ] || [ $$code -eq 4 ])
 
-test: lint rust-test test-tools
+# What looks at the whole machine or at the clock runs first, with nothing beside it, and the tests of the engine, which
+# look at the clock too, last. Most of the time of the other tests is that of waiting, for servers and for the seconds of a
+# load: types are checked and the engine is built meanwhile, by processes that give way.
+test: test-tools
 	$(BIN)/python -m pytest -m alone
+	$(MAKE) --no-print-directory --jobs 2 GIVE_WAY='nice -n 10' tests-beside-each-other lint rust-tests-built
+	$(MAKE) --no-print-directory rust-test
+
+tests-beside-each-other: $(VENV)/.dev
 	# A worker that has nothing left takes from another; tests/fixtures/dealt.py lets each begin with what takes long.
 	# What fails there runs once more with nothing beside it, by name: a busy machine can break a test, a defect fails again.
 	# Both draw by the same seed: the name of a drawn test is that of its place in the draw.
 	export PGCLINIC_TEST_SEED=$${PGCLINIC_TEST_SEED:-$$RANDOM$$RANDOM}; \
-	$(BIN)/python -m pytest -m "not alone" --numprocesses 4 --dist worksteal --durations 20 --durations-min 5 || \
+	$(BIN)/python -m pytest -m "not alone" --numprocesses $(WORKERS) --dist worksteal --durations 20 --durations-min 5 || \
 	  { [ $$? -eq 1 ] && $(BIN)/python -m pytest -m "not alone" --last-failed --last-failed-no-failures none --maxfail 1 \
 	    --verbose; }
 
@@ -37,7 +48,10 @@ lint: rust-lint python-lint
 
 rust-lint: $(VENV)/.dev
 	cargo fmt --all --check
-	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+	$(GIVE_WAY) cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+
+rust-tests-built: $(VENV)/.dev
+	$(GIVE_WAY) cargo test --quiet --workspace --locked --no-run
 
 rust-test: $(VENV)/.dev
 	cargo test --quiet --workspace --locked
@@ -48,9 +62,9 @@ rust-test: $(VENV)/.dev
 python-lint: $(VENV)/.dev
 	$(BIN)/ruff format --check --quiet python tests benches docs/site
 	$(BIN)/ruff check --quiet python tests benches docs/site
-	$(BIN)/mypy --no-error-summary
+	$(GIVE_WAY) $(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports --no-cache --verbose >/dev/null || $(BIN)/lint-imports --no-cache
-	$(BIN)/python -m mypy.stubtest --concise pgclinic._load
+	$(GIVE_WAY) $(BIN)/python -m mypy.stubtest --concise pgclinic._load
 	@$(BIN)/python tools/long-files
 
 # The schemas, for the editor of a study file, and the page of findings beside findings.

@@ -15,6 +15,7 @@ import pytest
 
 from fixtures.bench import bench_result, bench_run_info, bench_seconds, bench_trial, with_histograms
 from fixtures.chromium import Seen, needs_chromium, opened
+from fixtures.drawn import drawn_of
 from fixtures.observed import watched
 from fixtures.planned import judge
 from fixtures.records import StudyRun, global_counters, run_info
@@ -53,7 +54,7 @@ def kept(archive: Path, folder: Path) -> str:
     return rendered_run(judged_run(found_run(path))).html()
 
 
-@pytest.fixture(scope="module", params=[*KEPT, "heated bench"])
+@pytest.fixture(scope="module", params=[*drawn_of("charts", list(KEPT)), "heated bench"])
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     html = kept(KEPT[request.param], tmp_path_factory.mktemp("kept")) if request.param in KEPT else heated_bench()
     path = tmp_path_factory.mktemp("charts") / "report.html"

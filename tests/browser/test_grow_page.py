@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fixtures.chromium import needs_chromium
+from fixtures.drawn import drawn_of
 from fixtures.growth import shop_growth
 from fixtures.records import run_info
 from pgclinic.report.kinds import growth_page
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = needs_chromium()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", drawn_of("grow page", ["light", "dark"]))
 @pytest.mark.parametrize("width", [320, 390, 1280])
 def test_the_picture_is_drawn_and_the_page_fits(
     browser: "sync_api.Browser", tmp_path: Path, width: int, scheme: str

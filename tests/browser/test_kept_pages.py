@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import tarfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fixtures.chromium import needs_chromium, opened
+from fixtures.chromium import Seen, needs_chromium, opened
+from fixtures.drawn import drawn_of
 from fixtures.tree import ROOT
 from pgclinic.model.run import RunKind
 from pgclinic.report.kept_run import judged_run, rendered_run
@@ -76,9 +78,29 @@ def page(run: FoundRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.fixture(scope="module")
+def screen(browser: sync_api.Browser, page: Path) -> Iterator[Callable[[int], Seen]]:
+    """The page in a window of a width, opened once for all that only look at it."""
+    seen: dict[int, Seen] = {}
+
+    def of_width(width: int) -> Seen:
+        if width not in seen:
+            seen[width] = opened(browser, page, width=width, charts=False)
+        return seen[width]
+
+    yield of_width
+    for one in seen.values():
+        one.page.context.close()
+
+
 @pytest.mark.parametrize("width", [390, 1280])
-def test_all_can_be_read(browser: sync_api.Browser, page: Path, width: int, scheme: str) -> None:
+def test_all_can_be_read(browser: sync_api.Browser, run: FoundRun, page: Path, width: int) -> None:
+    """In a theme that is drawn for each: themes differ by the variables that all pages have."""
+    for scheme in drawn_of(f"{run.path.name} at {width}", ["light", "dark"]):
+        all_can_be_read(browser, page, width, scheme)
+
+
+def all_can_be_read(browser: sync_api.Browser, page: Path, width: int, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     seen = opened(browser, page, width=width, scheme=scheme, charts=False)
@@ -95,27 +117,24 @@ def test_all_can_be_read(browser: sync_api.Browser, page: Path, width: int, sche
     seen.page.context.close()
 
 
-def test_the_first_screen_says_what_was_asked_and_what_was_found(
-    browser: sync_api.Browser, run: FoundRun, page: Path
-) -> None:
+def test_the_first_screen_says_what_was_asked_and_what_was_found(run: FoundRun, screen: Callable[[int], Seen]) -> None:
     assert run.answer is not None
     figures = FIGURES.findall(answer_sentence(run.answer))
     assert figures
-    seen = opened(browser, page, width=1280, charts=False)
+    seen = screen(1280)
     for part in (".hero h1", ".hero .verdict"):
         place = seen.page.locator(part).first.bounding_box()
         assert place is not None, part
         assert place["y"] < 600, part
     shown = " ".join(seen.page.locator(".hero").inner_text().split()).replace("TPS", "transactions per second")
     assert [one for one in figures if one.replace("TPS", "transactions per second") not in shown] == []
-    seen.page.context.close()
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 1000), (1280, 900)])
 def test_the_first_screen_says_what_to_do_next(
-    browser: sync_api.Browser, run: FoundRun, page: Path, width: int, height: int
+    run: FoundRun, screen: Callable[[int], Seen], width: int, height: int
 ) -> None:
-    seen = opened(browser, page, width=width, charts=False)
+    seen = screen(width)
     step = seen.page.locator(".hero .next")
     assert step.count() == 1, "one thing, in one place"
     place = step.locator("p").bounding_box()
@@ -130,4 +149,3 @@ def test_the_first_screen_says_what_to_do_next(
     for code in step.locator("code").all():
         assert code.inner_text().strip().splitlines()[0] in plain
         assert step.locator("button.copy").count() == 1
-    seen.page.context.close()

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from fixtures.chromium import needs_chromium
+from fixtures.drawn import drawn_of
 from pgclinic.model.memory import MemoryContext, MemorySnapshot, MemorySource
 from pgclinic.observe.log_tail import LogDestination, messages
 from pgclinic.report.sections.memory.view import render_memory
@@ -50,7 +51,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", drawn_of("memory page", ["light", "dark"]))
 @pytest.mark.parametrize("width", [320, 1100])
 def test_the_icicle_is_drawn_and_fits(browser: "sync_api.Browser", page_file: Path, width: int, scheme: str) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from fixtures.checkups import HELD, SICK, SNAPSHOT
 from fixtures.chromium import needs_chromium, opened
+from fixtures.drawn import drawn_of
 from fixtures.planned import judge
 from fixtures.records import StudyRun, run_info
 from fixtures.statements import Counted, events_of, plan, script, sent, statistics
@@ -175,7 +176,7 @@ def test_a_box_of_the_graph_leads_to_its_finding(browser: sync_api.Browser, chec
     seen.page.context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", drawn_of("plans and statements", ["light", "dark"]))
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", ["study", "checkup"])
 def test_nothing_serious_and_nothing_overflows(

@@ -7,6 +7,7 @@ import pytest
 
 from fixtures.checkups import HEALTHY, SICK
 from fixtures.chromium import needs_chromium, opened
+from fixtures.drawn import drawn_of
 from fixtures.kept_runs import HOUR_US, judged_study, kept_bench, kept_checkup
 from fixtures.records import STARTED_US
 from pgclinic.cli.main import run
@@ -36,7 +37,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", drawn_of("run history page", ["light", "dark"]))
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("kind", NAMES)
 def test_the_page_fits_and_its_pictures_are_drawn(

@@ -15,6 +15,7 @@ import pytest
 
 from build_site import SIX_WAYS
 from fixtures.chromium import needs_chromium
+from fixtures.drawn import drawn_of
 from fixtures.tree import ROOT
 
 if TYPE_CHECKING:
@@ -73,7 +74,11 @@ class Reader:
         return self.page
 
 
-@pytest.fixture(params=[(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")], ids=str)
+#: Each width in a theme that is drawn.
+LOOKS = [(width, scheme) for width in (1280, 390) for scheme in drawn_of(f"site at {width}", ["light", "dark"])]
+
+
+@pytest.fixture(params=LOOKS, ids=str)
 def reader(request: pytest.FixtureRequest, browser: sync_api.Browser, site: str) -> Iterator[Reader]:
     width, scheme = request.param
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fixtures.chromium import needs_chromium
+from fixtures.drawn import drawn_of
 from fixtures.records import run_info
 from fixtures.tuning import ASSAY, BISECT, SEARCH, plan
 from pgclinic.model.tuning import Assay, Bisect, Search
@@ -25,7 +26,7 @@ BARS: dict[str, tuple[Assay | Search | Bisect, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", drawn_of("tuning pages", ["light", "dark"]))
 @pytest.mark.parametrize("width", [320, 390, 1280])
 @pytest.mark.parametrize("name", BARS)
 def test_the_picture_is_drawn_and_the_page_fits(

@@ -162,7 +162,7 @@ def assert_faster(proof: Proof, least: float) -> None:
     assert treated > least * as_it_is
 
 
-@pytest.mark.drawn(0.4)
+@pytest.mark.drawn(0.25)
 def test_an_index_is_proven_and_one_that_no_plan_uses_is_not(tmp_path: Path) -> None:
     useless = Treatment(
         title="useless",
@@ -196,7 +196,7 @@ def test_an_index_is_proven_and_one_that_no_plan_uses_is_not(tmp_path: Path) -> 
     assert "Seq Scan" in " ".join(changed.nodes_gone)
 
 
-@pytest.mark.drawn(0.4)
+@pytest.mark.drawn(0.25)
 def test_plans_that_were_switched_off_are_proven(tmp_path: Path) -> None:
     off = {"enable_indexscan": "off", "enable_bitmapscan": "off"}
     kept: list[Checkup] = []
@@ -218,7 +218,7 @@ def test_plans_that_were_switched_off_are_proven(tmp_path: Path) -> None:
     assert kept[-1] == checkup
 
 
-@pytest.mark.drawn(0.4)
+@pytest.mark.drawn(0.25)
 def test_memory_for_sorts_is_proven_by_the_files_that_go(tmp_path: Path) -> None:
     with patient("18", {**QUIET, "work_mem": "64kB", "max_parallel_workers_per_gather": "0"}) as sick:
         sick.sql(*ORDERS)
@@ -236,7 +236,7 @@ def test_memory_for_sorts_is_proven_by_the_files_that_go(tmp_path: Path) -> None
     assert proof.plans.word is PlanWord.CURED
 
 
-@pytest.mark.drawn(0.4)
+@pytest.mark.drawn(0.25)
 def test_indexes_that_nobody_reads_cost_what_updates_write(tmp_path: Path) -> None:
     names = [f"unused_{number}" for number in range(6)]
     with patient("18", QUIET) as sick:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fixtures.attached import free_port, trial_spec
-from fixtures.command import Command, wait_for
+from fixtures.command import PATIENCE, Command, wait_for
 from fixtures.lab_home import binaries_for
 from pgclinic.errors import SettingError, UnknownNameError, UsageError
 from pgclinic.lab.instance import RunningServer, start_server
@@ -80,7 +80,7 @@ def test_two_queries_on_the_users_tables_are_compared_and_resumed(running: Runni
     process = items.start("compare", "--dsn", address(running), "--existing", *arms, *QUICK)
     wait_for(lambda: list(items.runs.glob("*/trials/1/record.json")))
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=60 * PATIENCE)
     assert "runs on the database shop of" in said
     assert "in read-only transactions; creates nothing there" in said
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.attached import free_port, trial_spec
-from fixtures.command import Command, wait_for
+from fixtures.command import PATIENCE, Command, wait_for
 from fixtures.lab_home import binaries_for
 from pgclinic.errors import RunFailedError, UsageError
 from pgclinic.lab.instance import RunningServer, start_server
@@ -89,7 +89,7 @@ def test_after_kill_9_the_database_is_listed_and_resuming_drops_it(
         wait_for(lambda: loaded(running))
     finally:
         killed.send_signal(signal.SIGKILL)
-        _, said = killed.communicate(timeout=30)
+        _, said = killed.communicate(timeout=30 * PATIENCE)
     assert f"creates a database pgclinic_... on 127.0.0.1:{running.server.port} for each trial" in said
     left_now = set(databases(running)) - {STRANGER}
     listed = items.run("lab", "leftovers", dsn)
@@ -123,7 +123,7 @@ def test_an_interrupted_run_says_what_resuming_it_needs(running: RunningServer, 
     process = items.start("compare", "--dsn", by_password(running), *ARMS, *QUICK, "--json")
     wait_for(lambda: list(items.runs.glob("*/trials/1/record.json")))
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=60 * PATIENCE)
     assert "set PGPASSWORD, or give --dsn" in said
     assert databases(running) == []
 

@@ -219,9 +219,9 @@ def test_a_run_until_stable_that_became_stable_is_no_short_one(server: RunningSe
 
 @pytest.mark.drawn(0.2)
 def test_of_a_search_the_load_at_the_rate_that_was_found_is_observed(server: RunningServer, tmp_path: Path) -> None:
-    script = tmp_path / "ten.sql"
-    script.write_text("\\sleep 10 ms\nselect 1;\n", encoding="utf-8")
-    result = result_of(server, "-n", "-f", str(script), "-T", "1", "--find-rate", "p90<60ms", "--observe")
+    script = tmp_path / "twenty.sql"
+    script.write_text("\\sleep 20 ms\nselect 1;\n", encoding="utf-8")
+    result = result_of(server, "-n", "-f", str(script), "-T", "1", "--find-rate", "p90<120ms", "--observe")
     assert result.rate_search is not None and result.rate_search.rate_tps is not None
     assert result.load.offered is not None
     assert result.observed is not None and result.observed.activity is not None

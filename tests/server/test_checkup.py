@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fixtures.command import Command, wait_for
+from fixtures.command import PATIENCE, Command, wait_for
 from fixtures.lab_home import binaries_for
 from fixtures.patient import Patient, patient
 from fixtures.standby import standby_of
@@ -255,7 +255,7 @@ def test_an_interrupted_checkup_leaves_neither_a_session_nor_a_run(command: Comm
         wait_for(lambda: server.rows(mine) != [(0,)])
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=20 * PATIENCE)
         assert process.returncode == 130
         assert "interrupted" in said
         assert "observing the server for 60 s" in said

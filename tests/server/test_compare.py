@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from fixtures.command import Command, wait_for
+from fixtures.command import PATIENCE, Command, wait_for
 from fixtures.lab_home import binaries_for
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.model.output import CompareOutput
@@ -257,7 +257,7 @@ def test_an_interrupt_keeps_what_was_finished_and_the_rest_can_be_run_later(item
     )
     wait_for(lambda: list(items.runs.glob("*/trials/*/record.json")), 90)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=60 * PATIENCE)
     assert (process.returncode, out) == (130, "")
     run = items.only_run()
     assert f"pgclinic compare --resume runs/{run.name}" in err

@@ -62,7 +62,7 @@ def work_in(found: tuple[Cause, ...]) -> set[WorkKind]:
     return {cause.work.work for cause in found if cause.work is not None}
 
 
-@pytest.mark.drawn(0.5)
+@pytest.mark.drawn(0.3)
 def test_a_missing_index_is_named_by_its_plan_on_the_terminal_and_the_page(items: Command) -> None:
     (items.folder / "index.sql").write_text(table(MANY_ROWS, INDEX))
     (items.folder / "no_index.sql").write_text(table(MANY_ROWS))
@@ -91,7 +91,7 @@ def test_a_missing_index_is_named_by_its_plan_on_the_terminal_and_the_page(items
         assert "Index Scan using items" in text
 
 
-@pytest.mark.drawn(0.5)
+@pytest.mark.drawn(0.3)
 def test_too_little_work_mem_is_named_by_its_temporary_files(items: Command) -> None:
     compared(
         items,
@@ -103,7 +103,7 @@ def test_too_little_work_mem_is_named_by_its_temporary_files(items: Command) -> 
     assert "/s (a) against none (b)" in (why_words(found) or "")
 
 
-@pytest.mark.drawn(0.5)
+@pytest.mark.drawn(0.3)
 def test_too_few_shared_buffers_are_named_by_the_buffers_read(items: Command) -> None:
     compared(
         items,
@@ -116,7 +116,7 @@ def test_too_few_shared_buffers_are_named_by_the_buffers_read(items: Command) ->
     assert all(cause.kind is not CauseKind.PLAN for cause in found)
 
 
-@pytest.mark.drawn(0.5)
+@pytest.mark.drawn(0.3)
 def test_waiting_for_the_wal_is_named_by_its_wait(command: Command) -> None:
     """Every flush of the WAL is held up for 20 ms and the others wait for it: plain at any load of the machine."""
     compared(

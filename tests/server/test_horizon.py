@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.command import Command
+from fixtures.command import PATIENCE, Command
 from fixtures.lab_home import cli
 from pgclinic.capture.horizon import HorizonRecorder
 from pgclinic.capture.twin import capture_twin
@@ -125,7 +125,7 @@ def test_the_command_keeps_what_it_has_when_it_is_interrupted(
         assert "idle in transaction" in process.stderr.readline()
         time.sleep(1)
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=20)
+        out, error = process.communicate(timeout=20 * PATIENCE)
     assert process.returncode == 130, error
     assert "idle in transaction" in out
     recording = read_document(file, HorizonRecording, "a recording")

@@ -214,14 +214,20 @@ def test_only_what_changed_is_kept_between_the_first_and_the_last_sample(server:
     with session(server) as client:
         wait_for(lambda: client.row(counted) == (30,))
 
+    seen: list[str] = []
+
     def work() -> None:
         with session(server) as client:
             for _ in range(4):
                 client.execute("insert into quiet_7 values (2)")
                 client.row("select pg_stat_force_next_flush()")
-                time.sleep(0.3)
+                # The next one may have been on its way.
+                enough = seen.count("tables") + 2
+                while seen.count("tables") < enough:
+                    time.sleep(0.05)
 
-    samples = sampled(server, work, views=views_at({"tables": 0.0}))
+    views = views_at({"tables": 0.0})
+    samples = sampled(server, work, views=views, on_sample=lambda sample: seen.append(sample.view))
     first, *between, last = samples.of("tables")
     assert len(first.rows) == len(last.rows) == 31
     assert {row["table"] for sample in between for row in sample.rows} == {"quiet_7"}

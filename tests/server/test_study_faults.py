@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.command import Command, alive, descendants, postmaster_below, wait_for
+from fixtures.command import PATIENCE, Command, alive, descendants, postmaster_below, wait_for
 from pgclinic.store.run_folder import read_run
 
 
@@ -48,7 +48,7 @@ def test_an_interrupt_ends_everything_and_keeps_what_was_finished(command: Comma
     postmaster = measuring(command, process, after_trials=1)
     below = descendants(process.pid)
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=30 * PATIENCE)
     assert process.returncode == 128 + number, err
     assert out == ""
     assert "1 finished trial is kept" in err

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fixtures.command import Command, alive, postmaster_below, wait_for
+from fixtures.command import PATIENCE, Command, alive, postmaster_below, wait_for
 from fixtures.planned import planned_blocks
 from pgclinic.model.calibration import Refusal
 from pgclinic.model.output import StudyOutput
@@ -35,7 +35,7 @@ def cut_off(command: Command, number: signal.Signals, *, after_trials: int = 1) 
     wait_for(lambda: seconds_written(command) > before, 60)
     postmaster = postmaster_below(process.pid)
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=30 * PATIENCE)
     if postmaster is not None:
         wait_for(lambda: not alive(postmaster), 20)
     return command.only_run()
@@ -115,7 +115,7 @@ def test_a_disk_that_was_full_costs_no_finished_trial(command: Command, small_ru
     with ballast.open("wb") as out:
         free = os.statvfs(small_runs)
         out.write(b"x" * (free.f_bavail * free.f_frsize))
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=60 * PATIENCE)
     assert process.returncode == 2
     assert "no room left" in err
     assert "--resume" in err
@@ -173,7 +173,7 @@ def test_a_run_that_is_still_written_is_left_alone(command: Command) -> None:
     assert second.returncode == 1
     assert "another command is writing" in second.stderr
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=30 * PATIENCE)
 
 
 @pytest.mark.drawn(0.2)

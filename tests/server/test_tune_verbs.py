@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fixtures.command import Command, wait_for
+from fixtures.command import PATIENCE, Command, wait_for
 from fixtures.crowding import budget
 from fixtures.lab_home import MAJORS, binaries_for
 from pgclinic.model.output import AssayOutput, BisectOutput, SearchOutput
@@ -31,6 +31,7 @@ def with_shell(plan: str, marker: Path) -> str:
     return json.dumps(changed)
 
 
+@pytest.mark.drawn(0.3)
 def test_the_bad_setting_of_a_file_is_named(command: Command) -> None:
     """No look-up by key uses an index any more, which shows at any load of the machine."""
     file = written(
@@ -68,7 +69,7 @@ def test_an_interrupted_assay_goes_on_with_its_trials(command: Command) -> None:
 
     wait_for(three_trials, 60)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=60 * PATIENCE)
     assert process.returncode == 130
     assert "--resume" in err
     before = {record["spec"]["number"]: record["started_epoch_us"] for record in command.records()}

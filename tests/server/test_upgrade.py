@@ -117,7 +117,7 @@ def test_a_threshold_that_the_budget_leaves_no_blocks_for_is_not_kept(twin: Path
 
 
 @pytest.mark.parametrize("version", ["14", "18"])
-@pytest.mark.drawn(0.5)
+@pytest.mark.drawn(0.3)
 def test_a_version_against_itself_changes_nothing(twin: Path, command: Command, version: str) -> None:
     ran = command.run(
         *("upgrade", str(twin), "--from", version, "--to", version, "--no-blocks", "--json", "--budget", "2m"),

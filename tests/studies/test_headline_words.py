@@ -103,7 +103,7 @@ def test_no_shipped_study_is_left_out() -> None:
     assert {small.study for small in SMALL} | ELSEWHERE == set(shipped_studies())
 
 
-@pytest.mark.drawn(0.35)
+@pytest.mark.drawn(0.25)
 @pytest.mark.parametrize("small", SMALL, ids=lambda small: small.study)
 def test_the_headline_gets_its_word(command: Command, small: Small) -> None:
     file = command.folder / "small.toml"

@@ -40,7 +40,7 @@ def counters(command: Command, arm: str) -> dict[str, float]:
     return {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
 
 
-@pytest.mark.drawn(0.4)
+@pytest.mark.drawn(0.25)
 def test_every_rung_has_its_figures_and_its_mechanism(command: Command) -> None:
     done = command.run("study", "run", small_ladder(command.folder), "--seed", "3", "--json", timeout=280)
     answer = json.loads(done.stdout)
@@ -96,7 +96,7 @@ def seconds_of_a_good_trial(command: Command, after: int) -> bool:
     return len(ended) >= after and any(str(second["trial"]) not in ended for second in seconds)
 
 
-@pytest.mark.drawn(0.5)
+@pytest.mark.drawn(0.25)
 def test_an_older_branch_climbs_as_far_as_it_can(command: Command) -> None:
     ladder = ("base", "wal", "planner", "io")
     done = command.run("study", "run", small_ladder(command.folder, ladder), "--version", "14", "--json", timeout=280)

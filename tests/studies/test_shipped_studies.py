@@ -60,7 +60,7 @@ def test_the_full_profile_judges_every_claim(name: str) -> None:
     assert in_profile(study, study.profiles["full"]).claims == study.claims
 
 
-@pytest.mark.drawn(0.35)
+@pytest.mark.drawn(0.2)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_arm_runs_and_has_what_its_claims_need(name: str) -> None:
     study, profile = quick(name)
