@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from pgclinic import __version__
 from pgclinic.capture import sql_functions
+from pgclinic.capture.impossible_figures import IMPOSSIBLE, impossible_gap
 from pgclinic.capture.live_session import live_session
 from pgclinic.capture.parts import COUNTERS, SETTINGS, STATE
 from pgclinic.capture.reader import HIDDEN, LOCKED, PartReader
@@ -76,6 +77,9 @@ def take_snapshot(
         reader.rows("settings", dict[str, Any], query("session_as_configured", access.major))
         state[SETTINGS.name] = reader.part(SETTINGS)
         _note_hidden(reader, state)
+    impossible = impossible_gap(reader.impossible)
+    if impossible is not None:
+        reader.gaps[IMPOSSIBLE] = impossible
     _hide_values(state)
     return Snapshot(
         pgclinic=__version__,
@@ -194,7 +198,7 @@ def _note_hidden(reader: PartReader, state: Mapping[str, Any]) -> None:
         for table in state["tables"]
         if table.rows and table.schema not in _CATALOGS and (table.schema, table.name) not in known
     ]
-    if blind and "columns" not in reader.gaps:
+    if blind and "columns" not in reader.gaps and "columns" not in reader.impossible:
         right = "grant pg_read_all_data to {role}" if server.major >= 14 else "grant select on the tables to {role}"
         reader.gaps["columns"] = Gap(
             what="columns", problem=HIDDEN, tables=tuple(blind[:_TABLES_NAMED]), grant=reader.granted(right)
