@@ -16,7 +16,7 @@ _FICLONE = 0x40049409
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 #: A data directory has about a thousand files, and as many while it is copied.
 _FILES_MIN = 3000
-_LEFT_BEHIND = frozenset({"postmaster.pid", "postmaster.opts"})
+LEFT_BEHIND = frozenset({"postmaster.pid", "postmaster.opts"})
 
 
 def clone_tree(source: Path, target: Path, account: Account | None = None) -> None:
@@ -94,7 +94,7 @@ def _clone(source: Path, target: Path, account: Account | None) -> None:
                 _copy_link(Path(entry.path), goal, source)
             elif entry.is_dir():
                 _clone(Path(entry.path), goal, account)
-            elif entry.is_file() and entry.name not in _LEFT_BEHIND:
+            elif entry.is_file() and entry.name not in LEFT_BEHIND:
                 _copy_file(entry.path, goal, account)
 
 
