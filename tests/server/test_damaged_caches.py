@@ -9,8 +9,12 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from fixtures.command import Command
 from fixtures.drawn import drawn_majors
+from pgclinic.errors import RunFailedError
+from pgclinic.lab.sources import find_source
 
 WORDS = ("bench", "--lab", "-n", "-S", "-T", "1")
 
@@ -68,3 +72,22 @@ def test_a_damaged_description_keeps_nobody_from_the_others(fresh_home: Path, co
     ran = command.run("lab", "prune")
     assert ran.returncode == 0, ran.stderr
     assert command.run(*WORDS).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({}, "bin/postgres is missing"),
+        ({"bin/postgres": 2_000_000}, "bin/initdb is missing"),
+        ({"bin/postgres": 1_000, "bin/initdb": 100}, "bin/postgres is cut short"),
+        ({"bin/postgres": 2_000_000, "bin/initdb": 100}, "postgres.bki is missing"),
+    ],
+)
+def test_a_version_that_was_half_unpacked(fresh_home: Path, files: dict[str, int], words: str) -> None:
+    version = fresh_home / "versions" / "16.99.0"
+    (version / "bin").mkdir(parents=True)
+    for name, size in files.items():
+        (version / name).write_bytes(bytes(size))
+    with pytest.raises(RunFailedError, match=words) as refused:
+        find_source("16.99").ensure()
+    assert refused.value.hint == f"remove it, and it is downloaded again: rm -r '{version}'"

@@ -15,6 +15,8 @@ from pgclinic.model.record import Record
 _NOTE = "files.json"
 #: Without these no server starts; kept data of earlier versions have no note.
 _ALWAYS = ("PG_VERSION", "global/pg_control")
+#: The smallest of any version has several times as many.
+_POSTGRES_BYTES_MIN = 1_000_000
 #: Looked through once by a process: nothing of ours changes them.
 _WHOLE: set[Path] = set()
 
@@ -55,9 +57,20 @@ def refuse_damaged(kept: Path) -> None:
     _WHOLE.add(kept)
 
 
-def damaged(kept: Path, reason: str) -> RunFailedError:
+def refuse_damaged_version(kept: Path) -> None:
+    """Raise RunFailedError where what no server can do without is missing in a version that was downloaded."""
+    for name in ("bin/postgres", "bin/initdb"):
+        if not (kept / name).is_file():
+            raise damaged(kept, f"{name} is missing", again="downloaded again")
+    if (kept / "bin/postgres").stat().st_size < _POSTGRES_BYTES_MIN:
+        raise damaged(kept, "bin/postgres is cut short", again="downloaded again")
+    if not any((kept / share / "postgres.bki").is_file() for share in ("share", "share/postgresql")):
+        raise damaged(kept, "postgres.bki is missing", again="downloaded again")
+
+
+def damaged(kept: Path, reason: str, again: str = "made anew") -> RunFailedError:
     """The error for what is kept and cannot be used."""
-    return RunFailedError(f"{kept} is damaged: {reason}", hint=f"remove it, and it is made anew: rm -r '{kept}'")
+    return RunFailedError(f"{kept} is damaged: {reason}", hint=f"remove it, and it is {again}: rm -r '{kept}'")
 
 
 def _files_of(data: Path) -> KeptFiles:
