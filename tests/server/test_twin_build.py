@@ -321,6 +321,17 @@ def test_a_scale_of_nothing_is_refused(made: tuple[RunningServer, Twin]) -> None
         build_twin(access_to(running, "twin"), twin, scale=0)
 
 
+def test_more_rows_than_a_table_can_have_are_refused_with_the_scale_that_fits(made: tuple[RunningServer, Twin]) -> None:
+    server, twin = made
+    largest, *others = twin.tables
+    huge = replace(twin, tables=(replace(largest, rows=1e11), *others))
+    with Session(Access(server.server), statement_timeout_ms=30_000, application_name="test") as session:
+        session.execute("create database huge")
+    with pytest.raises(UsageError, match="would have 100,000,000,000 rows; a table of a twin has at most") as refused:
+        build_twin(Access(replace(server.server, database="huge")), huge)
+    assert refused.value.hint == "--scale 0.02"
+
+
 @pytest.mark.parametrize(("major", "scale"), [("14", 1.0), ("18", 1.0), ("18", 0.2)])
 def test_a_masked_shop_is_built_whole(major: str, scale: float) -> None:
     """Everything that an application's schema may have, from a captured and masked twin."""

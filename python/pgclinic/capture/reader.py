@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from pgclinic.capture.impossible_figures import possible_rows
 from pgclinic.capture.parts import Part
 from pgclinic.errors import ServerLostError, UsageError
 from pgclinic.model.decoding import decoder_of
@@ -39,6 +40,8 @@ class PartReader:
     def __init__(self, session: Session, major: int) -> None:
         self.gaps: dict[str, Gap] = {}
         self.query_s: dict[str, float] = {}
+        #: By part and field, each with the first such value.
+        self.impossible: dict[str, dict[str, str]] = {}
         self._session = session
         self._major = major
         self._statements_major = major
@@ -59,7 +62,9 @@ class PartReader:
             self.query_s[name] = self.query_s.get(name, 0.0) + time.monotonic() - began_s
         # The server sends what a database without an encoding has, whatever it is.
         readable = text if text.isascii() else text.decode(errors="replace").encode()
-        found: tuple[Any, ...] = decoder_of(tuple[kind, ...], strict=False).decode(readable)
+        found, impossible = possible_rows(decoder_of(tuple[kind, ...], strict=False).decode(readable))
+        if impossible:
+            self.impossible[name] = impossible | self.impossible.get(name, {})
         return found
 
     def part(self, part: Part, within: str = "") -> tuple[Any, ...]:

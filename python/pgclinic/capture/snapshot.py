@@ -11,10 +11,12 @@ from msgspec.structs import replace
 
 from pgclinic import __version__
 from pgclinic.capture import sql_functions
+from pgclinic.capture.impossible_figures import IMPOSSIBLE, impossible_gap
 from pgclinic.capture.live_session import live_session
 from pgclinic.capture.parts import COUNTERS, SETTINGS, STATE
 from pgclinic.capture.reader import HIDDEN, LOCKED, PartReader
 from pgclinic.capture.secret_values import without_secrets
+from pgclinic.capture.steady_epoch import SteadyEpoch
 from pgclinic.errors import RunFailedError
 from pgclinic.model.sample import Row, Sample, Samples
 from pgclinic.model.snapshot import IndexState, Snapshot, TableState
@@ -56,12 +58,12 @@ def take_snapshot(
     ``on_part`` what of its state is read next.
     Raises UsageError when the server cannot be reached, RunFailedError when it is lost meanwhile.
     """
-    began_s, taken_epoch_s = time.monotonic(), time.time()
+    clock = SteadyEpoch()
     with live_session(access) as session:
         reader = _reader(session, access)
-        before = _counters(reader) if observe_s else None
-        samples = _samples(reader, access.major, observe_s, on_second)
-        counters = _counters(reader)
+        before = _counters(reader, clock) if observe_s else None
+        samples = _samples(reader, access.major, clock, observe_s, on_second)
+        counters = _counters(reader, clock)
         state: dict[str, Any] = {}
         for part in STATE:
             on_part(part.name)
@@ -76,11 +78,14 @@ def take_snapshot(
         reader.rows("settings", dict[str, Any], query("session_as_configured", access.major))
         state[SETTINGS.name] = reader.part(SETTINGS)
         _note_hidden(reader, state)
+    impossible = impossible_gap(reader.impossible)
+    if impossible is not None:
+        reader.gaps[IMPOSSIBLE] = impossible
     _hide_values(state)
     return Snapshot(
         pgclinic=__version__,
-        taken_epoch_s=taken_epoch_s,
-        took_s=time.monotonic() - began_s,
+        taken_epoch_s=clock.began_epoch_s,
+        took_s=clock.elapsed_s(),
         server=reader.server,
         counters=counters,
         counters_before=before,
@@ -98,12 +103,14 @@ def _reader(session: Session, access: Access) -> PartReader:
         raise RunFailedError(f"the server does not say what it is: {error.message}") from error
 
 
-def _counters(reader: PartReader) -> Counters:
+def _counters(reader: PartReader, clock: SteadyEpoch) -> Counters:
     found: dict[str, Any] = {part.name: reader.part(part, "counters.") for part in COUNTERS}
-    return Counters(at_epoch_s=time.time(), **found)
+    return Counters(at_epoch_s=clock.epoch_s(), **found)
 
 
-def _samples(reader: PartReader, major: int, observe_s: float, on_second: Callable[[float], None]) -> Samples:
+def _samples(
+    reader: PartReader, major: int, clock: SteadyEpoch, observe_s: float, on_second: Callable[[float], None]
+) -> Samples:
     """What sessions wait for, again and again. A view that fails is not asked any more."""
     every_s = OBSERVE_EVERY_S if observe_s else BURST_EVERY_S
     count = max(1, round(observe_s / every_s)) if observe_s else BURST_SAMPLES
@@ -128,7 +135,7 @@ def _samples(reader: PartReader, major: int, observe_s: float, on_second: Callab
                 failed[view] = error.message
                 continue
             kept = rows[:_PROCESSES_KEPT] if view == "lock_counts" else rows
-            taken.append(Sample(at_s=time.time(), view=view, rows=kept))
+            taken.append(Sample(at_s=clock.epoch_s(), view=view, rows=kept))
     return Samples(taken=tuple(taken), gaps=gaps, failed=failed)
 
 
@@ -194,7 +201,7 @@ def _note_hidden(reader: PartReader, state: Mapping[str, Any]) -> None:
         for table in state["tables"]
         if table.rows and table.schema not in _CATALOGS and (table.schema, table.name) not in known
     ]
-    if blind and "columns" not in reader.gaps:
+    if blind and "columns" not in reader.gaps and "columns" not in reader.impossible:
         right = "grant pg_read_all_data to {role}" if server.major >= 14 else "grant select on the tables to {role}"
         reader.gaps["columns"] = Gap(
             what="columns", problem=HIDDEN, tables=tuple(blind[:_TABLES_NAMED]), grant=reader.granted(right)

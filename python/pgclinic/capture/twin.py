@@ -16,6 +16,7 @@ from pgclinic.capture.catalog import (
     read_texts,
 )
 from pgclinic.capture.horizon import HoldTracker
+from pgclinic.capture.impossible_figures import without_impossible
 from pgclinic.capture.reader import PartReader
 from pgclinic.capture.reading import ReadingSession
 from pgclinic.capture.schema import schema_gaps, schema_objects
@@ -83,7 +84,7 @@ def capture_twin(access: Access, *, tables: Sequence[str] = (), observe_s: float
             *_sequence_gap(catalog.sequences, server["role"]),
         ),
     )
-    return selected(twin, tables)
+    return selected(without_impossible(twin), tables)
 
 
 def _of_one_moment(reading: ReadingSession, settings: dict[str, str]) -> tuple[Catalog, Statistics]:

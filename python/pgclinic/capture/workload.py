@@ -28,9 +28,12 @@ _SKIPPED = frozenset((StatementKind.OWN, StatementKind.CHECK))
 
 
 class CounterReading(Record):
-    """One reading of pg_stat_statements. ``rows`` are by query id, ``hidden`` is how many have no text."""
+    """One reading of pg_stat_statements. ``rows`` are by query id, ``hidden`` is how many have no text.
+
+    ``at_s`` is the server's wall clock, which may be set meanwhile, ``steady_s`` a clock of ours for differences."""
 
     at_s: float
+    steady_s: float
     rows: dict[int, dict[str, Any]]
     hidden: int
     commits: int
@@ -70,7 +73,7 @@ def capture_workload(
     if before.hidden:
         gaps.append(_hidden_texts(before.hidden, _role(session)))
     after = _counters(session, major)[0] if observe_s else None
-    workload = _difference(before, after) if after is not None else _since_reset(before)
+    workload = growth(before, after) if after is not None else _since_reset(before)
     seen = sampler.transactions(workload.statements)
     return CapturedWorkload(workload=_completed(workload, seen, sampler.profile()), gaps=tuple(gaps))
 
@@ -106,6 +109,7 @@ def _counters(session: Session, major: int) -> tuple[CounterReading | None, Gap]
     known = {int(row["query_id"]): row for row in rows if row["query_id"] is not None and row["query"] is not None}
     counters = CounterReading(
         at_s=clock["at_s"],
+        steady_s=time.monotonic(),
         rows=known,
         hidden=len(rows) - len(known),
         commits=clock["commits"],
@@ -146,7 +150,7 @@ def _grant(role: str) -> str:
     return f"grant pg_read_all_stats to {role}"
 
 
-def _difference(before: CounterReading, after: CounterReading) -> TwinWorkload:
+def growth(before: CounterReading, after: CounterReading) -> TwinWorkload:
     """What was counted between two readings. An entry that was evicted meanwhile and came back counts from zero."""
     rows = []
     for query_id, row in after.rows.items():
@@ -157,7 +161,7 @@ def _difference(before: CounterReading, after: CounterReading) -> TwinWorkload:
             rows.append(row)
     return TwinWorkload(
         statements=_statements(rows),
-        since_s=after.at_s - before.at_s,
+        since_s=after.steady_s - before.steady_s,
         is_difference=True,
         commits=after.commits - before.commits,
         rollbacks=after.rollbacks - before.rollbacks,

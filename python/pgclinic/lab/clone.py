@@ -14,7 +14,9 @@ from pgclinic.lab.account import Account, own
 
 _FICLONE = 0x40049409
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
-_LEFT_BEHIND = frozenset({"postmaster.pid", "postmaster.opts"})
+#: A data directory has about a thousand files, and as many while it is copied.
+_FILES_MIN = 3000
+LEFT_BEHIND = frozenset({"postmaster.pid", "postmaster.opts"})
 
 
 def clone_tree(source: Path, target: Path, account: Account | None = None) -> None:
@@ -35,10 +37,18 @@ def clone_tree(source: Path, target: Path, account: Account | None = None) -> No
 
 
 def no_room(directory: Path, needed_bytes: int, purpose: str) -> DiskFullError:
-    """The error for a full disk: where, what for, how much is needed and how much is free."""
+    """The error for a full disk: where, what for, how much is needed and how much is free; or that it has no inodes."""
     while not directory.exists():
         directory = directory.parent
     free = shutil.disk_usage(directory).free
+    inodes = os.statvfs(directory)
+    # Files may have been removed since: some are free again. File systems without a limit have 0 in all.
+    if free > needed_bytes and inodes.f_files > 0 and inodes.f_favail < _FILES_MIN:
+        return DiskFullError(
+            f"no room in {directory} to {purpose}: the file system has no inodes left "
+            f"({inodes.f_favail:,} of {inodes.f_files:,}; one is needed for each file), {megabytes(free)} are free",
+            hint="remove files there, run `pgclinic lab prune`, or set PGCLINIC_HOME to another file system",
+        )
     return DiskFullError(
         f"no room in {directory} to {purpose}: {megabytes(needed_bytes)} are needed, {megabytes(free)} are free",
         hint="free disk space, run `pgclinic lab prune`, or set PGCLINIC_HOME to a larger disk",
@@ -84,7 +94,7 @@ def _clone(source: Path, target: Path, account: Account | None) -> None:
                 _copy_link(Path(entry.path), goal, source)
             elif entry.is_dir():
                 _clone(Path(entry.path), goal, account)
-            elif entry.is_file() and entry.name not in _LEFT_BEHIND:
+            elif entry.is_file() and entry.name not in LEFT_BEHIND:
                 _copy_file(entry.path, goal, account)
 
 

@@ -12,8 +12,9 @@ import msgspec
 from pgclinic.errors import RunFailedError, ServerStartError
 from pgclinic.lab.account import child_options, own, server_account
 from pgclinic.lab.binaries import Binaries
-from pgclinic.lab.clone import flush, no_room
+from pgclinic.lab.clone import NO_ROOM, flush, no_room
 from pgclinic.lab.home import folder
+from pgclinic.lab.kept_data import damaged, note_files, refuse_damaged
 from pgclinic.lab.locks import build_lock
 from pgclinic.lab.uninterrupted import remove_tree, uninterrupted
 from pgclinic.model.decoding import decoded_json
@@ -22,6 +23,7 @@ from pgclinic.settings.catalog import Setting, SettingsCatalog
 
 SUPERUSER = "postgres"
 CHECKSUMS_SINCE = 18
+_SETTINGS = "settings.json"
 _CLUSTER_BYTES = 60_000_000
 _INITDB_LIMIT_S = 120
 _END_LIMIT_S = 30
@@ -32,23 +34,29 @@ _INITDB = ("--no-locale", "--encoding=UTF8", "--auth=trust", f"--username={SUPER
 def empty_cluster(binaries: Binaries, *, checksums: bool | None = None) -> Path:
     """The directory of an empty cluster (``data/`` and ``settings.json``), made when missing.
 
-    ``checksums`` None means what that version does by default: on since 18. Raises DiskFullError, ServerStartError.
+    ``checksums`` None means what that version does by default: on since 18. Raises DiskFullError, ServerStartError,
+    RunFailedError for one that is damaged.
     """
     if checksums is None:
         checksums = binaries.parsed.major >= CHECKSUMS_SINCE
     path = folder("clusters") / _cluster_name(binaries, checksums)
-    if path.is_dir():
-        return path
-    with build_lock("cluster", path.name):
-        if not path.is_dir():
-            _build(binaries, path, checksums)
+    if not path.is_dir():
+        with build_lock("cluster", path.name):
+            if not path.is_dir():
+                _build(binaries, path, checksums)
+    refuse_damaged(path)
     return path
 
 
 def settings_catalog(binaries: Binaries) -> SettingsCatalog:
     """Every setting that these binaries know, as they report them."""
-    text = (empty_cluster(binaries) / "settings.json").read_bytes()
-    return decoded_json(text, SettingsCatalog)
+    cluster = empty_cluster(binaries)
+    try:
+        return decoded_json((cluster / _SETTINGS).read_bytes(), SettingsCatalog)
+    except FileNotFoundError:
+        raise damaged(cluster, f"{_SETTINGS} is missing") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise damaged(cluster, f"{_SETTINGS} cannot be read") from None
 
 
 def _cluster_name(binaries: Binaries, checksums: bool) -> str:
@@ -65,10 +73,13 @@ def _build(binaries: Binaries, path: Path, checksums: bool) -> None:
     try:
         _initdb(binaries, building / "data", checksums)
         catalog = _read_catalog(binaries, building / "data")
-        (building / "settings.json").write_bytes(msgspec.json.encode(catalog))
+        (building / _SETTINGS).write_bytes(msgspec.json.encode(catalog))
+        note_files(building)
         flush(building)
         building.rename(path)
     except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
         raise no_room(path.parent, _CLUSTER_BYTES, f"initialise PostgreSQL {binaries.version}") from error
     finally:
         remove_tree(building)

@@ -6,6 +6,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from pgclinic.lab.binaries import Binaries, FetchProgress, OnProgress
 from pgclinic.lab.clone import NO_ROOM, flush, no_room, tree_bytes
 from pgclinic.lab.home import folder
 from pgclinic.lab.instance import RunningServer, start_server
+from pgclinic.lab.kept_data import note_files, refuse_damaged
 from pgclinic.lab.locks import build_lock
 from pgclinic.lab.uninterrupted import remove_tree
 from pgclinic.model.decoding import decoded_json
@@ -65,11 +67,13 @@ def filled_template(
     With ``base`` the server is not empty: it has the data of another template. ``key`` must name the fill and its scale
     completely. While another command makes the same one, this one waits.
     Whatever ``fill`` raises comes through, DiskFullError when the disk was full; then nothing half-done is left.
+    RunFailedError: the kept one is damaged.
     """
     path = folder("templates") / _template_name(binaries, key)
     with build_lock("template", path.name, on_wait=lambda: _tell(on_progress, f"waiting for {key}", 0)):
         if not path.is_dir():
             _build(binaries, key, fill, path, on_progress, base)
+    refuse_damaged(path)
     return path
 
 
@@ -79,8 +83,11 @@ def has_template(binaries: Binaries, key: str) -> bool:
 
 
 def templates() -> tuple[Template, ...]:
-    """All filled templates, the newest first."""
-    found = [decoded_json(path.read_bytes(), Template) for path in folder("templates").glob("[!.]*/template.json")]
+    """All filled templates, the newest first, without those whose description is damaged."""
+    found = []
+    for path in folder("templates").glob("[!.]*/template.json"):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            found.append(decoded_json(path.read_bytes(), Template))
     return tuple(sorted(found, key=lambda template: template.created_epoch_s, reverse=True))
 
 
@@ -137,6 +144,7 @@ def _build(
                 settings=settings,
             )
             (building / "template.json").write_bytes(msgspec.json.encode(template))
+            note_files(building)
             flush(building)
             building.rename(path)
         except Exception as error:

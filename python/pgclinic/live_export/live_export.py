@@ -14,6 +14,7 @@ from pgclinic.live_export.figures import RunFigures
 from pgclinic.live_export.target import ExportTarget, OtlpTarget, PrometheusTarget, parse_targets
 from pgclinic.model.doubt import Doubt
 from pgclinic.model.event import Event
+from pgclinic.report.parts.visible import visible
 
 #: More than an hour of seconds; a receiver never holds the queue up.
 _WAITING_MAX = 5_000
@@ -76,9 +77,10 @@ def exporting(words: Sequence[str], about: Mapping[str, str], say: Callable[[str
         yield NO_EXPORT
         return
     figures = RunFigures()
+    shown = {name: visible(value) for name, value in about.items()}
     with ExitStack() as stack:
         for target in targets:
-            stack.callback(_started(target, figures, about, say))
+            stack.callback(_started(target, figures, shown, say))
         waiting = _Queue(figures)
         # The last figures are there before the receivers get them for the last time.
         stack.callback(waiting.stop)

@@ -9,6 +9,7 @@ import msgspec
 
 from pgclinic import _load
 from pgclinic.errors import LoadError, UsageError
+from pgclinic.load.open_files import allow_clients
 from pgclinic.model.decoding import converted, decoded_json
 from pgclinic.model.load import LoadResult, LoadSpec, Protocol, Script
 from pgclinic.model.load_progress import LoadEvent, LoadProgress
@@ -122,10 +123,12 @@ def run_load(
     ``stopper`` does, with what was measured so far as the result. ``is_warm`` is called after each second of the
     warm-up: True ends it at a whole second to come, before ``spec.warm_up_s`` have passed. With ``spec.events``
     ``on_event`` is called as soon as something happens. Ctrl-C and errors of the
-    callbacks end the load and are raised. Raises UsageError for a spec that cannot be run, LoadError when the engine
+    callbacks end the load and are raised. Raises UsageError for a spec that cannot be run
+    or needs more open files than allowed, LoadError when the engine
     could not do its work.
     """
     refuse_debug_engine()
+    allow_clients(spec.clients, spec.threads)
 
     def progress(text: str) -> None:
         if on_progress is not None:

@@ -37,6 +37,7 @@ from pgclinic.model.tool_answer import (
     RunsAsked,
     VerdictAnswer,
 )
+from pgclinic.report.parts.visible import visible, visible_values
 
 _INSTRUCTIONS = (
     "pgclinic finds out why a PostgreSQL server is slow and proves it by experiments. These tools read its kept runs, "
@@ -185,9 +186,8 @@ def _server(tools: Tools) -> Server[Any]:
             return types.CallToolResult(content=[_text(error_text(error))], is_error=True)
         except OSError as error:
             return types.CallToolResult(content=[_text(f"a file cannot be read: {error.strerror}")], is_error=True)
-        return types.CallToolResult(
-            content=[_text(msgspec.json.encode(answer).decode())], structured_content=msgspec.to_builtins(answer)
-        )
+        shown = visible_values(msgspec.to_builtins(answer))
+        return types.CallToolResult(content=[_text(msgspec.json.encode(shown).decode())], structured_content=shown)
 
     return Server(
         "pgclinic",
@@ -233,4 +233,4 @@ def object_schema(kind: type[Record]) -> dict[str, Any]:
 
 
 def _text(text: str) -> types.TextContent:
-    return types.TextContent(type="text", text=text)
+    return types.TextContent(type="text", text=visible(text))

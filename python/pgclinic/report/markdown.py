@@ -13,6 +13,7 @@ from markupsafe import Markup
 from pgclinic.model.compare import Comparison
 from pgclinic.model.threshold import ThresholdState
 from pgclinic.model.verdict_word import CompareWord
+from pgclinic.report.parts.visible import visible
 from pgclinic.report.reported import ReportedStudy
 from pgclinic.report.section import Section
 from pgclinic.report.sections.answer.asked import asked_words
@@ -76,7 +77,7 @@ def markdown(one: ReportedStudy, comparison: Comparison, *, report: str) -> str:
         "",
         "</details>",
     ]
-    return "\n".join(lines) + "\n"
+    return visible("\n".join(lines) + "\n")
 
 
 def _first_lines(one: ReportedStudy, comparison: Comparison) -> Iterator[str]:
@@ -99,7 +100,7 @@ def report_markdown(sections: Sequence[Section[R]], run: R) -> str:
         view = section.view(run) if _has_markdown(section.name) else None
         if view is not None:
             parts.append(_environment().get_template(f"sections/{section.name}/page.md.j2").render(view=view))
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip() + "\n"
+    return visible(re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip() + "\n")
 
 
 @cache
@@ -133,7 +134,7 @@ def _indented(text: str) -> Markup:
 def text_markdown(title: str, text: str) -> str:
     """What the terminal shows of a run, as it stands there, below a heading."""
     fence = "`" * max(3, max((len(found) for found in re.findall("`+", text)), default=0) + 1)
-    return f"### {plain_markdown(title)}\n\n{fence}text\n{text.rstrip()}\n{fence}\n"
+    return visible(f"### {plain_markdown(title)}\n\n{fence}text\n{text.rstrip()}\n{fence}\n")
 
 
 def _line(cells: tuple[str, ...]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pgclinic.errors import RunFailedError, ServerLostError
+from pgclinic.load.open_files import allow_files
 from pgclinic.pg.session import Access, Session
 
 _FILES_BESIDE = 256
@@ -25,9 +25,10 @@ _TRIES = 3
 def idle_sessions(access: Access, count: int) -> Iterator[None]:
     """Hold ``count`` sessions open; each has run one statement, as an idle session of a pool has.
 
-    Raises RunFailedError when one of them was lost meanwhile, or when the machine has no memory for so many.
+    Raises RunFailedError when one of them was lost meanwhile, or when the machine has no memory for so many;
+    UsageError where so many files may not be open.
     """
-    _allow_files(count + _FILES_BESIDE)
+    allow_files(count + _FILES_BESIDE, f"{count} idle sessions")
     sessions: list[Session] = []
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="pgclinic-idle") as pool:
         try:
@@ -71,12 +72,3 @@ def _refuse_to_starve_the_machine(opened: int, count: int) -> None:
         raise RunFailedError(
             f"{opened} of {count} idle sessions were open when {left * 100:.0f} % of the memory was left"
         )
-
-
-def _allow_files(wanted: int) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft >= wanted:
-        return
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        raise RunFailedError(f"{wanted} files are needed for the idle sessions, and ulimit -n allows {hard}")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

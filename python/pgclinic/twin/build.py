@@ -37,6 +37,8 @@ from pgclinic.twin.page_padding import (
 from pgclinic.twin.synthesise import Synthesis, TableRows, synthesise
 
 STATEMENT_TIMEOUT_MS = 6 * 3600 * 1000
+#: The engine numbers the rows of a table by 32 bits.
+ROWS_MAX = 2**32 - 2
 #: What must be there before rows are. Everything else waits until they are.
 BEFORE_ROWS = frozenset(
     {
@@ -259,6 +261,12 @@ class _Build:
         return rows
 
     def _fill(self, synthesis: Synthesis) -> None:
+        for planned in synthesis.plan.tables:
+            if planned.rows > ROWS_MAX:
+                raise UsageError(
+                    f"{planned.name} would have {planned.rows:,} rows; a table of a twin has at most {ROWS_MAX:,}",
+                    hint=f"--scale {self._scale * ROWS_MAX / planned.rows / 2:.1g}",
+                )
         made = TwinRows(msgspec.json.encode(synthesis.plan).decode())
         of_position = {rows.position: rows for rows in synthesis.tables}
         total = float(sum(table.rows for table in synthesis.plan.tables))

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from pgclinic.capture.impossible_figures import without_impossible
 from pgclinic.capture.statements import script
 from pgclinic.errors import UsageError
 from pgclinic.model.decoding import decoded_json
@@ -126,7 +127,7 @@ def _decoded(path: Path, text: bytearray) -> Twin:
             _refuse_newer(path, decoded_json(text, _Format).format)
         raise _not_a_twin(path, str(error)) from error
     _refuse_newer(path, twin.format)
-    return twin
+    return without_impossible(twin)
 
 
 def _refuse_newer(path: Path, form: int) -> None:

@@ -22,6 +22,7 @@ from pgclinic.errors import SourceError, UnknownNameError
 from pgclinic.lab.binaries import Binaries, FetchProgress, OnProgress
 from pgclinic.lab.clone import NO_ROOM, no_room
 from pgclinic.lab.home import folder
+from pgclinic.lab.kept_data import refuse_damaged_version
 from pgclinic.lab.locks import build_lock
 from pgclinic.lab.sources.protocol import StartsServers, missing_programs
 from pgclinic.lab.sources.releases import Release, choose, nearest, parse_release
@@ -67,7 +68,8 @@ class MavenSource(StartsServers):
         """The binaries, downloaded when missing.
 
         A release that is here is used without network; a branch means its newest release as far as the list, at most a
-        day old, tells, and its newest one that is here when there is no network. Raises UnknownNameError, SourceError.
+        day old, tells, and its newest one that is here when there is no network. Raises UnknownNameError, SourceError,
+        and RunFailedError for one that is damaged.
         """
         release = self._resolve()
         if not _path(release).is_dir():
@@ -78,6 +80,7 @@ class MavenSource(StartsServers):
                 if cached is None:
                     raise
                 release = cached
+        refuse_damaged_version(_path(release))
         return _binaries(release)
 
     def _resolve(self) -> Release:

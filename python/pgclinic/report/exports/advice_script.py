@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pgclinic.model.advise import IndexAdvice
 from pgclinic.report.exports.treatment import comment
+from pgclinic.report.parts.visible import visible
 from pgclinic.report.sections.advice.text import advice_sentence, cost_words, drop_words
 from pgclinic.report.words.figures import percent
 
@@ -43,4 +44,4 @@ def _lines(advice: IndexAdvice) -> Iterator[str]:
 
 def _on_one_line(statement: str) -> str:
     """What stands in a comment must not leave it."""
-    return " ".join(statement.split())
+    return visible(" ".join(statement.split()))

@@ -11,6 +11,7 @@ from pgclinic.model.compare import Comparison
 from pgclinic.model.history import FigureHistory, FigureState, HistoryOutput, RunSeries
 from pgclinic.model.threshold import ThresholdSeen, ThresholdState
 from pgclinic.model.verdict_word import CompareWord
+from pgclinic.report.parts.visible import visible
 from pgclinic.report.runs.history import figure_label
 from pgclinic.report.runs.history_text import change_words, difference_words, point_words
 from pgclinic.report.sections.side_by_side.text import sentence, threshold_words
@@ -56,7 +57,8 @@ def suites_xml(
         suite.attrib.update(times)
         suite.extend(cases)
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    # XML has no control characters: with one of a name no reader would take the file.
+    return visible(ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
 
 
 def _figure_case(figure: FigureHistory, series: RunSeries, history: HistoryOutput) -> ElementTree.Element:

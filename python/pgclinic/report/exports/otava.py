@@ -7,6 +7,7 @@ import io
 
 from pgclinic.model.compare import Comparison, Measure
 from pgclinic.model.run import RunInfo
+from pgclinic.report.parts.visible import visible
 
 ATTRIBUTES = ("run", "a", "b", "word", "server_version")
 
@@ -29,7 +30,7 @@ def otava_csv(comparison: Comparison, run: RunInfo, *, folder: str, started: str
     version = comparison.server_version or run.server
     writer.writerow(["time", *ATTRIBUTES, *heads])
     writer.writerow([started, folder, comparison.a.about, comparison.b.about, comparison.word.value, version, *cells])
-    return out.getvalue()
+    return visible(out.getvalue())
 
 
 def _cell(value: float | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Cost, CostKind, Finding, Health, Severity
+from pgclinic.report.parts.visible import visible
 
 Labels = Mapping[str, str]
 #: Suffix of the metric that has a cost, by its kind; the unit stands at its end, as Prometheus' conventions want it.
@@ -28,7 +29,7 @@ _DAY_S = 86_400.0
 
 def prometheus(checkup: Checkup) -> str:
     """One family of metrics after the other; ends with a line break, as the format wants it."""
-    return "".join(f"{line}\n" for line in _lines(checkup))
+    return visible("".join(f"{line}\n" for line in _lines(checkup)))
 
 
 def _lines(checkup: Checkup) -> Iterator[str]:

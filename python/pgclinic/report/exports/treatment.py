@@ -11,6 +11,7 @@ from pgclinic.checkup.treatments import session_name
 from pgclinic.model.checkup import Checkup
 from pgclinic.model.finding import Applies, Finding, Treatment
 from pgclinic.model.snapshot import Snapshot
+from pgclinic.report.parts.visible import visible
 from pgclinic.report.words.facts import evidence_words, time_words, utc_words
 from pgclinic.report.words.findings import costs, headline, proof_words
 from pgclinic.report.words.rewrites import rewrite_words, rewritten_lines
@@ -145,12 +146,12 @@ def _no_undo(mark: str) -> list[str]:
 
 def comment(text: str, mark: str) -> list[str]:
     """Wrapped, each line behind the mark: a name with a line break in it must not end the comment."""
-    wrapped = textwrap.wrap(_one_line(text), _WIDTH, break_long_words=False, break_on_hyphens=False)
+    wrapped = textwrap.wrap(visible(_one_line(text)), _WIDTH, break_long_words=False, break_on_hyphens=False)
     return [f"{mark} {line}" for line in wrapped] or [mark]
 
 
 def comment_lines(statements: Sequence[str], mark: str) -> list[str]:
-    return [f"{mark} {line}" for statement in statements for line in statement.splitlines()]
+    return [f"{mark} {visible(line)}" for statement in statements for line in statement.splitlines()]
 
 
 def _one_line(text: str) -> str:

@@ -18,7 +18,7 @@ from fixtures.planned import judge
 from fixtures.records import blocks_of, global_counters
 from pgclinic.cli import main
 from pgclinic.cli.live import SHOW_CURSOR, LiveView
-from pgclinic.report.parts.visible import VisibleStream, visible, write_own
+from pgclinic.report.parts.visible import VisibleStream, visible, visible_values, write_own
 from pgclinic.report.sections.answer.text import verdict_text
 
 #: What a view needs: colours, the cursor a line up, a line erased, the cursor hidden and shown, its start.
@@ -43,6 +43,11 @@ def test_what_is_visible_steers_nothing_and_stays_json(text: str) -> None:
 def test_ordinary_text_is_left_alone() -> None:
     assert visible("µs → ▁▂▃ 95 %\n\tx") == "µs → ▁▂▃ 95 %\n\tx"
     assert visible("a\x1b[0mb\r") == "a\u241b[0mb\u240d"
+
+
+def test_what_no_file_of_text_or_xml_can_have_is_written_as_json_does() -> None:
+    assert visible("\udcff\ufffe") == "\\udcff\\ufffe"
+    assert visible_values({"a\x1b": ["\x7f", 1, None, ("\x07",)]}) == {"a\u241b": ["\\u007f", 1, None, ["\u2407"]]}
 
 
 def test_our_own_sequences_go_around() -> None:
