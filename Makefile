@@ -1,5 +1,5 @@
-# make demo   builds pgclinic and runs its main jobs: one published claim on a real server, with a verdict; then the
-#             checkup of a sick server, with the proof of its treatment on a twin
+# make demo   builds pgclinic and runs its main jobs: the checkup of a sick server, with the proof of its treatment on a
+#             twin; then one published claim on a real server, with a verdict
 # make test   everything that must hold before a change lands
 # make lint   formatting, types, layers
 SHELL := /bin/bash
@@ -34,15 +34,17 @@ test: test-tools
 	$(BIN)/python -m pytest -m alone
 	$(MAKE) --no-print-directory --jobs 2 GIVE_WAY='nice -n 10' tests-beside-each-other lint rust-tests-built
 	$(MAKE) --no-print-directory rust-test
+	# How the tests of the product ended, whose line the engine's have pushed up.
+	@tail -n 1 $(VENV)/.tests-said
 
 tests-beside-each-other: $(VENV)/.dev
 	# A worker that has nothing left takes from another; tests/fixtures/dealt.py lets each begin with what takes long.
 	# What fails there runs once more with nothing beside it, by name: a busy machine can break a test, a defect fails again.
 	# Both draw by the same seed: the name of a drawn test is that of its place in the draw.
 	export PGCLINIC_TEST_SEED=$${PGCLINIC_TEST_SEED:-$$RANDOM$$RANDOM}; \
-	$(BIN)/python -m pytest -m "not alone" --numprocesses $(WORKERS) --dist worksteal --durations 20 --durations-min 5 || \
+	{ $(BIN)/python -m pytest -m "not alone" --numprocesses $(WORKERS) --dist worksteal --durations 20 --durations-min 5 || \
 	  { [ $$? -eq 1 ] && $(BIN)/python -m pytest -m "not alone" --last-failed --last-failed-no-failures none --maxfail 1 \
-	    --verbose; }
+	    --verbose; }; } 2>&1 | tee $(VENV)/.tests-said
 
 lint: rust-lint python-lint
 
