@@ -2,8 +2,11 @@
 """The load engine beside the real pgbench: the same script and messages, in turns, on one server.
 
 CPU is that of the client process (wait4), less that of a run with one transaction per client: connecting and starting
-up are no part of a transaction. Every figure is a median over the rounds; a ratio is the engine's figure by pgbench's
-of the same round, shown with its least and greatest.
+up are no part of a transaction. With --whole nothing is subtracted. Every figure is a median over the rounds; a ratio
+is the engine's figure by pgbench's of the same round, shown with its least and greatest, and for CPU with the
+geometric mean and its 95 % interval over the rounds.
+
+Without --socket-directory a server is started for the bench, filled by pgbench, and removed at the end.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import argparse
 import contextlib
 import importlib.util
 import json
+import math
 import os
 import platform
 import re
@@ -24,6 +28,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from pgclinic.lab.instance import start_server
+from pgclinic.lab.sources import find_source
+from pgclinic.stats.log_ratio import log_ratio, ratio_range
+from pgclinic.stats.student_t import t_interval
+from pgclinic.stats.summary import mean
 
 SCRIPTS = {
     "select": "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n",
@@ -49,6 +59,8 @@ CONNECTIONS = {
     "stub": [10000],
 }
 TIMEOUT_S = 120
+CPU = "CPU us/tx"
+SETTINGS = {"max_connections": "1100", "shared_buffers": "256MB", "max_wal_size": "4GB", "synchronous_commit": "off"}
 
 
 @dataclass(frozen=True)
@@ -170,17 +182,27 @@ def engine(program: str, place: Place, kind: str, clients: int, changes: dict[st
     )
 
 
-def per_transaction(full: Run, start: Run) -> float:
-    """CPU microseconds of one transaction."""
-    return (full.used.cpu_s - start.used.cpu_s) * 1e6 / max(full.transactions - start.transactions, 1)
+def per_transaction(full: Run, start: Run | None) -> float:
+    """CPU microseconds of one transaction, less what the start took where that was measured."""
+    cpu_s, transactions = (start.used.cpu_s, start.transactions) if start else (0.0, 0)
+    return (full.used.cpu_s - cpu_s) * 1e6 / max(full.transactions - transactions, 1)
+
+
+def mean_ratio(ours: list[float], theirs: list[float]) -> str:
+    """The geometric mean of the ratios of each round, with its 95 % interval; nothing to say of a single round."""
+    if len(ours) < 2 or min(*ours, *theirs) <= 0.0:
+        return ""
+    logs = [log_ratio(one, other) for one, other in zip(ours, theirs, strict=True)]
+    low, high = ratio_range(*t_interval(logs))
+    return f" mean {math.exp(mean(logs)):.3f}x, 95 % CI {low:.3f} to {high:.3f}"
 
 
 Contestant = Callable[[bool], Run]
 
 
-def contestants(options: argparse.Namespace, place: Place, clients: int) -> dict[str, Contestant]:
+def contestants(options: argparse.Namespace, kind: str, place: Place, clients: int) -> dict[str, Contestant]:
     """By name; each runs for the seconds asked for, or with one transaction per client."""
-    kind, seconds = options.kind, options.seconds
+    seconds = options.seconds
     limit = ["-T", str(seconds)]
     # A process's CPU counts from its first connection to its end, so nobody gets a warm-up that is not counted.
     timed = {"measure_s": float(seconds)}
@@ -199,8 +221,8 @@ def contestants(options: argparse.Namespace, place: Place, clients: int) -> dict
     return {"pgbench": theirs} | {name: run for name, run in all_ours.items() if name in wanted}
 
 
-def figures(kind: str, full: Run, start: Run) -> dict[str, float]:
-    if kind == "connect":
+def figures(kind: str, full: Run, start: Run | None) -> dict[str, float]:
+    if kind == "connect" and start:
         # pgbench prepares later, with the first transaction; the engine before it says that it has connected.
         return {
             "connected s": start.connect_s,
@@ -208,32 +230,34 @@ def figures(kind: str, full: Run, start: Run) -> dict[str, float]:
             "CPU s": start.used.cpu_s,
             "MB": start.used.memory_kb / 1024,
         }
-    found = {"CPU us/tx": per_transaction(full, start), "TPS": full.tps, "mean us": full.latency_us}
+    found = {CPU: per_transaction(full, start), "TPS": full.tps, "mean us": full.latency_us}
     return found | ({"MB": full.used.memory_kb / 1024} if kind == "stub" else {})
 
 
-def compare(options: argparse.Namespace, place: Place, clients: int) -> None:
-    runners = contestants(options, place, clients)
+def compare(options: argparse.Namespace, kind: str, place: Place, clients: int) -> None:
+    runners = contestants(options, kind, place, clients)
     rounds: list[dict[str, dict[str, float]]] = []
     labels: dict[str, str] = {}
     for number in range(options.rounds):
         names = list(runners) if number % 2 == 0 else list(reversed(runners))
         found = {}
         for name in names:
-            start = runners[name](True)
-            full = start if options.kind == "connect" else runners[name](False)
-            found[name] = figures(options.kind, full, start)
+            start = None if options.whole and kind != "connect" else runners[name](True)
+            full = start if start and kind == "connect" else runners[name](False)
+            found[name] = figures(kind, full, start)
             labels[name] = full.label
         rounds.append(found)
-    print(f"{options.kind}, {clients} connections, {options.rounds} rounds")
+    print(f"{kind}, {clients} connections, {options.rounds} rounds; {machine()}")
     for name in runners:
         cells = [labels[name].rjust(14)]
         for figure in rounds[0][name]:
             values = [found[name][figure] for found in rounds]
             cells.append(f"{figure} {statistics.median(values):.2f}")
-            ratios = [found[name][figure] / found["pgbench"][figure] for found in rounds]
+            theirs = [found["pgbench"][figure] for found in rounds]
+            ratios = [one / other for one, other in zip(values, theirs, strict=True)]
             if name != "pgbench":
                 cells[-1] += f" = {statistics.median(ratios):.2f}x ({min(ratios):.2f} to {max(ratios):.2f})"
+                cells[-1] += mean_ratio(values, theirs) if figure == CPU else ""
         print("   ".join(cells), flush=True)
 
 
@@ -251,6 +275,16 @@ def canned_server(program: str) -> Iterator[Place]:
             process.wait()
 
 
+@contextlib.contextmanager
+def filled_server(program: str, scale: int) -> Iterator[Place]:
+    """A server of the lab with pgbench's tables."""
+    with start_server(find_source("18").ensure(), settings=SETTINGS) as running:
+        server = running.server
+        address = ["-h", server.host, "-p", str(server.port), "-U", server.user, server.database]
+        spawn([program, "-i", "-q", "-s", str(scale), *address], "")
+        yield Place(server.host, server.port, scale)
+
+
 def machine() -> str:
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     name = model[1] if model else "?"
@@ -259,29 +293,27 @@ def machine() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=list(CONNECTIONS))
+    parser.add_argument("kinds", nargs="+", choices=list(CONNECTIONS), metavar="KIND", help=", ".join(CONNECTIONS))
     parser.add_argument("--pgbench", default=pgbench_of_the_wheel(), help="the program to compare with")
     parser.add_argument("--engine", default="target/release/pgclinic-load")
     parser.add_argument("--stub", default="target/release/examples/canned_server")
-    parser.add_argument("--socket-directory", help="of a server with pgbench's tables; not for stub")
+    parser.add_argument("--socket-directory", help="of a running server that has pgbench's tables")
     parser.add_argument("--port", type=int, default=5432)
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--connections", type=int, nargs="+")
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--io", nargs="+", choices=["epoll", "io_uring", "spin"])
+    parser.add_argument("--whole", action="store_true", help="CPU of the whole process, with its start and end")
     options = parser.parse_args()
-    print(machine())
-    if options.kind == "stub":
-        with canned_server(options.stub) as place:
-            for clients in options.connections or CONNECTIONS["stub"]:
-                compare(options, place, clients)
-        return
-    if not options.socket_directory:
-        parser.error("--socket-directory is needed")
-    place = Place(options.socket_directory, options.port, options.scale)
-    for clients in options.connections or CONNECTIONS[options.kind]:
-        compare(options, place, clients)
+    with contextlib.ExitStack() as stack:
+        place = Place(options.socket_directory, options.port, options.scale)
+        if not options.socket_directory and options.kinds != ["stub"]:
+            place = stack.enter_context(filled_server(options.pgbench, options.scale))
+        for kind in options.kinds:
+            at = stack.enter_context(canned_server(options.stub)) if kind == "stub" else place
+            for clients in options.connections or CONNECTIONS[kind]:
+                compare(options, kind, at, clients)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,17 @@ use proptest::prelude::*;
 type Seen = Vec<(u8, Vec<u8>)>;
 
 fn feed(chunks: &[&[u8]], rows: bool) -> (Seen, bool) {
+    read(chunks, rows, |_, _| ())
+}
+
+/// What comes out when `before` has the chunk first, each time.
+fn read(chunks: &[&[u8]], rows: bool, before: impl Fn(&Framer, &mut &[u8])) -> (Seen, bool) {
     let mut framer = Framer::default();
     let mut seen = Vec::new();
     for chunk in chunks {
         let mut rest = *chunk;
         loop {
+            before(&framer, &mut rest);
             match framer.next(&mut rest, rows) {
                 Ok(Some(message)) => seen.push((message.tag, message.body.to_vec())),
                 Ok(None) => break,
@@ -49,6 +55,16 @@ fn cut(bytes: &[u8], sizes: &[usize]) -> Vec<Vec<u8>> {
     chunks
 }
 
+#[test]
+fn an_answer_in_one_piece_begins_with_its_end_when_nobody_reads_its_rows() {
+    let answer = b"2\0\0\0\x04T\0\0\0\x06\0\0D\0\0\0\x06\0\0D\0\0\0\x06\0\0C\0\0\0\x0dSELECT 2\0Z\0\0\0\x05I";
+    for (rows, first) in [(false, b'C'), (true, b'T')] {
+        let mut rest = answer.as_slice();
+        Framer::default().pass_unread(&mut rest, rows);
+        assert_eq!(rest.first(), Some(&first));
+    }
+}
+
 proptest! {
     #[test]
     fn chunks_do_not_matter(bytes in stream(), sizes in vec(1_usize..5_000, 1..8), rows: bool) {
@@ -64,6 +80,18 @@ proptest! {
         let whole = feed(&[bytes], rows);
         let chunks: Vec<_> = bytes.chunks(1).collect();
         prop_assert_eq!(feed(&chunks, rows), whole);
+    }
+
+    #[test]
+    fn what_is_passed_over_is_what_nobody_reads(bytes in stream(), sizes in vec(1_usize..5_000, 1..8), rows: bool) {
+        let is_read = |tag: u8| tag != b'2' && (rows || !matches!(tag, b'T' | b'D'));
+        let pass = |framer: &Framer, rest: &mut &[u8]| framer.pass_unread(rest, rows);
+        let (whole, failed) = feed(&[&bytes], rows);
+        let read_of = |seen: Seen| seen.into_iter().filter(|(tag, _)| is_read(*tag)).collect::<Seen>();
+        let chunks = cut(&bytes, &sizes);
+        let chunks: Vec<_> = chunks.iter().map(Vec::as_slice).collect();
+        let (seen, failed_too) = read(&chunks, rows, pass);
+        prop_assert_eq!((read_of(seen), failed_too), (read_of(whole), failed));
     }
 
     #[test]

@@ -295,7 +295,11 @@ impl Client {
         let mut chunk = bytes;
         let mut next = Next::Answer;
         loop {
-            match framer.next(&mut chunk, session.rows_wanted()) {
+            let rows = session.rows_wanted();
+            if matches!(session.state, State::Busy) {
+                framer.pass_unread(&mut chunk, rows);
+            }
+            match framer.next(&mut chunk, rows) {
                 Ok(Some(message)) => {
                     if let Some(changed) = session.message(message, now, work) {
                         next = changed;

@@ -86,6 +86,23 @@ impl Framer {
         Ok(self.finish_body(chunk))
     }
 
+    /// Passes over the messages at the front of `chunk` that nobody reads: answers to Bind, and rows and what they look
+    /// like unless `rows`. Whatever is split, long or wrong is left to [`Framer::next`].
+    pub fn pass_unread(&self, chunk: &mut &[u8], rows: bool) {
+        if self.missing.is_some() || self.header_length > 0 {
+            return;
+        }
+        while let [tag, a, b, c, d, ..] = **chunk {
+            let length = u32::from_be_bytes([a, b, c, d]);
+            let is_unread = tag == b'2' || (!rows && matches!(tag, b'T' | b'D'));
+            let rest = chunk.get(1 + length as usize..);
+            let (true, 4..=SHORT_MAX, Some(rest)) = (is_unread, length, rest) else {
+                return;
+            };
+            *chunk = rest;
+        }
+    }
+
     /// Takes the header from the chunk, together with what an earlier chunk had of it.
     fn header(&mut self, chunk: &mut &[u8]) -> Result<Option<(u8, usize)>, FrameError> {
         if self.header_length == 0 {
