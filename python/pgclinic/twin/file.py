@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import struct
 import zipfile
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,20 +41,38 @@ _ZIP64_BYTES, _COMMENT_BYTES_MAX = 20, 65_535
 
 
 def write_twin(path: Path, twin: Twin, *, masked_text: str, force: bool = False) -> None:
-    """Write the file, readable by its owner alone. Raises UsageError if it exists and ``force`` is not set, OSError."""
+    """Write the file, readable by its owner alone.
+
+    Raises OSError, and UsageError where another command writes it now, or it exists and ``force`` is not set.
+    """
     refuse_existing(path, force=force)
     part = path.with_name(f".{path.name}.part")
-    try:
-        with (
-            os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file,
-            zipfile.ZipFile(file, "w", compression=zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
-        ):
-            archive.writestr(_MASKED, masked_text)
-            archive.writestr(_SCHEMA, script([schema_object.statement for schema_object in twin.objects]))
-            archive.writestr(_TWIN, msgspec.json.encode(twin))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with _alone(part, path) as file:
+        try:
+            with zipfile.ZipFile(file, "w", compression=zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+                archive.writestr(_MASKED, masked_text)
+                archive.writestr(_SCHEMA, script([schema_object.statement for schema_object in twin.objects]))
+                archive.writestr(_TWIN, msgspec.json.encode(twin))
+            file.flush()
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(part: Path, path: Path) -> Iterator[BinaryIO]:
+    """The unfinished file, empty, which no other command writes; what a killed one left is used again."""
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The other one may have finished between the two lines above: then this is the whole file.
+            is_ours = part.exists() and os.path.samestat(part.stat(), os.fstat(file.fileno()))
+        except BlockingIOError:
+            is_ours = False
+        if not is_ours:
+            raise UsageError(f"another command writes {path} now", hint="wait for it, or give another name")
+        file.truncate(0)
+        yield file
 
 
 def read_twin(path: Path) -> Twin:

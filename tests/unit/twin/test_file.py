@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import zipfile
 from pathlib import Path
 
@@ -57,6 +58,21 @@ def test_no_file_is_replaced_without_being_asked(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     write_twin(path, TWIN, masked_text="", force=True)
     assert read_twin(path) == TWIN
+
+
+def test_two_commands_do_not_write_one_file(tmp_path: Path) -> None:
+    path, part = tmp_path / "shop.twin", tmp_path / ".shop.twin.part"
+    with part.open("wb") as other:
+        other.write(b"half")
+        other.flush()
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match="another command writes"):
+            write_twin(path, TWIN, masked_text="")
+        assert part.read_bytes() == b"half"
+    # The other one was killed: what it left is in nobody's way.
+    write_twin(path, TWIN, masked_text="")
+    assert read_twin(path) == TWIN
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(
