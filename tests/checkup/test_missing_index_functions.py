@@ -14,7 +14,7 @@ from pgclinic.checkup.examine import examine
 from pgclinic.model.finding import Finding
 from pgclinic.model.snapshot import Snapshot
 
-CALLS = 25
+CALLS = 100
 SCHEMA = (
     "create table visits (id bigint primary key, shop int not null, guest int not null, note text not null)",
     "insert into visits select n, n % 10, n / 10 % 4000, repeat('x', 80) from generate_series(1, 40000) n",

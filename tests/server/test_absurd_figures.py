@@ -12,6 +12,10 @@ import pytest
 from fixtures.captured import column_of, table_of
 from fixtures.command import Command
 from fixtures.lab_home import binaries_for
+from pgclinic.capture.impossible_figures import IMPOSSIBLE, without_impossible
+from pgclinic.capture.snapshot import take_snapshot
+from pgclinic.capture.twin import capture_twin
+from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.model.twin import Twin
 from pgclinic.pg.dsn import dsn_of
@@ -94,3 +98,30 @@ def test_a_checkup_looks_for_everything_and_names_what_it_took_as_unknown(
     assert rows == {"orders": 3000, "lines": 6000, "endless": None, "undefined": None, "negative": None}
     assert all(row.dead >= 0 for row in snapshot.counters.tables)
     assert {column.column for column in snapshot.columns if column.table == "orders"} == {"order_id", "place"}
+
+
+ORDINARY = """
+create extension pg_stat_statements;
+create table filled (id int primary key, k int);
+create index on filled (k);
+insert into filled select n, n from generate_series(1, 1000) as n;
+create table parts (id int primary key, v int) partition by range (id);
+create table part_1 partition of parts for values from (1) to (100);
+create unlogged table empty (a int unique);
+create sequence numbers;
+create materialized view seen as select 1 as x
+"""
+
+
+def test_nothing_of_an_ordinary_server_is_impossible(every_binaries: Binaries) -> None:
+    """Before and after its first ANALYZE: -1 means unknown in some catalogs, and differs from version to version."""
+    settings = {"shared_preload_libraries": "pg_stat_statements", "autovacuum": "off"}
+    with start_server(every_binaries, settings=settings) as running:
+        access = Access(running.server)
+        with Session(access, statement_timeout_ms=60_000, application_name="o", users_search_path=True) as session:
+            for statements in (ORDINARY, "analyze"):
+                session.execute(statements)
+                twin = capture_twin(access)
+                assert problems_of(twin) == {}
+                assert without_impossible(twin) == twin
+                assert IMPOSSIBLE not in {gap.what for gap in take_snapshot(access).gaps}

@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from msgspec.structs import fields, replace
 
-from pgclinic.model.snapshot import ColumnSummary
+from pgclinic.model.snapshot import ColumnSummary, IndexState, TableState
 from pgclinic.model.twin import (
     ColumnStatistics,
     Gap,
@@ -45,6 +45,11 @@ _ROUNDED = 1e-3
 _SIGNED = frozenset(
     ("query_id", "system_identifier", "advisory_key", "increment", "value_min", "value_max", "last_value")
 )
+#: Differences of what is read at two moments; safe_wal_size is below zero where a slot is about to be lost.
+_DIFFERENCES = ("_age", "_s", "wal_kept_bytes", "wal_left_bytes", "unsent_bytes", "unflushed_bytes", "unreplayed_bytes")
+#: Of which -1 has a meaning: the relpages of an analyzed partitioned table and the reltuples of an index that was made
+#: on an empty one, both since 14.
+_MINUS_ONE = frozenset(((TableState, "pages"), (IndexState, "rows")))
 _NAMED = 3
 _LIMITS: dict[type[Any], tuple[tuple[str, float, float, float | None], ...]] = {}
 
@@ -102,8 +107,8 @@ def _limits(kind: type[Any]) -> tuple[tuple[str, float, float, float | None], ..
         low, high = 0.0, COUNT_MAX if float not in kinds else FIGURE_MAX
         if field.name in _SIGNED:
             low = -COUNT_MAX - 1
-        elif field.name == "connections_max":
-            low = -1.0  # no limit
+        elif field.name == "connections_max" or (kind, field.name) in _MINUS_ONE:
+            low = -1.0  # no limit, or unknown
         elif field.name == "correlation":
             low, high = -1.0 - _ROUNDED, 1.0 + _ROUNDED
         elif field.name == "distinct_values":
@@ -112,6 +117,8 @@ def _limits(kind: type[Any]) -> tuple[tuple[str, float, float, float | None], ..
             high = 1.0 + _ROUNDED
         elif field.name.endswith("epoch_s"):
             high = _EPOCH_MAX_S
+        elif field.name.endswith(_DIFFERENCES):
+            low = -high
         limits.append((field.name, low, high, instead))
     return _LIMITS.setdefault(kind, tuple(limits))
 

@@ -11,6 +11,8 @@ from pgclinic.errors import UsageError
 _SPARE = 24
 #: A thread of the engine has a ring or an epoll, and what wakes it.
 _OF_THREAD = 3
+#: Where the system does not say how many are open.
+_OPEN_GUESS = 64
 
 
 def allow_files(wanted: int, purpose: str, *, hint: str | None = None) -> None:
@@ -37,4 +39,8 @@ def allow_clients(clients: int, threads: int) -> None:
 
 
 def _open_now() -> int:
-    return sum(1 for _ in Path("/dev/fd").iterdir())
+    try:
+        return sum(1 for _ in Path("/dev/fd").iterdir())
+    except OSError:
+        # Without /proc Linux does not say.
+        return _OPEN_GUESS

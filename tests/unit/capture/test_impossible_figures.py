@@ -9,13 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.bare_twin import bare_twin
-from fixtures.made_case import column, counted, table, table_counters
+from fixtures.made_case import column, counted, made, table, table_counters
 from pgclinic.capture.impossible_figures import (
     impossible_gap,
     impossible_statistics,
     possible_rows,
     without_impossible,
 )
+from pgclinic.model.snapshot import IndexState, SessionState, SlotState
 from pgclinic.model.twin import (
     ColumnStatistics,
     HorizonHold,
@@ -169,7 +170,16 @@ def test_a_figure_of_a_snapshot_is_none_where_that_is_allowed_else_zero() -> Non
 
 
 def test_what_may_be_negative_stays() -> None:
-    rows = [replace(counted(-7, calls=1, buffers=1.0)), column("t", "a", -0.5, correlation=-1.0)]
+    rows = [
+        replace(counted(-7, calls=1, buffers=1.0)),
+        column("t", "a", -0.5, correlation=-1.0),
+        # An analyzed partitioned table, an index made on an empty table, a slot about to be lost, a session that began
+        # its transaction a moment after the others were read.
+        replace(table(1, "t", 0), pages=-1),
+        replace(made(IndexState, oid=1, table_oid=2, name="i"), rows=-1.0),
+        replace(made(SlotState, name="s"), wal_left_bytes=-5_000),
+        replace(made(SessionState, pid=1), xmin_age=-3, transaction_s=-0.002),
+    ]
     for row in rows:
         assert possible_rows((row,)) == ((row,), {})
 
