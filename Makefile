@@ -14,8 +14,9 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 # Tests are compiled once, and not by each worker.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests beside each other: three for each of two processors, as most of their time is that of waiting.
-WORKERS ?= 6
+# Tests beside each other: more than processors, as most of their time is that of waiting. With six on two processors
+# what has a budget came too late here and there.
+WORKERS ?= 5
 RUST_SOURCES := $(shell find crates -name '*.rs' -not -path '*/target/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 
 .PHONY: docs wheels reference readme-picture claims-table build demo test tests-beside-each-other lint rust-test rust-tests-built rust-lint python-lint test-tools lock clean

