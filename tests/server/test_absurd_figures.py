@@ -12,6 +12,7 @@ import pytest
 from fixtures.captured import column_of, table_of
 from fixtures.command import Command
 from fixtures.lab_home import binaries_for
+from fixtures.owner_session import owner_session
 from pgclinic.capture.impossible_figures import IMPOSSIBLE, without_impossible
 from pgclinic.capture.snapshot import take_snapshot
 from pgclinic.capture.twin import capture_twin
@@ -19,7 +20,7 @@ from pgclinic.lab.binaries import Binaries
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.model.twin import Twin
 from pgclinic.pg.dsn import dsn_of
-from pgclinic.pg.session import Access, Session
+from pgclinic.pg.session import Access
 from pgclinic.store.checkup_folder import read_checkup, read_snapshot_of
 from pgclinic.twin.file import read_twin
 
@@ -30,9 +31,7 @@ SQL = Path(__file__).parents[1] / "fixtures" / "absurd_figures.sql"
 def server(request: pytest.FixtureRequest) -> Iterator[RunningServer]:
     settings = {"shared_preload_libraries": "pg_stat_statements", "autovacuum": "off"}
     with start_server(binaries_for(request.param), settings=settings) as running:
-        with Session(
-            Access(running.server), statement_timeout_ms=60_000, application_name="absurd", users_search_path=True
-        ) as session:
+        with owner_session(running) as session:
             session.execute(SQL.read_text(encoding="utf-8"))
             for number in range(20):
                 session.execute(f"select note as n{number} from orders where order_id = {number}")
@@ -118,7 +117,7 @@ def test_nothing_of_an_ordinary_server_is_impossible(every_binaries: Binaries) -
     settings = {"shared_preload_libraries": "pg_stat_statements", "autovacuum": "off"}
     with start_server(every_binaries, settings=settings) as running:
         access = Access(running.server)
-        with Session(access, statement_timeout_ms=60_000, application_name="o", users_search_path=True) as session:
+        with owner_session(running) as session:
             for statements in (ORDINARY, "analyze"):
                 session.execute(statements)
                 twin = capture_twin(access)

@@ -10,12 +10,13 @@ import pytest
 
 from fixtures.captured import captured, column_of, replayed, table_of
 from fixtures.lab_home import binaries_for, temporary_home
+from fixtures.owner_session import owner_session
 from fixtures.standby import standby_of
 from pgclinic.capture.twin import capture_twin
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.model.twin import ObjectKind, Twin
 from pgclinic.pg.reach import in_database
-from pgclinic.pg.session import Access, Session
+from pgclinic.pg.session import Access
 from pgclinic.twin.mask import mask_twin
 
 SQL = Path(__file__).parents[1] / "fixtures" / "hostile_catalog.sql"
@@ -30,29 +31,19 @@ def home() -> Iterator[Path]:
 @pytest.fixture(scope="module", params=("18", "16", "15", "14", "13"))
 def server(request: pytest.FixtureRequest, home: Path) -> Iterator[RunningServer]:
     with start_server(binaries_for(request.param), settings={"autovacuum": "off"}) as running:
-        with session(running) as client:
+        with owner_session(running) as client:
             client.execute("create database hostile")
-        with session(running, "hostile") as client:
+        with owner_session(running, "hostile") as client:
             client.execute(SQL.read_text(encoding="utf-8"))
             client.execute("analyze")
         yield running
 
 
-def session(running: RunningServer, database: str = "postgres") -> Session:
-    return Session(
-        Access(running.server),
-        statement_timeout_ms=60_000,
-        application_name="hostile",
-        database=database,
-        users_search_path=True,
-    )
-
-
 def database(running: RunningServer, name: str, *contents: str) -> None:
     """A new database with what these statements make."""
-    with session(running) as client:
+    with owner_session(running) as client:
         client.execute(f"create database {name}")
-    with session(running, name) as client:
+    with owner_session(running, name) as client:
         for statement in contents:
             client.execute(statement)
 
@@ -109,14 +100,14 @@ def test_values_of_any_alphabet_are_masked(server: RunningServer) -> None:
 
 
 def test_a_role_without_any_right_gets_the_schema(server: RunningServer) -> None:
-    with session(server, "hostile") as client:
+    with owner_session(server, "hostile") as client:
         client.execute("create role nobody login")
     try:
         access = in_database(Access(msgspec.structs.replace(server.server, user="nobody")), "hostile")
         twin = capture_twin(access)
         full = captured(server, "hostile")
     finally:
-        with session(server, "hostile") as client:
+        with owner_session(server, "hostile") as client:
             client.execute("drop role nobody")
     assert statements(twin) == statements(full)
     assert all(column.statistics is None for table in twin.tables for column in table.columns)
@@ -180,7 +171,7 @@ def test_objects_that_no_twin_has_are_named_in_it(server: RunningServer) -> None
 def test_a_standby_has_the_same_schema_and_statistics(home: Path) -> None:
     settings = {"autovacuum": "off", "max_wal_senders": "5"}
     with start_server(binaries_for("18"), settings=settings) as running:
-        with session(running) as client:
+        with owner_session(running) as client:
             client.execute(SQL.read_text(encoding="utf-8"))
             client.execute("analyze")
         with standby_of(running.server, binaries_for("18")) as standby:

@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from fixtures.command import Command
 from fixtures.drawn import drawn_majors
 from fixtures.lab_home import binaries_for
+from fixtures.owner_session import owner_session
 from pgclinic.lab.instance import RunningServer, start_server
 from pgclinic.observe.pages import page_facts
 from pgclinic.pg.query_files import QUERIES
-from pgclinic.pg.session import Access, Session
+from pgclinic.pg.session import Access
 
 PLANT = Path(__file__).parents[1] / "fixtures" / "shadows.sql"
 SHADOW = "shadow of "
@@ -66,16 +67,6 @@ def planted(schema: str) -> str:
         f"'{name}'" for name in sorted(calls | {"set_config", "current_setting", "json_agg", "to_regclass"})
     )
     return PLANT.read_text(encoding="utf-8").replace(":schema", schema).replace(":names", names)
-
-
-def owner_session(running: RunningServer, database: str) -> Session:
-    return Session(
-        Access(running.server),
-        statement_timeout_ms=120_000,
-        application_name="owner",
-        database=database,
-        users_search_path=True,
-    )
 
 
 def dsn(running: RunningServer) -> str:

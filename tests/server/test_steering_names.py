@@ -14,10 +14,11 @@ from fixtures.command import Command
 from fixtures.drawn import drawn_majors
 from fixtures.lab_home import binaries_for
 from fixtures.mcp_client import McpClient, talk
-from pgclinic.lab.instance import RunningServer, start_server
+from fixtures.owner_session import owner_session
+from pgclinic.lab.instance import start_server
 from pgclinic.pg.dsn import dsn_of
 from pgclinic.pg.reach import in_database
-from pgclinic.pg.session import Access, Session
+from pgclinic.pg.session import Access
 
 SQL = Path(__file__).parents[1] / "fixtures" / "steering_names.sql"
 ESC, BELL, RIGHT_TO_LEFT = "\x1b", "\x07", "\u202e"
@@ -32,9 +33,9 @@ STEERS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), 0x202E) if ch
 def address(request: pytest.FixtureRequest) -> Iterator[str]:
     settings = {"shared_preload_libraries": "pg_stat_statements", "autovacuum": "off"}
     with start_server(binaries_for(request.param), settings=settings) as running:
-        with session(running) as client:
+        with owner_session(running) as client:
             client.execute('create database "{}"'.format(DATABASE.replace('"', '""')))
-        with session(running, DATABASE) as client, session(running, DATABASE) as idle:
+        with owner_session(running, DATABASE) as client, owner_session(running, DATABASE) as idle:
             text = SQL.read_text(encoding="utf-8")
             for name, sign in {"esc": ESC, "bel": BELL, "rtl": RIGHT_TO_LEFT, "marks": MARKS}.items():
                 text = text.replace(f"<{name}>", sign)
@@ -46,16 +47,6 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
             idle.execute("begin")
             idle.execute(f'delete from "line\nbreak\n-- | x" where "{ESC}[31m" = 5')
             yield dsn_of(in_database(Access(running.server), DATABASE).server)
-
-
-def session(running: RunningServer, database: str = "postgres") -> Session:
-    return Session(
-        Access(running.server),
-        statement_timeout_ms=60_000,
-        application_name="steering",
-        database=database,
-        users_search_path=True,
-    )
 
 
 def assert_steers_nothing(text: str, *, scripts: int | None = None) -> None:
